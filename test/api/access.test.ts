@@ -1,4 +1,4 @@
-/** Who may: keys in every state, what they see of others, and how little of them is stored. */
+/** Access control: keys in every state, isolation of accounts and environments, and the storage of keys. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { apiKeyHint, newApiKey } from "../../src/access/api-key.ts";
@@ -18,7 +18,7 @@ after(() => godwit.stop());
 
 const read = async (secret: string): Promise<number> => (await godwit.request("GET", "/v1/messages?limit=1", { key: secret })).status;
 
-/** Changes one digit of a key, so that its checksum no longer fits. */
+/** Changes one digit of a key, so that its checksum is invalid. */
 const mistyped = (secret: string): string => {
   const at = secret.length - 10;
   return `${secret.slice(0, at)}${secret[at] === "a" ? "b" : "a"}${secret.slice(at + 1)}`;
@@ -28,22 +28,22 @@ describe("the Authorization header", () => {
   const MALFORMED: readonly (readonly [string, () => string | undefined])[] = [
     ["none", () => undefined],
     ["an empty one", () => ""],
-    ["a key alone", () => key],
+    ["only a key", () => key],
     ["Basic", () => `Basic ${Buffer.from(`${key}:`).toString("base64")}`],
     ["a scheme without a token", () => "Bearer"],
     ["an empty token", () => "Bearer "],
     ["two tokens", () => `Bearer ${key} ${key}`],
     ["two credentials", () => `Bearer ${key}, Bearer ${key}`],
     ["a quoted token", () => `Bearer "${key}"`],
-    ["another scheme that begins alike", () => `Bearers ${key}`],
-    ["a token and more", () => `Bearer ${key};x=1`],
+    ["another scheme with the same beginning", () => `Bearers ${key}`],
+    ["a token with a parameter", () => `Bearer ${key};x=1`],
   ];
   const INVALID: readonly (readonly [string, () => string])[] = [
     ["a word", () => "Bearer hello"],
     ["a mistyped key", () => `Bearer ${mistyped(key)}`],
     ["a key cut short", () => `Bearer ${key.slice(0, -1)}`],
     ["a key in the other case", () => `Bearer ${key.toUpperCase()}`],
-    ["a well-formed key that nobody made", () => `Bearer ${newApiKey("test")}`],
+    ["a well-formed key that does not exist", () => `Bearer ${newApiKey("test")}`],
     ["the hint of a key", () => `Bearer ${apiKeyHint(key).slice(0, -1)}`],
   ];
   const refuse = (what: string, header: () => string | undefined, code: ErrorCode, challenge: string): void => {
@@ -74,22 +74,22 @@ describe("the life of a key", () => {
     assertProblem(await godwit.request("GET", "/v1/messages", { key: expired }), "unauthorized_invalid_token");
   });
 
-  test("a key works until it expires, and then stops", async () => {
+  test("a key works until it expires, and is refused afterwards", async () => {
     const expiresAt = Date.now() + 1_500;
     const brief = await godwit.key({ expiresAt: new Date(expiresAt) });
-    await until("it to be refused", async () => (await read(brief)) === 401 || undefined);
-    assert.ok(Date.now() >= expiresAt, "not before its time");
+    await until("the key is refused", async () => (await read(brief)) === 401 || undefined);
+    assert.ok(Date.now() >= expiresAt, "the key is not refused before it expires");
   });
 
   test("a revoked key is refused, also while it is in use", async () => {
     const revoked = await godwit.key();
     assert.equal(await read(revoked), 200);
     await godwit.rows("update api_keys set revoked_at = now() where hint = $1", [apiKeyHint(revoked)]);
-    await until("it to be refused", async () => (await read(revoked)) === 401 || undefined);
-    assert.equal(await read(key), 200, "its neighbours live on");
+    await until("the key is refused", async () => (await read(revoked)) === 401 || undefined);
+    assert.equal(await read(key), 200, "another key still works");
   });
 
-  test("last_used_at is set by its use, and not before", async () => {
+  test("last_used_at is set when a key is used, and not before", async () => {
     const fresh = await godwit.key();
     const lastUsed = async (): Promise<Date | undefined> => {
       const [row] = await godwit.rows<{ at: Date | null }>("select last_used_at as at from api_keys where hint = $1", [apiKeyHint(fresh)]);
@@ -97,11 +97,11 @@ describe("the life of a key", () => {
     };
     assert.equal(await lastUsed(), undefined);
     await read(fresh);
-    const at = await until("last_used_at to be set", lastUsed);
+    const at = await until("last_used_at is set", lastUsed);
     assert.ok(Math.abs(Date.now() - at.getTime()) < LIMIT_MS);
   });
 
-  test("nothing in the database gives the secret away", async () => {
+  test("no table contains the secret of a key", async () => {
     const secret = await godwit.key();
     await godwit.send(secret);
     const tables = await godwit.rows<{ name: string }>(
@@ -135,7 +135,7 @@ describe("scopes", () => {
     ["GET", `${NO_MESSAGE}/events`, "messages:read"],
   ];
   for (const [method, path, scope, body] of NEEDED) {
-    test(`${method} ${path} needs ${scope}`, async () => {
+    test(`${method} ${path} requires ${scope}`, async () => {
       const other = scope === "messages:send" ? "messages:read" : "messages:send";
       const reply = await godwit.request(method, path, { key: await godwit.key({ scopes: [other, "keys:write"] }), body });
       assertProblem(reply, "forbidden_insufficient_scope");
@@ -146,15 +146,15 @@ describe("scopes", () => {
     });
   }
 
-  test("a key without the scope leaves nothing behind", async () => {
+  test("a request without the required scope stores nothing", async () => {
     const already = await godwit.rows("select id from messages");
     await godwit.send(await godwit.key({ scopes: ["messages:read"] }));
     assert.equal((await godwit.rows("select id from messages")).length, already.length);
   });
 });
 
-describe("another account, and the other environment", () => {
-  test("see nothing of a message, and each keeps its own", async () => {
+describe("another account and the other environment", () => {
+  test("do not see a message, and each sees only its own", async () => {
     const live = await godwit.key({ environment: "live" });
     const other = await godwit.key({ account: "other" });
     const otherLive = await godwit.key({ account: "other", environment: "live" });
@@ -177,7 +177,7 @@ describe("another account, and the other environment", () => {
     }
   });
 
-  test("cannot change a message either", async () => {
+  test("cannot change a message", async () => {
     const strangers = [
       await godwit.key({ environment: "live" }),
       await godwit.key({ account: "meddler" }),
@@ -195,12 +195,12 @@ describe("another account, and the other environment", () => {
     assert.equal((await godwit.request("GET", path, { key })).text, sent.text);
   });
 
-  test("live, which has no link, refuses to send, and its messages are seen in live alone", async () => {
+  test("include live, which refuses to send without a link, and whose messages are visible only in live", async () => {
     const live = await godwit.key({ environment: "live" });
     const already = await godwit.rows("select id from messages");
     assertProblem(await godwit.send(live), "no_route");
     assert.equal((await godwit.rows("select id from messages")).length, already.length);
-    // No request makes a message in live, so one is carried over.
+    // A message cannot be created in live, so one is moved there.
     const { json } = await godwit.send(key, { client_reference: "carried over" });
     const path = `/v1/messages/${String(json["id"])}`;
     await godwit.rows("update messages set environment = 'live' where id = $1", [decodeId("msg", String(json["id"]))]);
@@ -211,7 +211,7 @@ describe("another account, and the other environment", () => {
     }
   });
 
-  test("a cursor of one list shows nothing of it to another", async () => {
+  test("do not see records with a cursor of another list", async () => {
     for (let index = 0; index < 3; index += 1) await godwit.send(key);
     const page = await godwit.request("GET", "/v1/messages?limit=1", { key });
     const stranger = await godwit.key({ account: "cursor thief" });

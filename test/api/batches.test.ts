@@ -1,4 +1,4 @@
-/** POST /v1/batches and what becomes of one: every item decided for itself, all of them stored together, and their end told once. */
+/** POST /v1/batches: every item is decided separately, all messages are stored together, and the completion is reported once. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -25,7 +25,7 @@ after(() => godwit.stop());
 
 describe("a batch", () => {
   for (const count of [1, 2, 250, 251, 1_000]) {
-    test(`of ${count} is taken whole, with a message for each item in its order`, async () => {
+    test(`of ${count} is accepted completely, with one message for each item in order`, async () => {
       const reply = await client.batches.post({
         defaults: DEFAULTS,
         items: items(count, (index) => ({ client_reference: `no ${index}` })),
@@ -58,7 +58,7 @@ describe("a batch", () => {
     });
   }
 
-  test("is read by its id, with how many of its messages are in which status", async () => {
+  test("is read by its id, with the number of its messages in each status", async () => {
     const { id, results, ...fields } = await client.batches.send(items(5, (index) => (index < 2 ? { send_at: afterSeconds(3_600) } : {})));
     assert.deepEqual(await client.batches.read(id), { id, ...fields, statuses: { queued: 3, scheduled: 2 } });
     const canceled = await client.messages.cancel(results[0]?.message_id);
@@ -66,7 +66,7 @@ describe("a batch", () => {
     assert.deepEqual((await client.batches.read(id))["statuses"], { canceled: 1, queued: 3, scheduled: 1 });
   });
 
-  test("has messages like any other: the record that is listed is that of GET, and of its event", async () => {
+  test("has ordinary messages: the listed record equals that of GET and of its event", async () => {
     const { results, id } = await client.batches.send(items(1, () => ({ metadata: { a: "é" }, priority: "bulk" })));
     const record = await client.request("GET", `/v1/messages/${results[0]?.message_id}`);
     assert.deepEqual(record.json, (await client.batches.messages(id))[0]);
@@ -78,7 +78,7 @@ describe("a batch", () => {
     assert.deepEqual(events, [{ type: "message.queued", record: record.text }]);
   });
 
-  test("lists no message of another batch, nor any under a name that is none", async () => {
+  test("lists no message of another batch, and none for an invalid id", async () => {
     const one = await client.batches.send(items(3));
     const two = await client.batches.send(items(2));
     assert.equal((await client.batches.messages(one.id, 2)).length, 3);
@@ -87,7 +87,7 @@ describe("a batch", () => {
       assert.deepEqual(await client.batches.messages(name), []);
   });
 
-  test("of which no key was given is made again when it is sent again", async () => {
+  test("that is sent again without a key is a new batch", async () => {
     const one = await client.batches.send(items(2));
     const two = await client.batches.send(items(2));
     assert.notEqual(one.id, two.id);
@@ -101,34 +101,34 @@ describe("a batch", () => {
   });
 });
 
-describe("a batch refused whole", () => {
+describe("an invalid batch", () => {
   const item = { recipient: recipientNo(1) };
   const ROWS: readonly (readonly [what: string, body: unknown, faults: readonly string[]])[] = [
-    ["of no items", { defaults: DEFAULTS, items: [] }, ["/items too_few"]],
-    ["of 1,001 items", { defaults: DEFAULTS, items: items(1_001) }, ["/items too_many"]],
+    ["without entries in items", { defaults: DEFAULTS, items: [] }, ["/items too_few"]],
+    ["with 1,001 items", { defaults: DEFAULTS, items: items(1_001) }, ["/items too_many"]],
     ["without items", { defaults: DEFAULTS }, ["/items required"]],
     ["whose items are null", { items: null }, ["/items invalid_type"]],
     ["whose items are an object", { items: { 0: item } }, ["/items invalid_type"]],
     ["with an item that is null", { defaults: DEFAULTS, items: [item, null] }, ["/items/1 invalid_type"]],
-    ["with an item that is a text", { defaults: DEFAULTS, items: ["+14155550123", item] }, ["/items/0 invalid_type"]],
+    ["with an item that is a string", { defaults: DEFAULTS, items: ["+14155550123", item] }, ["/items/0 invalid_type"]],
     ["with an item that is a list", { defaults: DEFAULTS, items: [item, item, [item]] }, ["/items/2 invalid_type"]],
     ["with an item that is a number", { defaults: DEFAULTS, items: [7] }, ["/items/0 invalid_type"]],
     ["with defaults that are a list", { defaults: [DEFAULTS], items: [item] }, ["/defaults invalid_type"]],
-    ["with defaults that are a text", { defaults: "sms", items: [item] }, ["/defaults invalid_type"]],
-    ["with a field that is not known", { defaults: DEFAULTS, items: [item], colour: "red" }, ["/colour unknown_field"]],
+    ["with defaults that are a string", { defaults: "sms", items: [item] }, ["/defaults invalid_type"]],
+    ["with an unknown field", { defaults: DEFAULTS, items: [item], colour: "red" }, ["/colour unknown_field"]],
     [
       "with a field of a message beside the items",
       { channel: "sms", body: "x", items: [item] },
       ["/channel unknown_field", "/body unknown_field"],
     ],
     [
-      "of a message alone",
+      "with the fields of a single message",
       { ...item, ...DEFAULTS },
       ["/items required", "/recipient unknown_field", "/channel unknown_field", "/body unknown_field"],
     ],
     ["that is a list", [item], [" invalid_type"]],
     ["that is null", null, [" invalid_type"]],
-    ["that is a text", '"x"', [" invalid_type"]],
+    ["that is a string", '"x"', [" invalid_type"]],
     [
       "with several faults at once",
       { defaults: 1, items: [1, item, "x"], more: true },
@@ -136,7 +136,7 @@ describe("a batch refused whole", () => {
     ],
   ];
   for (const [what, body, faults] of ROWS) {
-    test(`${what} is a 400 with its faults, and leaves nothing behind`, async () => {
+    test(`${what} is a 400 with its faults, and nothing is stored`, async () => {
       const earlier = await rowCounts(godwit);
       const reply = await client.batches.post(body === null ? "null" : body, { idempotencyKey: randomUUID() });
       assertProblem(reply, "invalid_request_payload");
@@ -145,7 +145,7 @@ describe("a batch refused whole", () => {
     });
   }
 
-  test("defaults of null are none", async () => {
+  test("is not one with defaults of null, which count as absent", async () => {
     assert.equal(acceptedBatch(await client.batches.post({ defaults: null, items: [{ ...item, ...DEFAULTS }] })).accepted, 1);
   });
 
@@ -153,11 +153,11 @@ describe("a batch refused whole", () => {
     ["is not JSON", '{"items":['],
     ["is empty", ""],
   ] as const)
-    test(`a body that ${what} is a 400`, async () => {
+    test(`with a body that ${what} is a 400`, async () => {
       assertProblem(await client.batches.post(body, { headers: { "content-type": "application/json" } }), "invalid_request_payload");
     });
 
-  test("a query where none belongs is refused", async () => {
+  test("with an unexpected query parameter is refused", async () => {
     const reply = await client.request("POST", "/v1/batches?dry_run=true", { body: { defaults: DEFAULTS, items: [item] } });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(
@@ -175,7 +175,7 @@ describe("defaults", () => {
   };
   const FULL = { ...DEFAULTS, sender: "Shop", client_reference: "spring", metadata: { a: "1", b: "2" }, priority: "bulk", ttl_seconds: 60 };
 
-  test("are every item's where it says nothing else", async () => {
+  test("apply to every item that does not override them", async () => {
     const record = await recordOf({}, FULL);
     const { sender, client_reference: reference, metadata, priority, body, channel } = record;
     assert.deepEqual(
@@ -185,7 +185,7 @@ describe("defaults", () => {
     assert.equal(Date.parse(String(record["expires_at"])) - Date.parse(String(record["created_at"])), 60_000);
   });
 
-  test("give way to an item's own fields, and metadata is replaced whole", async () => {
+  test("are overridden by the fields of an item, and metadata is replaced as a whole", async () => {
     const record = await recordOf({ sender: "Bank", metadata: { a: "9" }, priority: "high", channel: "whatsapp", body: "Ada" }, FULL);
     assert.deepEqual(
       [record["sender"], record["metadata"], record["priority"], record["channel"], record["body"], record["client_reference"]],
@@ -193,7 +193,7 @@ describe("defaults", () => {
     );
   });
 
-  test("are taken away by null", async () => {
+  test("are removed by null", async () => {
     const record = await recordOf({ sender: null, metadata: null, client_reference: null, ttl_seconds: null, priority: null }, FULL);
     assert.deepEqual(
       [record["sender"], record["metadata"], record["client_reference"], record["priority"]],
@@ -202,12 +202,12 @@ describe("defaults", () => {
     assert.equal(Date.parse(String(record["expires_at"])) - Date.parse(String(record["created_at"])), 172_800_000);
   });
 
-  test("may be the recipient, for a text to one person in many parts", async () => {
+  test("may contain the recipient, for several messages to one person", async () => {
     const { accepted } = await client.batches.send([{ body: "one" }, { body: "two" }], { channel: "sms", recipient: recipientNo(5) });
     assert.equal(accepted, 2);
   });
 
-  test("that are wrong refuse every item that does not replace what is wrong, and no other", async () => {
+  test("that are invalid refuse only the items that do not override the invalid field", async () => {
     const { results, accepted } = await client.batches.send(
       [{ recipient: recipientNo(1) }, { recipient: recipientNo(2), body: "right" }, { recipient: recipientNo(3), body: null }],
       { ...DEFAULTS, body: "" },
@@ -224,7 +224,7 @@ describe("defaults", () => {
   });
 });
 
-describe("an item is refused alone, and all others are sent:", () => {
+describe("one item is refused and all others are accepted:", () => {
   const AT = 7;
   const OPTED_OUT = recipientNo(9_001);
   const wide = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`name${index}`, "v".repeat(500)]));
@@ -235,15 +235,15 @@ describe("an item is refused alone, and all others are sent:", () => {
 
   const REFUSED: readonly (readonly [what: string, item: object, code: string, faults: readonly string[]])[] = [
     ["no recipient", { recipient: undefined }, "invalid_request_payload", ["/recipient required"]],
-    ["a recipient that is no number", { recipient: "Ada" }, "invalid_request_payload", ["/recipient invalid_format"]],
+    ["a recipient that is not a number", { recipient: "Ada" }, "invalid_request_payload", ["/recipient invalid_format"]],
     ["an impossible number", { recipient: "+1415555" }, "invalid_request_payload", ["/recipient impossible_number"]],
     ["no channel", { channel: null }, "invalid_request_payload", ["/channel invalid_type"]],
-    ["a field that is not known", { colour: "red" }, "invalid_request_payload", ["/colour unknown_field"]],
-    ["a batch of its own", { batch_id: "batch_x" }, "invalid_request_payload", ["/batch_id unknown_field"]],
+    ["an unknown field", { colour: "red" }, "invalid_request_payload", ["/colour unknown_field"]],
+    ["a batch id", { batch_id: "batch_x" }, "invalid_request_payload", ["/batch_id unknown_field"]],
     ["a field of the wrong type", { ttl_seconds: "60" }, "invalid_request_payload", ["/ttl_seconds invalid_type"]],
     ["a text and a template", { template_id: "welcome" }, "invalid_request_payload", ["/template_id conflict"]],
-    ["a text that is too long for sms", { body: "a".repeat(1_601) }, "invalid_request_payload", ["/body too_long"]],
-    ["a time that is past", { send_at: "2020-01-01T00:00:00Z" }, "invalid_request_payload", ["/send_at in_the_past"]],
+    ["a text that is too long for SMS", { body: "a".repeat(1_601) }, "invalid_request_payload", ["/body too_long"]],
+    ["a time in the past", { send_at: "2020-01-01T00:00:00Z" }, "invalid_request_payload", ["/send_at in_the_past"]],
     [
       "several faults",
       { recipient: "+1", body: "", priority: "urgent" },
@@ -251,7 +251,7 @@ describe("an item is refused alone, and all others are sent:", () => {
       ["/recipient invalid_format", "/body too_short", "/priority invalid_value"],
     ],
     [
-      "a fallback that is wrong",
+      "an invalid fallback",
       {
         fallback: [
           { channel: "sms", body: "x", after_seconds: 60 },
@@ -271,35 +271,35 @@ describe("an item is refused alone, and all others are sent:", () => {
       "invalid_request_payload",
       ["/fallback/0 too_large"],
     ],
-    ["a template that is not there", { body: null, template_id: "nothing" }, "template_not_found", ["/template_id template_not_found"]],
+    ["an unknown template", { body: null, template_id: "nothing" }, "template_not_found", ["/template_id template_not_found"]],
     [
-      "a variable that is missing",
+      "a missing variable",
       { body: null, template_id: "verification_code" },
       "template_variables_mismatch",
       ["/template_variables/code missing_variable"],
     ],
     [
-      "variables that are empty and too many",
+      "empty and extra variables",
       { body: null, template_id: "verification_code", template_variables: { code: " ", name: "Ada" } },
       "template_variables_mismatch",
       ["/template_variables/code empty_variable", "/template_variables/name extra_variable"],
     ],
     [
-      "a fallback's template that is not there",
+      "an unknown template of a fallback",
       { fallback: [{ channel: "sms", template_id: "nothing", after_seconds: 60 }] },
       "template_not_found",
       ["/fallback/0/template_id template_not_found"],
     ],
     [
-      "more parts than it allows",
+      "more segments than max_segments",
       { body: "a".repeat(161), max_segments: 1 },
       "max_segments_exceeded",
       ["/max_segments max_segments_exceeded"],
     ],
-    ["whom the carrier knows to have opted out", { recipient: "+15005550004" }, "recipient_opted_out", ["/recipient recipient_opted_out"]],
-    ["who is suppressed", { recipient: OPTED_OUT }, "recipient_opted_out", ["/recipient recipient_opted_out"]],
+    ["a recipient who opted out at the carrier", { recipient: "+15005550004" }, "recipient_opted_out", ["/recipient recipient_opted_out"]],
+    ["a suppressed recipient", { recipient: OPTED_OUT }, "recipient_opted_out", ["/recipient recipient_opted_out"]],
     [
-      "whose window is closed",
+      "a closed service window",
       { recipient: "+15005550014", channel: "whatsapp" },
       "service_window_closed",
       ["/recipient service_window_closed"],
@@ -318,7 +318,7 @@ describe("an item is refused alone, and all others are sent:", () => {
         new Set(faults.map((fault) => `/items/${AT}${fault}`)),
       );
       for (const fault of refused?.error?.errors ?? []) assert.ok(fault.detail !== "" && !("parameter" in fault));
-      assert.ok(refused?.error?.detail, "it says something");
+      assert.ok(refused?.error?.detail, "the error has a detail");
       for (const { index, status, message_id: message, error } of results)
         if (index !== AT) assert.deepEqual([status, typeof message, error], ["accepted", "string", null]);
       assert.deepEqual(await batchEffects(godwit, id), { batches: 1, messages: 11, events: 11, queued: 11 });
@@ -345,7 +345,7 @@ describe("an item is refused alone, and all others are sent:", () => {
     );
   });
 
-  test("one with very many faults is told the first twenty, and how many there are", async () => {
+  test("an item with very many faults, of which the first twenty and the total are reported", async () => {
     const wrong = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`field${index}`, index]));
     const { results } = await client.batches.send([...items(1), { recipient: recipientNo(2), ...wrong }]);
     const error = results[1]?.error;
@@ -353,12 +353,12 @@ describe("an item is refused alone, and all others are sent:", () => {
     assert.match(error?.detail ?? "", /and 89 more/);
   });
 
-  test("suppressed recipients in every part of a thousand", async () => {
-    const isOut = (index: number): boolean => index % 97 === 0 || [249, 250, 499, 500, 999].includes(index);
-    const { results, id } = await client.batches.send(items(1_000, (index) => (isOut(index) ? { recipient: OPTED_OUT } : {})));
+  test("suppressed recipients throughout a batch of a thousand", async () => {
+    const isSuppressed = (index: number): boolean => index % 97 === 0 || [249, 250, 499, 500, 999].includes(index);
+    const { results, id } = await client.batches.send(items(1_000, (index) => (isSuppressed(index) ? { recipient: OPTED_OUT } : {})));
     assert.deepEqual(
       results.filter(({ status }) => status === "refused").map(({ index }) => index),
-      Array.from({ length: 1_000 }, (_, index) => index).filter(isOut),
+      Array.from({ length: 1_000 }, (_, index) => index).filter(isSuppressed),
     );
     const messages = (await client.batches.messages(id)).toReversed();
     assert.deepEqual(
@@ -374,33 +374,33 @@ describe("the size of a body", () => {
     return shell("x".repeat(bytes - Buffer.byteLength(shell(""))));
   };
 
-  test("between 64 kB and 2 MB is taken", async () => {
+  test("between 64 kB and 2 MB is accepted", async () => {
     const body = { defaults: DEFAULTS, items: items(1_000, () => ({ body: "a".repeat(1_600) })) };
     const size = Buffer.byteLength(JSON.stringify(body));
     assert.ok(size > 1_600_000 && size < 2_097_152);
     assert.equal(acceptedBatch(await client.batches.post(body)).accepted, 1_000);
-    // Exactly as much as may be, and refused for what it says alone.
+    // A body of exactly the limit is refused only for its content.
     const full = await client.batches.post(ofBytes(2_097_152));
     assert.deepEqual(pointersOf(full), ["/filling"]);
   });
 
-  test("above 2 MB is a 413 that says how much may be, with and without a length", async () => {
+  test("above 2 MB is a 413 with the limit, with and without a declared length", async () => {
     const earlier = await rowCounts(godwit);
     const body = ofBytes(2_097_153);
-    const told = await client.batches.post(body);
+    const declared = await client.batches.post(body);
     const streamed = await fetch(`${godwit.url}/v1/batches`, {
       method: "POST",
       headers: { authorization: `Bearer ${client.key}`, "content-type": "application/json" },
       body: new Blob([body]).stream(),
       duplex: "half",
     });
-    const untold = {
+    const undeclared = {
       status: streamed.status,
       headers: streamed.headers,
       text: await streamed.clone().text(),
       json: (await streamed.json()) as Json,
     };
-    for (const reply of [told, untold]) {
+    for (const reply of [declared, undeclared]) {
       assertProblem(reply, "payload_too_large");
       assert.match(String(reply.json["detail"]), /2097152/);
     }
@@ -408,17 +408,17 @@ describe("the size of a body", () => {
   });
 
   for (const path of ["/v1/messages", "/v1/messages/validate"])
-    test(`above 64 kB is a 413 on ${path} all the same`, async () => {
+    test(`above 64 kB is still a 413 on ${path}`, async () => {
       const reply = await client.request("POST", path, { body: { ...items(1)[0], channel: "whatsapp", body: "a".repeat(65_536) } });
       assertProblem(reply, "payload_too_large");
       assert.match(String(reply.json["detail"]), /65536/);
     });
 });
 
-describe("who may", () => {
+describe("access", () => {
   const body = { defaults: DEFAULTS, items: items(2) };
 
-  test("send and read a batch is told by the scopes", async () => {
+  test("to send and read a batch requires the scopes", async () => {
     const send = clientOf(godwit, await godwit.key({ scopes: ["messages:send"] }));
     const read = clientOf(godwit, await godwit.key({ scopes: ["messages:read"] }));
     const earlier = await rowCounts(godwit);
@@ -430,7 +430,7 @@ describe("who may", () => {
     assertProblem(await godwit.request("POST", "/v1/batches", { body }), "unauthorized_missing_token");
   });
 
-  test("not see one of another environment or account, nor one that is none", async () => {
+  test("to a batch of another environment or account, or with an invalid id, is a 404", async () => {
     const { id } = await client.batches.send(items(1));
     const others = [await godwit.key({ environment: "live" }), await godwit.key({ account: "a stranger" })];
     await godwit.unlimited();
@@ -442,7 +442,7 @@ describe("who may", () => {
       assertProblem(await client.batches.request("GET", `/${name}`), "not_found");
   });
 
-  test("with a live key have no route: every item is refused for it, and the batch is a batch", async () => {
+  test("with a live key without a route stores the batch and refuses every item", async () => {
     const live = clientOf(godwit, await godwit.key({ environment: "live" }));
     await godwit.unlimited();
     const { accepted, status, environment, results } = acceptedBatch(await live.batches.post(body));
@@ -458,22 +458,22 @@ describe("who may", () => {
   });
 });
 
-describe("one key for the whole", () => {
+describe("the idempotency key of a batch", () => {
   const body = (): object => ({ defaults: DEFAULTS, items: [...items(20), { recipient: "+15005550004" }, { recipient: "x" }] });
 
-  test("replays the answer byte by byte, and sends nothing", async () => {
+  test("replays the response with the same bytes, and sends nothing", async () => {
     const options = { idempotencyKey: randomUUID() };
     const first = await client.batches.post(body(), options);
     assertFirst(first);
     const earlier = await rowCounts(godwit);
     for (let count = 0; count < 3; count += 1) assertReplayOf(first, await client.batches.post(body(), options));
-    // Another order of the fields is the same body.
+    // Fields in another order are the same body.
     const { defaults, items: list } = body() as { defaults: object; items: object[] };
     assertReplayOf(first, await client.batches.post({ items: list, defaults }, options));
     assert.deepEqual(await rowCounts(godwit), earlier);
   });
 
-  test("replays what was decided then, whatever would be decided now", async () => {
+  test("replays the first decision, although a new request would be decided differently", async () => {
     const recipient = recipientNo(9_100);
     const options = { idempotencyKey: randomUUID() };
     const request = { defaults: DEFAULTS, items: [{ recipient }] };
@@ -484,7 +484,7 @@ describe("one key for the whole", () => {
     assert.equal(acceptedBatch(await client.batches.post(request)).accepted, 0);
   });
 
-  test("replays a batch of which nothing was accepted", async () => {
+  test("replays a batch without accepted items", async () => {
     const options = { idempotencyKey: randomUUID() };
     const first = await client.batches.post({ defaults: DEFAULTS, items: [{ recipient: "x" }] }, options);
     assert.equal(acceptedBatch(first).accepted, 0);
@@ -492,7 +492,7 @@ describe("one key for the whole", () => {
     assert.equal((await client.batches.completions(first.json["id"])).length, 1);
   });
 
-  test("with another body, or on another path, is a 422", async () => {
+  test("with another body or on another path is a 422", async () => {
     const options = { idempotencyKey: randomUUID() };
     assertFirst(await client.batches.post(body(), options));
     const earlier = await rowCounts(godwit);
@@ -501,17 +501,17 @@ describe("one key for the whole", () => {
     assert.deepEqual(await rowCounts(godwit), earlier);
   });
 
-  test("is free again after a 400", async () => {
+  test("is unused after a 400", async () => {
     const options = { idempotencyKey: randomUUID() };
     assertProblem(await client.batches.post({ items: [] }, options), "invalid_request_payload");
     assertFirst(await client.batches.post(body(), options));
   });
 
-  test("that is no key is a 400", async () => {
+  test("that is not a UUID is a 400", async () => {
     assertProblem(await client.batches.post(body(), { idempotencyKey: "not-a-uuid" }), "invalid_idempotency_key");
   });
 
-  test("sent many times at once makes one batch", async () => {
+  test("of many concurrent requests creates one batch", async () => {
     const options = { idempotencyKey: randomUUID() };
     const request = { defaults: DEFAULTS, items: items(300) };
     const earlier = await rowCounts(godwit);
@@ -524,11 +524,11 @@ describe("one key for the whole", () => {
     assertReplayOf(first, await client.batches.post(request, options));
   });
 
-  test("is a conflict while the first runs, and nothing of it is seen before the end", async () => {
+  test("is a conflict while the first request runs, and nothing is visible before its commit", async () => {
     await using hold = await holdAccepts(godwit.databaseUrl);
     const earlier = await rowCounts(godwit);
     const options = { idempotencyKey: randomUUID() };
-    // The last of its statements waits; what the others wrote is not committed.
+    // The last statement of the request waits, and the rows of the others are not committed.
     const request = { defaults: DEFAULTS, items: items(600, (index) => (index === 599 ? { body: HELD_BODY } : {})) };
     const running = client.batches.post(request, options);
     await hold.waiting();
@@ -542,28 +542,28 @@ describe("one key for the whole", () => {
   });
 });
 
-describe("the end of a batch", () => {
-  let telling: Godwit;
+describe("the completion of a batch", () => {
+  let notifying: Godwit;
   let hook: Hook;
   before(async () => {
-    telling = await startGodwit(WITH_WEBHOOKS);
+    notifying = await startGodwit(WITH_WEBHOOKS);
     hook = await Hook.listen();
   });
   after(async () => {
-    await telling.stop();
+    await notifying.stop();
     await hook[Symbol.asyncDispose]();
   });
 
   type Subscriber = { customer: Customer; own: Client; heard: () => Json[]; endpoint: Awaited<ReturnType<Customer["endpoint"]>> };
   const subscriber = async (): Promise<Subscriber> => {
-    const customer = await Customer.of(telling);
+    const customer = await Customer.of(notifying);
     const endpoint = await customer.endpoint(hook, ["batch.*"]);
     const heard = (): Json[] =>
       endpoint.calls.filter(({ event }) => event.type === "batch.completed").map(({ event }) => event.data["batch"] as Json);
     return { customer, own: customer.client, heard, endpoint };
   };
 
-  test("is told once, with the counts, when every message has come to its own", async () => {
+  test("is reported once, with the counts, when every message has a final status", async () => {
     const { own, heard, endpoint } = await subscriber();
     const recipients = ["+14155550100", "+14155550101", "+15005550002", "+15005550005", "+15005550004", "+15005550012"];
     const { id } = await own.batches.send(recipients.map((recipient) => ({ recipient })));
@@ -577,53 +577,53 @@ describe("the end of a batch", () => {
     const { data } = event as { data: Json };
     assert.deepEqual(data["batch"], record);
     assert.deepEqual(Object.keys(data), ["batch"]);
-    const call = await until("the webhook", () => endpoint.calls.find(({ event: told }) => told.id === event["id"]));
+    const call = await until("the webhook arrives", () => endpoint.calls.find(({ event: delivered }) => delivered.id === event["id"]));
     verify(call, endpoint.secret);
     assert.deepEqual(call.event, event);
     await endpoint.test();
     assert.equal(heard().length, 1);
   });
 
-  test("is told at once of a batch of which nothing was accepted", async () => {
+  test("of a batch without accepted items is reported at once", async () => {
     const { own, heard, endpoint } = await subscriber();
     const { id, status, completed_at: completedAt, accepted } = await own.batches.send([{ recipient: "x" }, { recipient: "+15005550004" }]);
     assert.deepEqual([status, accepted], ["completed", 0]);
     const record = await own.batches.read(id);
     assert.deepEqual([record["completed_at"], record["statuses"]], [completedAt, {}]);
-    await until("the webhook", () => (heard().length > 0 ? true : undefined));
+    await until("the webhook arrives", () => (heard().length > 0 ? true : undefined));
     assert.deepEqual(heard(), [record]);
     await endpoint.test();
     assert.equal(heard().length, 1);
     assert.equal((await own.batches.completions(id)).length, 1);
   });
 
-  test("waits for a message that is scheduled, and comes when that is canceled", async () => {
+  test("waits for a scheduled message, and is reported when that is canceled", async () => {
     const { own, heard, endpoint } = await subscriber();
     const { id, results } = await own.batches.send(items(3, (index) => (index === 1 ? { send_at: afterSeconds(3_600) } : {})));
-    await until("the others to be delivered", async () => {
+    await until("the other messages are delivered", async () => {
       const { statuses } = await own.batches.read(id);
       return (statuses as Json)["delivered"] === 2 ? true : undefined;
     });
-    // A batch made later, and completed, shows that those who look have looked.
+    // A later batch that completes shows that the check ran in between.
     const later = await own.batches.send(items(1));
     await own.batches.completed(later.id);
-    const looks = async (): Promise<number> =>
-      (await telling.rows<{ at: number }>("select extract(epoch from look_at)::float8 as at from batches where id = $1", [rowId(id)]))[0]
+    const checkedAt = async (): Promise<number> =>
+      (await notifying.rows<{ at: number }>("select extract(epoch from look_at)::float8 as at from batches where id = $1", [rowId(id)]))[0]
         ?.at ?? 0;
-    const lookedAt = await looks();
-    await until("it to be looked at again", async () => ((await looks()) > lookedAt ? true : undefined));
+    const earlier = await checkedAt();
+    await until("the batch is checked again", async () => ((await checkedAt()) > earlier ? true : undefined));
     assert.deepEqual([(await own.batches.read(id))["status"], (await own.batches.read(id))["completed_at"]], ["processing", null]);
     assert.deepEqual(await own.batches.completions(id), []);
     const canceled = await own.messages.cancel(results[1]?.message_id);
     assert.equal(canceled.status, 200, canceled.text);
     assert.deepEqual((await own.batches.completed(id))["statuses"], { canceled: 1, delivered: 2 });
-    await until("the webhook", () => (heard().length === 2 ? true : undefined));
+    await until("the webhook arrives", () => (heard().length === 2 ? true : undefined));
     await endpoint.test();
     assert.deepEqual(new Set(heard().map((batch) => batch["id"])), new Set([id, later.id]));
     assert.equal(heard().length, 2);
   });
 
-  test("comes after that of a message that was scheduled for soon", async () => {
+  test("waits for a message that is scheduled for soon", async () => {
     const { own } = await subscriber();
     const sendAt = afterSeconds(2);
     const { id } = await own.batches.send(items(2, (index) => (index === 0 ? { send_at: sendAt } : {})));
@@ -633,11 +633,11 @@ describe("the end of a batch", () => {
     assert.equal((await own.batches.completions(id)).length, 1);
   });
 
-  test("of a thousand is told once, with all of them", async () => {
+  test("of a thousand messages is reported once", async () => {
     const { own, heard, endpoint } = await subscriber();
     const { id } = await own.batches.send(items(1_000));
     assert.deepEqual((await own.batches.completed(id))["statuses"], { delivered: 1_000 });
-    await until("the webhook", () => (heard().length > 0 ? true : undefined));
+    await until("the webhook arrives", () => (heard().length > 0 ? true : undefined));
     await endpoint.test();
     assert.equal(heard().length, 1);
   });

@@ -1,4 +1,4 @@
-/** What every REST resource keeps, tested for all of them by one table. A new resource gets a row here. */
+/** Rules for all REST resources, tested with one table. A new resource gets a row here. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -16,13 +16,13 @@ type Resource = {
   prefix: IdPrefix;
   object: string;
   scopes: { read: Scope; write: Scope };
-  /** A request that creates one; `index` tells one from another. */
+  /** The body of a request that creates a record; `index` makes it unique. */
   body: (index: number) => Json;
   created: 201 | 202;
   hasList: boolean;
-  /** A change that PATCH accepts. */
+  /** A body that PATCH accepts. */
   edit?: Json;
-  /** Members of the response to a creation that a later read does not have: secrets are shown once. */
+  /** Members of the response to a creation that a later read does not return: secrets are shown once. */
   onlyOnce?: readonly string[];
 };
 
@@ -110,7 +110,7 @@ after(() => godwit.stop());
 let accounts = 0;
 let bodies = 0;
 
-/** Keys of a new account: of `test`, of `live`, and of another account. */
+/** Creates keys of a new account for `test` and `live`, and a key of another account. */
 async function newKeys(): Promise<{ key: string; live: string; stranger: string }> {
   const [account, other] = [`conforming ${(accounts += 1)}`, `stranger ${accounts}`];
   const keys = {
@@ -153,12 +153,12 @@ for (const resource of RESOURCES) {
       for (const member of onlyOnce) assert.ok(!(member in found.json), `${member} is shown once`);
     });
 
-    test("does not find an id that does not exist, or has another form", async () => {
+    test("does not find an id that does not exist or is invalid", async () => {
       assertProblem(await read(key, encodeId(prefix, newId(prefix, Date.now()))), "not_found");
       for (const id of ["nothing", `${prefix}_`, `evil_${"0".repeat(26)}`]) assertProblem(await read(key, id), "not_found");
     });
 
-    test("shows nothing to another account, or to the other environment of its own", async () => {
+    test("is not visible to another account or to the other environment", async () => {
       const { id } = (await create(key)).json;
       for (const other of [stranger, live]) {
         assertProblem(await read(other, id), "not_found");
@@ -174,7 +174,7 @@ for (const resource of RESOURCES) {
       assert.equal((await read(key, id)).status, 200);
     });
 
-    test("needs a credential, and the scope for each method", async () => {
+    test("requires a credential and the scope of each method", async () => {
       assertProblem(await godwit.request("POST", path, { body: newBody() }), "unauthorized_missing_token");
       const without = (scope: Scope): Promise<string> => godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
       assertProblem(await create(await without(scopes.write)), "forbidden_insufficient_scope");
@@ -189,15 +189,15 @@ for (const resource of RESOURCES) {
       assertReplayOf(first, second);
       assertProblem(await create(key, newBody(), idempotencyKey), "idempotency_key_reused");
       const elsewhere = await create(stranger, body, idempotencyKey);
-      assert.equal(elsewhere.status, created, "the key of another account is another key");
+      assert.equal(elsewhere.status, created, "the same key of another account is independent");
       assert.notEqual(elsewhere.json["id"], first.json["id"]);
     });
 
-    test("refuses an idempotency key that is no version-4 UUID, and creates nothing", async () => {
+    test("refuses an idempotency key that is not a version-4 UUID, and creates nothing", async () => {
       assertProblem(await create(key, newBody(), "order-1723"), "invalid_idempotency_key");
     });
 
-    test("refuses unknown members by their place, and creates nothing", async () => {
+    test("refuses unknown members with their position, and creates nothing", async () => {
       const reply = await create(key, { ...newBody(), surprise: 1 });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
@@ -214,7 +214,7 @@ for (const resource of RESOURCES) {
       assertProblem(patched, "invalid_request_payload");
     });
 
-    test("refuses a body that is no JSON object, and a body of another media type", async () => {
+    test("refuses a body that is not a JSON object or has another media type", async () => {
       for (const body of ["[]", '"text"', "null", "{"]) {
         const reply = await godwit.request("POST", path, { key, body, headers: { "content-type": "application/json" } });
         assertProblem(reply, "invalid_request_payload");
@@ -227,14 +227,14 @@ for (const resource of RESOURCES) {
       assertProblem(text, "unsupported_media_type");
     });
 
-    test("names the methods that it has in a 405", async () => {
+    test("lists its methods in a 405", async () => {
       const reply = await godwit.request("PUT", path, { key });
       assertProblem(reply, "method_not_allowed");
       assert.ok(reply.headers.get("allow")?.split(", ").includes("POST"));
     });
 
     if (edit !== undefined)
-      test("edits a record, and a later read has the change", async () => {
+      test("edits a record, and a later read returns the change", async () => {
         const { id } = (await create(key)).json;
         const reply = await godwit.request("PATCH", `${path}/${String(id)}`, { key, body: edit, idempotencyKey: randomUUID() });
         assert.equal(reply.status, 200, reply.text);
@@ -243,7 +243,7 @@ for (const resource of RESOURCES) {
       });
 
     if (hasList) {
-      test("lists its records newest first, in pages that together have each once", async () => {
+      test("lists its records newest first, each once, in pages", async () => {
         const { key: own } = await newKeys();
         const pages = (query: Query): Promise<Page[]> => walk(async (each) => recordOf(await list(own, search(each))) as Page, query);
         const older = itemsOf(await pages({ limit: "100" })).map((record) => record["id"]);
@@ -257,7 +257,7 @@ for (const resource of RESOURCES) {
         );
       });
 
-      test("refuses a limit, a cursor or a parameter that it does not know", async () => {
+      test("refuses an invalid limit, an invalid cursor and an unknown parameter", async () => {
         for (const query of ["?limit=0", "?limit=101", "?limit=two", "?cursor=nonsense", "?surprise=1"])
           assertProblem(await list(key, query), "invalid_request_payload");
       });

@@ -1,5 +1,4 @@
-/** Who may be written to, and when: the fragments that the statements of messages are made of, the changes of consent under races,
- *  and the windows, on a real database. */
+/** Consent on a real database: the fragments in the statements of messages, concurrent opt-outs and opt-ins, and service windows. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
@@ -33,7 +32,7 @@ const SHOP = "+14155550199";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Of an account of its own, unless told otherwise. */
+/** A pair of a new account, unless `fields` says otherwise. */
 const pairOf = (fields: Partial<Pair> = {}): Pair => ({
   accountId: newId("acct", Date.now()),
   environment: "test",
@@ -47,8 +46,9 @@ const STOP = { source: "keyword", keyword: "STOP" } as const;
 const START = { source: "keyword", keyword: "START" } as const;
 const API = { source: "api" } as const;
 
-const out = (pair: Pair, nowMs = Date.now()): Promise<OptOut> => db.transaction((tx) => optOut(tx, nowMs, pair, STOP));
-const back = (pair: Pair, nowMs = Date.now()): Promise<Suppression | undefined> => db.transaction((tx) => optIn(tx, nowMs, pair, START));
+const optOutNow = (pair: Pair, nowMs = Date.now()): Promise<OptOut> => db.transaction((tx) => optOut(tx, nowMs, pair, STOP));
+const optInAgain = (pair: Pair, nowMs = Date.now()): Promise<Suppression | undefined> =>
+  db.transaction((tx) => optIn(tx, nowMs, pair, START));
 
 const statesOf = async ({ accountId }: Pair): Promise<boolean[]> =>
   (
@@ -59,7 +59,7 @@ const statesOf = async ({ accountId }: Pair): Promise<boolean[]> =>
 const eventsOf = async ({ accountId }: Pair): Promise<string[]> =>
   (await rows<{ type: string }>("select type from events where account_id = $1 order by id", [accountId])).map(({ type }) => type);
 
-/** The fragments over a relation of another name, as statements use them: in a list and in a condition. */
+/** Evaluates the fragments over a relation with another name, in a select list and in a condition, as statements use them. */
 async function fragments(pair: Pair, on: Database = db): Promise<[suppressed: unknown, closed: unknown]> {
   const relation = "(select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) accepted";
   const values = [pair.accountId, pair.environment, pair.recipient, pair.sender];
@@ -78,7 +78,7 @@ async function fragments(pair: Pair, on: Database = db): Promise<[suppressed: un
   return [listed?.suppressed, listed?.closed];
 }
 
-test("without any suppression or window everything may be sent", async () => {
+test("without suppressions and windows every message may be sent", async () => {
   await using empty = await emptyDatabase();
   for (const sender of [SHOP, null]) {
     assert.deepEqual(await fragments(pairOf({ sender }), empty.db), [false, false]);
@@ -92,23 +92,23 @@ async function emptyDatabase(): Promise<{ db: Database } & AsyncDisposable> {
   return { db: own, [Symbol.asyncDispose]: () => own.close() };
 }
 
-describe("suppressed is", () => {
+describe("a suppression", () => {
   const ROWS: readonly (readonly [what: string, of: (pair: Pair) => Partial<Pair>, to: (pair: Pair) => Partial<Pair>, is: boolean])[] = [
-    ["a message from the sender it is about", () => ({}), () => ({}), true],
-    ["not one from another sender", () => ({}), () => ({ sender: "SHOP" }), false],
-    ["not one without a sender", () => ({}), () => ({ sender: null }), false],
-    ["a message from anybody, where it is about all", () => ({ sender: null }), () => ({}), true],
-    ["one without a sender, where it is about all", () => ({ sender: null }), () => ({ sender: null }), true],
-    ["not another recipient", () => ({ sender: null }), () => ({ recipient: recipientOf("+14155550124") }), false],
-    ["not the other environment", () => ({ sender: null }), () => ({ environment: "live" }), false],
-    ["not another account", () => ({ sender: null }), () => ({ accountId: newId("acct", Date.now()) }), false],
-    ["a message from a name, by the very same name", () => ({ sender: "Shop" }), () => ({ sender: "Shop" }), true],
-    ["not one from a name in other letters", () => ({ sender: "Shop" }), () => ({ sender: "SHOP" }), false],
+    ["applies to a message from its sender", () => ({}), () => ({}), true],
+    ["does not apply to another sender", () => ({}), () => ({ sender: "SHOP" }), false],
+    ["does not apply to a message without a sender", () => ({}), () => ({ sender: null }), false],
+    ["applies to every sender, if it is for all", () => ({ sender: null }), () => ({}), true],
+    ["applies to a message without a sender, if it is for all", () => ({ sender: null }), () => ({ sender: null }), true],
+    ["does not apply to another recipient", () => ({ sender: null }), () => ({ recipient: recipientOf("+14155550124") }), false],
+    ["does not apply to the other environment", () => ({ sender: null }), () => ({ environment: "live" }), false],
+    ["does not apply to another account", () => ({ sender: null }), () => ({ accountId: newId("acct", Date.now()) }), false],
+    ["applies to a sender name with the same spelling", () => ({ sender: "Shop" }), () => ({ sender: "Shop" }), true],
+    ["does not apply to a sender name in another case", () => ({ sender: "Shop" }), () => ({ sender: "SHOP" }), false],
   ];
   for (const [what, of, to, is] of ROWS) {
     test(what, async () => {
       const pair = pairOf();
-      await out({ ...pair, ...of(pair) });
+      await optOutNow({ ...pair, ...of(pair) });
       const message = { ...pair, ...to(pair) };
       assert.deepEqual(await fragments(message), [is, false]);
       for (const isFreeWhatsApp of [true, false])
@@ -116,43 +116,43 @@ describe("suppressed is", () => {
     });
   }
 
-  test("nobody any more once it is lifted, and again once it is active", async () => {
+  test("does not apply once it is lifted, and applies again once it is active", async () => {
     const pair = pairOf();
     for (const [change, is] of [
-      [out, true],
-      [back, false],
-      [out, true],
+      [optOutNow, true],
+      [optInAgain, false],
+      [optOutNow, true],
     ] as const) {
       await change(pair);
       assert.deepEqual(await fragments(pair), [is, false]);
     }
   });
 
-  test("who is active for one of sender and all, whichever the other is", async () => {
+  test("applies if it is active for the sender or for all", async () => {
     const pair = pairOf();
-    await out(pair);
-    await out(any(pair));
-    await back(pair);
+    await optOutNow(pair);
+    await optOutNow(any(pair));
+    await optInAgain(pair);
     assert.deepEqual(await fragments(pair), [true, false]);
-    await out(pair);
-    await back(any(pair));
+    await optOutNow(pair);
+    await optInAgain(any(pair));
     assert.deepEqual(await fragments(pair), [true, false]);
-    await back(pair);
+    await optInAgain(pair);
     assert.deepEqual(await fragments(pair), [false, false]);
   });
 });
 
-describe("a window is", () => {
+describe("a service window", () => {
   const ROWS: readonly (readonly [what: string, ageMs: number | null, message: Partial<Pair>, isClosed: boolean])[] = [
-    ["open at once", 0, {}, false],
-    ["open after 23:59 hours", 24 * HOUR_MS - MINUTE_MS, {}, false],
-    ["closed after 24:01 hours", 24 * HOUR_MS + MINUTE_MS, {}, true],
-    ["closed after a year", 365 * 24 * HOUR_MS, {}, true],
-    ["not known where nobody wrote", null, {}, false],
-    ["not known without a sender", 25 * HOUR_MS, { sender: null }, false],
-    ["not known for another sender", 25 * HOUR_MS, { sender: "SHOP" }, false],
-    ["not known for another recipient", 25 * HOUR_MS, { recipient: recipientOf("+14155550124") }, false],
-    ["not known in the other environment", 25 * HOUR_MS, { environment: "live" }, false],
+    ["is open at once", 0, {}, false],
+    ["is open after 23:59 hours", 24 * HOUR_MS - MINUTE_MS, {}, false],
+    ["is closed after 24:01 hours", 24 * HOUR_MS + MINUTE_MS, {}, true],
+    ["is closed after a year", 365 * 24 * HOUR_MS, {}, true],
+    ["is unknown if the recipient has not written", null, {}, false],
+    ["is unknown without a sender", 25 * HOUR_MS, { sender: null }, false],
+    ["is unknown for another sender", 25 * HOUR_MS, { sender: "SHOP" }, false],
+    ["is unknown for another recipient", 25 * HOUR_MS, { recipient: recipientOf("+14155550124") }, false],
+    ["is unknown in the other environment", 25 * HOUR_MS, { environment: "live" }, false],
   ];
   for (const [what, ageMs, message, isClosed] of ROWS) {
     test(what, async () => {
@@ -165,7 +165,7 @@ describe("a window is", () => {
     });
   }
 
-  test("opened anew by a later word, and not by an earlier one", async () => {
+  test("is extended by a later message, and not by an earlier one", async () => {
     const pair = { ...pairOf(), sender: SHOP };
     const openedAt = async (): Promise<number | undefined> =>
       (
@@ -182,19 +182,19 @@ describe("a window is", () => {
       assert.equal(await openedAt(), then);
     }
     await db.transaction((tx) => openWindow(tx, pair, Date.now() + HOUR_MS));
-    assert.ok(Math.abs(Number(await openedAt()) - Date.now()) < 5_000, "nobody writes in the future");
+    assert.ok(Math.abs(Number(await openedAt()) - Date.now()) < 5_000, "a time in the future counts as now");
   });
 
-  test("the recipient's own word comes before the window", async () => {
+  test("does not outweigh an opt-out of the recipient", async () => {
     const pair = { ...pairOf(), sender: SHOP };
     await db.transaction((tx) => openWindow(tx, pair, Date.now() - 25 * HOUR_MS));
-    await out(pair);
+    await optOutNow(pair);
     assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: true }), "recipient_opted_out");
   });
 });
 
-describe("a change", () => {
-  test("to opted out is a suppression with its reason, its history and its event", async () => {
+describe("a change of consent", () => {
+  test("to opted out creates a suppression with its reason, its history and its event", async () => {
     const pair = pairOf();
     const messageId = newId("msg", Date.now());
     const cause = { ...STOP, messageId, note: "wrote so" };
@@ -228,19 +228,19 @@ describe("a change", () => {
     );
   });
 
-  test("to what is so already changes nothing, and says so", async () => {
+  test("to the current state changes nothing, and returns that", async () => {
     const pair = pairOf();
-    assert.equal(await back(pair), undefined);
-    const first = await out(pair);
+    assert.equal(await optInAgain(pair), undefined);
+    const first = await optOutNow(pair);
     const again = await db.transaction((tx) => optOut(tx, Date.now(), pair, { source: "api", note: "another" }));
     assert.deepEqual(again, { suppression: first.suppression, isChanged: false });
-    assert.ok((await back(pair)) !== undefined);
-    assert.equal(await back(pair), undefined);
+    assert.ok((await optInAgain(pair)) !== undefined);
+    assert.equal(await optInAgain(pair), undefined);
     assert.deepEqual(await statesOf(pair), [true, false]);
     assert.deepEqual(await eventsOf(pair), ["recipient.opted_out", "recipient.opted_in"]);
   });
 
-  test("keeps the id, and replaces the reason as a whole", async () => {
+  test("keeps the id, and replaces the whole reason", async () => {
     const pair = pairOf();
     const { suppression } = await db.transaction((tx) => optOut(tx, Date.now(), pair, { ...STOP, messageId: newId("msg", 1), note: "x" }));
     const lifted = await db.transaction(async (tx) => {
@@ -249,34 +249,34 @@ describe("a change", () => {
     });
     const reason = { source: "api", keyword: null, messageId: null, note: null };
     assert.deepEqual(lifted, { ...suppression, ...reason, isActive: false, updatedAtMs: lifted?.updatedAtMs });
-    const again = await out(pair);
+    const again = await optOutNow(pair);
     assert.deepEqual(again.suppression, { ...lifted, ...STOP, isActive: true, updatedAtMs: again.suppression.updatedAtMs });
   });
 
-  test("back in by a word lifts that sender's alone: what stands for all stays", async () => {
+  test("to opted in by a word lifts only the suppression of that sender, and not the one for all", async () => {
     const pair = pairOf();
     await db.transaction((tx) => optOut(tx, Date.now(), any(pair), API));
-    assert.equal(await back(pair), undefined);
-    await out(pair);
-    assert.equal((await back(pair))?.sender, SHOP);
+    assert.equal(await optInAgain(pair), undefined);
+    await optOutNow(pair);
+    assert.equal((await optInAgain(pair))?.sender, SHOP);
     assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: false }), "recipient_opted_out");
   });
 
-  test("is later than the one before, also by a clock that is behind, and takes no other id ahead with it", async () => {
+  test("is later than the one before, even with a clock that is behind, and does not advance the ids", async () => {
     const pair = pairOf();
     const aheadMs = Date.now() + HOUR_MS;
-    const { suppression } = await out(pair);
+    const { suppression } = await optOutNow(pair);
     await rows("update suppressions set updated_at = $2 where account_id = $1", [pair.accountId, new Date(aheadMs)]);
-    const lifted = await back(pair);
+    const lifted = await optInAgain(pair);
     assert.equal(lifted?.updatedAtMs, aheadMs + 1);
-    const again = await out(pair);
+    const again = await optOutNow(pair);
     assert.equal(again.suppression.updatedAtMs, aheadMs + 2);
     assert.deepEqual(await statesOf(pair), [true, false, true]);
     assert.equal(uuidTimeMs(again.suppression.id), uuidTimeMs(suppression.id));
     assert.ok(uuidTimeMs(newUuid(Date.now())) < Date.now() + MINUTE_MS);
   });
 
-  test("that is rolled back leaves nothing", async () => {
+  test("that is rolled back stores nothing", async () => {
     const pair = pairOf();
     const failed = db.transaction(async (tx) => {
       await optOut(tx, Date.now(), pair, STOP);
@@ -288,25 +288,25 @@ describe("a change", () => {
   });
 });
 
-test("very many opt out in a few statements", async () => {
+test("a thousand opt-outs take only a few statements", async () => {
   const { accountId } = pairOf();
-  const wishes = Array.from({ length: 1_000 }, (_, index) => ({
+  const optOuts = Array.from({ length: 1_000 }, (_, index) => ({
     pair: pairOf({ accountId, recipient: recipientOf(`+1415${5_000_000 + index}`) }),
     cause: STOP,
   }));
   const count = (): Promise<number> =>
     db.transaction(async (tx) => {
       let asked = 0;
-      await optOutAll({ rows: (statement) => ((asked += 1), tx.rows(statement)) }, Date.now(), wishes);
+      await optOutAll({ rows: (statement) => ((asked += 1), tx.rows(statement)) }, Date.now(), optOuts);
       return asked;
     });
   assert.deepEqual([await count(), await count()], [2, 2]);
   await rows("update suppressions set is_active = false where account_id = $1", [accountId]);
   assert.equal(await count(), 4);
-  assert.equal((await statesOf(wishes[0]?.pair as Pair)).length, 2_000);
+  assert.equal((await statesOf(optOuts[0]?.pair as Pair)).length, 2_000);
 });
 
-/** A transaction that has done its work and waits to be told how to end. */
+/** Starts a transaction that completes its work, and then waits for commit or rollback. */
 async function begun<T>(work: (tx: Tx) => Promise<T>): Promise<{ result: T; commit: () => Promise<void>; rollBack: () => Promise<void> }> {
   const done = Promise.withResolvers<T>();
   const end = Promise.withResolvers<boolean>();
@@ -327,9 +327,9 @@ async function begun<T>(work: (tx: Tx) => Promise<T>): Promise<{ result: T; comm
   return { result, commit: finish(true), rollBack: finish(false) };
 }
 
-/** Resolves once so many sessions of this database wait for another's transaction. */
+/** Waits until so many sessions of this database wait for the transaction of another. */
 const waiting = (count: number): Promise<true> =>
-  until(`${count} to wait`, async () => {
+  until(`${count} sessions wait`, async () => {
     const found = await rows<{ count: number }>(
       `select count(*)::integer as count
          from pg_stat_activity
@@ -338,15 +338,15 @@ const waiting = (count: number): Promise<true> =>
     return (found[0]?.count ?? 0) >= count ? true : undefined;
   });
 
-describe("at the same time", () => {
+describe("concurrent changes of consent", () => {
   for (const [how, isCommit] of [
     ["commits", true],
-    ["does not", false],
+    ["does not commit", false],
   ] as const) {
-    test(`two words to stop are one change, whose it is when the first ${how}`, async () => {
+    test(`two opt-outs are one change, which belongs to the first if it commits: the first ${how}`, async () => {
       const pair = pairOf();
       const first = await begun((tx) => optOut(tx, Date.now(), pair, STOP));
-      const second = out(pair);
+      const second = optOutNow(pair);
       await waiting(1);
       await (isCommit ? first.commit() : first.rollBack());
       const { suppression, isChanged } = await second;
@@ -357,34 +357,36 @@ describe("at the same time", () => {
     });
   }
 
-  test("a word to stop that meets a word to start waits for it, and is the last", async () => {
+  test("an opt-out during an opt-in waits for it, and applies last", async () => {
     const pair = pairOf();
-    await out(pair);
+    await optOutNow(pair);
     const first = await begun((tx) => optIn(tx, Date.now(), pair, START));
-    const second = out(pair);
+    const second = optOutNow(pair);
     await waiting(1);
     await first.commit();
     assert.equal((await second).isChanged, true);
     assert.deepEqual(await statesOf(pair), [true, false, true]);
   });
 
-  test("a word to start that meets a word to stop waits for it, and is the last", async () => {
+  test("an opt-in during an opt-out waits for it, and applies last", async () => {
     const pair = pairOf();
-    await out(pair);
-    await back(pair);
+    await optOutNow(pair);
+    await optInAgain(pair);
     const first = await begun((tx) => optOut(tx, Date.now(), pair, STOP));
-    const second = back(pair);
+    const second = optInAgain(pair);
     await waiting(1);
     await first.commit();
     assert.equal((await second)?.isActive, false);
     assert.deepEqual(await statesOf(pair), [true, false, true, false]);
   });
 
-  test("a storm of both ends in one state, with every change in the history, in order", async (context) => {
+  test("many opt-outs and opt-ins end in one state, with every change in the history in order", async (context) => {
     const random = seeded(context);
     const pair = pairOf();
     const asked = await Promise.all(
-      Array.from({ length: 200 }, async () => (random() < 0.5 ? (await out(pair)).isChanged : (await back(pair)) !== undefined)),
+      Array.from({ length: 200 }, async () =>
+        random() < 0.5 ? (await optOutNow(pair)).isChanged : (await optInAgain(pair)) !== undefined,
+      ),
     );
     const changes = asked.filter(Boolean).length;
     const states = await statesOf(pair);
@@ -400,10 +402,10 @@ describe("at the same time", () => {
     assert.equal((await fragments(pair))[0], states.at(-1));
   });
 
-  test("lists in any order do not wait in a circle", async (context) => {
+  test("lists in any order cause no deadlock", async (context) => {
     const { accountId } = pairOf();
     const pairs = Array.from({ length: 200 }, (_, index) => pairOf({ accountId, recipient: recipientOf(`+1415555${1_000 + index}`) }));
-    // Some are there and lifted, some are there and active, the others are new.
+    // Some suppressions are lifted, some are active, and the others are new.
     await db.transaction((tx) =>
       optOutAll(
         tx,
@@ -411,10 +413,10 @@ describe("at the same time", () => {
         pairs.slice(50, 150).map((pair) => ({ pair, cause: STOP })),
       ),
     );
-    for (const pair of pairs.slice(50, 100)) await back(pair);
+    for (const pair of pairs.slice(50, 100)) await optInAgain(pair);
     const random = seeded(context);
     const lists = Array.from({ length: 12 }, () => pairs.map((pair) => ({ pair, at: random() })).toSorted((a, b) => a.at - b.at));
-    const answers = await Promise.all(
+    const results = await Promise.all(
       lists.map((list) =>
         db.transaction((tx) =>
           optOutAll(
@@ -425,12 +427,12 @@ describe("at the same time", () => {
         ),
       ),
     );
-    for (const [index, answer] of answers.entries())
+    for (const [index, result] of results.entries())
       assert.deepEqual(
-        answer.map(({ suppression }) => suppression.recipient),
+        result.map(({ suppression }) => suppression.recipient),
         lists[index]?.map(({ pair }) => pair.recipient),
       );
-    assert.equal(answers.flat().filter(({ isChanged }) => isChanged).length, 150);
+    assert.equal(results.flat().filter(({ isChanged }) => isChanged).length, 150);
     assert.equal((await eventsOf(pairs[0] as Pair)).length, 100 + 50 + 150);
   });
 });
@@ -438,7 +440,7 @@ describe("at the same time", () => {
 const literal = (value: unknown): string =>
   value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(uuidFromBytes(value)) : `${value as string | number}`);
 
-/** The statement that a query runs. */
+/** Returns the statement that a query runs. */
 async function statementOf(query: (db: Queryable) => Promise<unknown>): Promise<Sql> {
   const asked: Sql[] = [];
   await query({ rows: async (statement) => (asked.push(statement), []) });
@@ -447,7 +449,7 @@ async function statementOf(query: (db: Queryable) => Promise<unknown>): Promise<
   return statement;
 }
 
-/** The generic plan, which is the one that connections use, with what it did. */
+/** Returns the generic plan, which connections use, with its actual rows. */
 async function planOf(on: Database, text: string, values: readonly unknown[]): Promise<string> {
   return on.session(30_000, async (run) => {
     const name = `plan_${(statements += 1)}`;
@@ -457,8 +459,8 @@ async function planOf(on: Database, text: string, values: readonly unknown[]): P
   });
 }
 
-describe("the plan", () => {
-  /** A hundred messages at once, as a statement that accepts them has them. */
+describe("the query plan", () => {
+  /** Checks a hundred messages in one statement, like the statement that accepts them. */
   const MANY = `
     with accepted as materialized (
       select $1::uuid as account_id, $2::text as environment, '+1' || (4155000000 + number) as recipient, $3::text as sender
@@ -466,28 +468,28 @@ describe("the plan", () => {
     )
     select count(*) filter (where ${isSuppressed("accepted")}) as suppressed, count(*) filter (where ${isWindowClosed("accepted")}) as closed
       from accepted`;
-  /** How each look at a row is made, but for the one that asks whether there is any. */
-  const looks = (plan: string): string[] =>
+  /** The scans for single rows, without the check whether the table is empty. */
+  const probesIn = (plan: string): string[] =>
     Array.from(plan.matchAll(/^.*Scan.* on (?:suppressions s|service_windows w)\w* .*\n.*Index Cond.*$/gm), ([text]) => text);
-  const LOOK =
+  const PROBE =
     /Index Scan using (suppressions|service_windows)_pkey on .*\n *Index Cond: .*account_id = .*environment = .*recipient = .*sender = /;
 
   function assertProbes(plan: string): string[] {
-    const found = looks(plan);
+    const found = probesIn(plan);
     assert.equal(found.length, 3, plan);
-    for (const look of found) assert.match(look, LOOK, plan);
+    for (const probe of found) assert.match(probe, PROBE, plan);
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Hash|hashed|Rows Removed by Filter/, plan);
     return found;
   }
 
-  test("looks for nothing where there is nothing, and would look by the key", async () => {
+  test("reads nothing from empty tables, and has index scans on the primary key", async () => {
     await using empty = await emptyDatabase();
     const plan = await planOf(empty.db, MANY, [newUuid(Date.now()), "test", SHOP]);
-    for (const look of assertProbes(plan)) assert.match(look, /never executed/, plan);
+    for (const probe of assertProbes(plan)) assert.match(probe, /never executed/, plan);
   });
 
   for (const isAnalyzed of [false, true]) {
-    describe(`among very many rows, ${isAnalyzed ? "that are known" : "that nobody counted yet"}`, () => {
+    describe(`of very many rows, ${isAnalyzed ? "with statistics" : "without statistics"}`, () => {
       const { accountId } = pairOf();
       const crowd = "+14155999999";
       let own: Awaited<ReturnType<typeof emptyDatabase>>;
@@ -496,7 +498,7 @@ describe("the plan", () => {
         await own.db.script(
           "alter table suppressions set (autovacuum_enabled = false); alter table service_windows set (autovacuum_enabled = false)",
         );
-        // Half are for all senders; and one recipient has very many of them.
+        // Half of the suppressions are for all senders, and one recipient has very many.
         for (const [recipient, sender] of [
           ["'+1' || (4155000000 + number)", `case when number % 2 = 0 then '' else '${SHOP}' end`],
           [`'${crowd}'`, "'S' || number"],
@@ -517,7 +519,7 @@ describe("the plan", () => {
       });
       after(() => own[Symbol.asyncDispose]());
 
-      test("each message is a probe of the key", async () => {
+      test("probes the primary key once for each message", async () => {
         assertProbes(await planOf(own.db, MANY, [accountId, "test", SHOP]));
         const [counted] = await rows(MANY, [accountId, "test", SHOP], own.db);
         assert.deepEqual(counted, { suppressed: 100, closed: 100 });
@@ -525,20 +527,20 @@ describe("the plan", () => {
         assert.deepEqual(others, { suppressed: 50, closed: 0 });
       });
 
-      test("so is one to a recipient with very many senders", async () => {
+      test("probes the primary key once for a recipient with very many senders", async () => {
         const one = `select ${isSuppressed("m")} as is_suppressed, ${isWindowClosed("m")}
                        from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) m`;
         assertProbes(await planOf(own.db, one, [accountId, "test", crowd, "nobody"]));
       });
 
-      test("one is found by its id", async () => {
+      test("finds a suppression with the index on its id", async () => {
         const { text, values } = await statementOf((fake) => findSuppression(fake, { accountId, environment: "test" }, newId("sup", 1)));
         assert.match(await planOf(own.db, text, values), /suppressions_by_id on .*\n *Index Cond: .*id = \$3/);
       });
 
       const PAGES = { recipient: [crowd, "by_recipient", 5_000], all: [null, "by_id", 5_000] } as const;
       for (const [what, [recipient, index, most]] of Object.entries(PAGES)) {
-        test(`a page of ${what} looks at so many and no more, by its index`, async () => {
+        test(`reads a bounded number of rows for a page of ${what}, with its index`, async () => {
           const filter = { before: MAX_UUID, recipient, sender: "S7", isActive: true };
           const { text, values } = await statementOf((fake) => listSuppressions(fake, { accountId, environment: "test" }, filter, 25));
           const plan = await planOf(own.db, text, values);

@@ -1,4 +1,4 @@
-/** How the console is served: its files, their headers, and what is not there. */
+/** The pages of the console: the files, their headers, and files that are not served. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ describe("the page", () => {
     "/console/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
     "/console?range=day",
   ]) {
-    test(`${path} is the application, under a strict policy`, async () => {
+    test(`${path} is the application, with a strict content security policy`, async () => {
       const reply = await godwit.request("GET", path);
       assert.equal(reply.status, 200);
       assertCommonHeaders(reply);
@@ -38,11 +38,11 @@ describe("the page", () => {
       assert.match(policy, /frame-ancestors 'none'/);
       assert.match(policy, /require-trusted-types-for 'script'/);
       assert.doesNotMatch(reply.text, /<script(?![^>]* src=)|<style| on\w+=/, "no inline script or style");
-      assert.doesNotMatch(reply.text, /https?:\/\//, "nothing from elsewhere");
+      assert.doesNotMatch(reply.text, /https?:\/\//, "no resource of another host");
     });
   }
 
-  test("HEAD has the same headers, another method is refused with what is allowed", async () => {
+  test("returns the same headers for HEAD, and refuses other methods with the allowed ones", async () => {
     const head = await godwit.request("HEAD", "/console");
     assert.equal(head.status, 200);
     const reply = await godwit.request("POST", "/console");
@@ -50,13 +50,13 @@ describe("the page", () => {
     assert.equal(reply.headers.get("allow"), "GET, HEAD");
   });
 
-  test("an address deeper than any of its pages is none", async () => {
+  test("at a deeper path than its pages is not found", async () => {
     assertProblem(await godwit.request("GET", "/console/a/b/c/d"), "not_found");
   });
 });
 
-describe("its files", () => {
-  test("are named by their content and kept for ever, compressed for whoever takes that", async () => {
+describe("the files of the console", () => {
+  test("are named by their content, cached permanently, and compressed for clients that accept gzip", async () => {
     const plain = await fetch(`${godwit.url}/console/assets/${script}`, { headers: { "accept-encoding": "identity" } });
     assert.equal(plain.headers.get("content-encoding"), null);
     assert.equal(plain.headers.get("content-type"), "text/javascript; charset=utf-8");
@@ -73,7 +73,7 @@ describe("its files", () => {
     assert.equal(await zipped.text(), text);
   });
 
-  test("whoever refuses gzip gets none", async () => {
+  test("are not compressed for a client that refuses gzip", async () => {
     const raw = await godwit.raw(
       `GET /console/assets/${script} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip;q=0, br\r\nConnection: close\r\n\r\n`,
     );
@@ -89,14 +89,14 @@ describe("its files", () => {
     ".sources",
     "index.html",
   ]) {
-    test(`${name} is not among them`, async () => {
+    test(`do not include ${name}`, async () => {
       const reply = await godwit.request("GET", `/console/assets/${name}`);
       assertProblem(reply, "not_found");
     });
   }
 });
 
-test("an installation without the console says so", async () => {
+test("an installation without the console reports that", async () => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-empty-"));
   try {
     const [page] = consolePages(folder);
@@ -111,7 +111,7 @@ test("an installation without the console says so", async () => {
   }
 });
 
-test("what is compressed is what was built", async () => {
+test("the compressed files equal the built files", async () => {
   const [page] = consolePages();
   assert.ok(page !== undefined);
   const request = { params: {}, query: {}, url: "", body: Buffer.alloc(0), peer: "", origin: "" };

@@ -1,4 +1,4 @@
-/** The event stream over HTTP: nothing is missed, nothing comes twice on one connection, and nobody holds the server up. */
+/** The event stream over HTTP: no event is lost, none is duplicated on one connection, and no client delays the server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -24,12 +24,12 @@ const DELIVERED = ["message.queued", "message.sending", "message.sent", "message
 
 const streamCount = async (godwit: Godwit): Promise<number> => (await readMetrics(godwit)).get("godwit_event_streams") ?? Number.NaN;
 
-const streamsAre = (godwit: Godwit, count: number, timeoutMs?: number): Promise<true> =>
-  until(`${count} streams`, async () => (await streamCount(godwit)) === count || undefined, timeoutMs);
+const untilStreams = (godwit: Godwit, count: number, timeoutMs?: number): Promise<true> =>
+  until(`${count} streams are open`, async () => (await streamCount(godwit)) === count || undefined, timeoutMs);
 
 const idsNow = (count: number): EventId[] => Array.from({ length: count }, () => newId("evt", Date.now()));
 
-/** A client that asks for the stream and never reads. */
+/** Opens a client that requests the stream and never reads. */
 async function stalledClient({ url }: Godwit, { key }: Owner, lastEventId: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -40,7 +40,7 @@ async function stalledClient({ url }: Godwit, { key }: Owner, lastEventId: strin
   return socket;
 }
 
-// Compressed they are nothing to the database; as frames they are a hundred megabytes, which no socket's buffers hold.
+// The rows compress well in the database. As frames they are 100 MB, more than the buffers of a socket hold.
 const BULK = { count: 5_000, record: { text: "x".repeat(20_000) } };
 
 async function insertBulk(godwit: Godwit, owner: Owner): Promise<string> {
@@ -56,7 +56,7 @@ describe("the event stream", { concurrency: true }, () => {
   });
   after(() => godwit.stop());
 
-  test("begins at once, as an event stream with the headers of every answer", async () => {
+  test("starts at once, as an event stream with the common headers", async () => {
     const { key } = await newOwner(godwit, "begins");
     const startedAt = performance.now();
     using reader = await EventReader.open(godwit, key);
@@ -67,11 +67,11 @@ describe("the event stream", { concurrency: true }, () => {
     assert.deepEqual(reader.events, []);
   });
 
-  test("tells the life of a message in order, each event as the API has it", async () => {
+  test("delivers the events of a message in order, in the form of the API", async () => {
     const { key } = await newOwner(godwit, "life");
     using reader = await EventReader.open(godwit, key);
     const { json: message } = await godwit.send(key);
-    await until("four events", () => reader.events.length >= 4 || undefined);
+    await until("four events arrive", () => reader.events.length >= 4 || undefined);
     assert.deepEqual(
       reader.events.map(({ type }) => type),
       DELIVERED,
@@ -83,14 +83,14 @@ describe("the event stream", { concurrency: true }, () => {
     }
   });
 
-  test("can be of one type, or of all of a kind", async () => {
+  test("can be limited to one type or to all types of a kind", async () => {
     const { key } = await newOwner(godwit, "types");
     using delivered = await EventReader.open(godwit, key, { type: "message.delivered" });
     using ofKind = await EventReader.open(godwit, key, { type: "message.*" });
     using others = await EventReader.open(godwit, key, { type: "endpoint.*" });
     await godwit.send(key);
-    await until("the last event", () => ofKind.events.length >= 4 || undefined);
-    await until("the one event", () => delivered.events[0]);
+    await until("the last event arrives", () => ofKind.events.length >= 4 || undefined);
+    await until("the one event arrives", () => delivered.events[0]);
     const typesOf = ({ events }: EventReader): string[] => events.map(({ type }) => type);
     assert.deepEqual([typesOf(delivered), typesOf(ofKind), typesOf(others)], [["message.delivered"], DELIVERED, []]);
     const wrong = await godwit.request("GET", `${STREAM}?type=sent`, { key });
@@ -98,7 +98,7 @@ describe("the event stream", { concurrency: true }, () => {
     assert.equal(faultsOf(wrong)[0]?.parameter, "type");
   });
 
-  test("goes on after the last event that was seen: what was committed meanwhile arrives", async () => {
+  test("continues after the last event that the client saw, including events committed in between", async () => {
     const owner = await newOwner(godwit, "resumes");
     const first = await EventReader.open(godwit, owner.key);
     const already = await insertEvents(godwit, owner, idsNow(3));
@@ -108,21 +108,21 @@ describe("the event stream", { concurrency: true }, () => {
     using second = await EventReader.open(godwit, owner.key, { after: first.lastId ?? "" });
     const later = await insertEvents(godwit, owner, idsNow(1));
     await second.has([...meanwhile, ...later]);
-    assert.deepEqual(second.ids, [...already, ...meanwhile, ...later], "the last seconds come again, in order, each once");
+    assert.deepEqual(second.ids, [...already, ...meanwhile, ...later], "the last seconds are repeated in order, each event once");
   });
 
-  test("a reader that saw no event goes on from where it began", async () => {
+  test("continues from its start for a client that saw no event", async () => {
     const owner = await newOwner(godwit, "saw nothing");
     const first = await EventReader.open(godwit, owner.key);
     const { lastId } = first;
-    assert.ok(lastId !== undefined, "the first frame says where it begins");
+    assert.ok(lastId !== undefined, "the first frame has the start position");
     first.leave();
     const meanwhile = await insertEvents(godwit, owner, idsNow(2));
     using second = await EventReader.open(godwit, owner.key, { after: lastId });
     await second.has(meanwhile);
   });
 
-  test("only the last seconds before the last event come again", async () => {
+  test("repeats only the last seconds before the last event", async () => {
     const owner = await newOwner(godwit, "repeats");
     const [longAgo, justBefore, last] = [madeAgo(300_000), madeAgo(102_000), madeAgo(100_000)];
     const [, ...expected] = await insertEvents(godwit, owner, [longAgo, justBefore, last]);
@@ -133,12 +133,12 @@ describe("the event stream", { concurrency: true }, () => {
     assert.deepEqual(reader.ids, [...expected, ...next]);
   });
 
-  test("a last event that is long past comes once, however often is looked", async () => {
+  test("sends an old last event once, regardless of the number of queries", async () => {
     const owner = await newOwner(godwit, "long past");
     const [last] = await insertEvents(godwit, owner, [madeAgo(3_600_000)]);
     using reader = await EventReader.open(godwit, owner.key, { after: last ?? "" });
     const expected = [last];
-    // Each arrives by another look.
+    // Each event arrives with another query.
     for (let look = 0; look < 5; look += 1) {
       const ids = await insertEvents(godwit, owner, idsNow(1));
       await reader.has(ids);
@@ -147,7 +147,7 @@ describe("the event stream", { concurrency: true }, () => {
     assert.deepEqual(reader.ids, expected);
   });
 
-  test("an event that commits late arrives, once, though later ones were sent", async () => {
+  test("sends an event that commits late once, although later events were sent", async () => {
     const owner = await newOwner(godwit, "late");
     const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
     using reader = await EventReader.open(godwit, owner.key, { after: anchor });
@@ -158,20 +158,20 @@ describe("the event stream", { concurrency: true }, () => {
     await client.query(insertion(owner, [late]));
     const early = await insertEvents(godwit, owner, idsNow(2));
     await reader.has(early);
-    // The lateness is what is tried here; it is far beyond the usual.
+    // This test needs a late commit; the delay is much longer than usual.
     await sleep(7_000);
-    assert.ok(!reader.ids.includes(eventId(late)), "nothing is told before it is committed");
+    assert.ok(!reader.ids.includes(eventId(late)), "an event is not sent before its commit");
     await client.query("commit");
     await client.end();
     await reader.has([eventId(late)]);
-    // Over the next whole look it is remembered.
+    // The event is not repeated by the next complete query.
     const next = madeAgo(12_000);
     await insertEvents(godwit, owner, [next]);
     await reader.has([eventId(next)]);
     assert.deepEqual(reader.ids, [anchor, ...early, eventId(late), eventId(next)]);
   });
 
-  test("an event that commits late, while its reader is away, arrives when the reader comes back", async () => {
+  test("sends an event that commits late while the client is disconnected after it reconnects", async () => {
     const owner = await newOwner(godwit, "late and away");
     const first = await EventReader.open(godwit, owner.key);
     const late = madeAgo(9_000);
@@ -184,7 +184,7 @@ describe("the event stream", { concurrency: true }, () => {
     assert.deepEqual(second.ids, [eventId(late), ...seen]);
   });
 
-  test("what was missed may be more than a page: all of it arrives in order", async () => {
+  test("sends missed events of several pages in order", async () => {
     const owner = await newOwner(godwit, "pages");
     const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
     const missed = await insertEvents(
@@ -197,7 +197,7 @@ describe("the event stream", { concurrency: true }, () => {
     assert.deepEqual(reader.ids, [anchor, ...missed]);
   });
 
-  test("of thousands that are committed in any order while it streams, none is missed and none comes twice", async (context) => {
+  test("sends each of thousands of events once that commit in any order", async (context) => {
     const random = seeded(context);
     const owner = await newOwner(godwit, "busy");
     using reader = await EventReader.open(godwit, owner.key);
@@ -216,7 +216,7 @@ describe("the event stream", { concurrency: true }, () => {
   });
 
   const BAD_IDS = ["x", "evt_", "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "evt_01k9zs3v8mf4tb2xg1qj6n0d5c0", "evt_01K9ZS3V8MF4TB2XG1QJ6N0D5C"];
-  test("a last id that is no event's id is a fault of its header", async () => {
+  test("refuses an invalid Last-Event-ID as a fault of its header", async () => {
     const { key } = await newOwner(godwit, "bad ids");
     for (const id of BAD_IDS) {
       const reply = await godwit.request("GET", STREAM, { key, headers: { "last-event-id": id } });
@@ -228,14 +228,14 @@ describe("the event stream", { concurrency: true }, () => {
     }
   });
 
-  test("without a key it is a 401, without the scope a 403", async () => {
+  test("returns 401 without a key and 403 without the scope", async () => {
     assertProblem(await godwit.request("GET", STREAM), "unauthorized_missing_token");
     const reply = await godwit.request("GET", STREAM, { key: await godwit.key({ scopes: ["messages:read", "messages:send"] }) });
     assertProblem(reply, "forbidden_insufficient_scope");
     assert.deepEqual(reply.json["required_scopes"], ["events:read"]);
   });
 
-  test("has the events of its own account and environment alone", async () => {
+  test("contains only events of its own account and environment", async () => {
     const owner = await newOwner(godwit, "own");
     const strangers = [await newOwner(godwit, "own", "live"), await newOwner(godwit, "stranger")];
     const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(10_000)]);
@@ -245,7 +245,7 @@ describe("the event stream", { concurrency: true }, () => {
     const own = await insertEvents(godwit, owner, idsNow(1));
     await Promise.all([live.has(own), resumed.has(own)]);
     assert.deepEqual([live.ids, resumed.ids], [own, [anchor, ...own]]);
-    // An id of someone else's says when, and shows nothing.
+    // The id of an event of another account counts only as a time.
     using borrowed = await EventReader.open(godwit, owner.key, { after: theirs[1]?.[0] ?? "" });
     await borrowed.has(own);
     assert.deepEqual(borrowed.ids, [anchor, ...own]);
@@ -262,31 +262,31 @@ describe("the event stream", { concurrency: true }, () => {
   });
 });
 
-describe("places for streams", () => {
+describe("the limit of streams", () => {
   let godwit: Godwit;
   before(async () => {
     godwit = await startGodwit({ asProcess: true });
   });
   after(() => godwit.stop());
 
-  test("a reader that leaves gives its place back, also when it never saw an answer", async () => {
+  test("is freed by a client that leaves, even before the response", async () => {
     const { key } = await newOwner(godwit, "leaves");
     const reader = await EventReader.open(godwit, key);
-    await streamsAre(godwit, 1);
+    await untilStreams(godwit, 1);
     reader.leave();
-    await streamsAre(godwit, 0);
+    await untilStreams(godwit, 0);
     for (let count = 0; count < 30; count += 1) {
       const wire = await Wire.open(godwit.url);
       wire.request(`GET ${STREAM}`, { authorization: `Bearer ${key}` });
       wire.close();
     }
     using last = await EventReader.open(godwit, key);
-    await streamsAre(godwit, 1);
+    await untilStreams(godwit, 1);
     last.leave();
-    await streamsAre(godwit, 0);
+    await untilStreams(godwit, 0);
   });
 
-  test("a HEAD has the headers of the stream, ends, and keeps no place", async () => {
+  test("is not used by a HEAD, which has the headers of the stream and ends", async () => {
     const { key } = await newOwner(godwit, "head");
     const wire = await Wire.open(godwit.url);
     wire.request(`HEAD ${STREAM}`, { authorization: `Bearer ${key}` });
@@ -295,10 +295,10 @@ describe("places for streams", () => {
     assert.equal(reply.status, 200);
     assert.equal(reply.headers.get("content-type"), "text/event-stream; charset=utf-8");
     assertCommonHeaders(reply);
-    await streamsAre(godwit, 0);
+    await untilStreams(godwit, 0);
   });
 
-  test("an environment has twenty; the next is told when to come again, and others have their own", async () => {
+  test("is twenty for each environment; a further request gets Retry-After", async () => {
     const { key } = await newOwner(godwit, "many");
     const other = await newOwner(godwit, "another");
     const readers = await Promise.all(Array.from({ length: 20 }, () => EventReader.open(godwit, key)));
@@ -306,48 +306,48 @@ describe("places for streams", () => {
     assertProblem(refused, "rate_limit_exceeded");
     assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
     readers.push(await EventReader.open(godwit, other.key));
-    await streamsAre(godwit, 21);
+    await untilStreams(godwit, 21);
     readers[0]?.leave();
-    await streamsAre(godwit, 20);
+    await untilStreams(godwit, 20);
     readers.push(await EventReader.open(godwit, key));
     for (const reader of readers) reader.leave();
-    await streamsAre(godwit, 0);
+    await untilStreams(godwit, 0);
   });
 
-  test("for a client that does not read, no more is fetched than its connection holds", async () => {
+  test("bounds memory: for a client that does not read, no more is fetched than its connection holds", async () => {
     const owner = await newOwner(godwit, "stalled");
     const first = await insertBulk(godwit, owner);
     const readAll = async (): Promise<void> => {
       using reader = await EventReader.open(godwit, owner.key, { after: first });
-      await until("all events", () => reader.events.length > BULK.count || undefined);
+      await until("all events arrive", () => reader.events.length > BULK.count || undefined);
     };
     const memoryMb = (): number =>
       Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${godwit.child.pid}/status`, "utf8"))?.[1]) / 1_024;
-    // What it takes to send them to one who reads.
+    // Warms up the memory that sending to a reading client needs.
     for (let count = 0; count < 2; count += 1) await readAll();
     const beforeMb = memoryMb();
     const socket = await stalledClient(godwit, owner, first);
-    await until("a stalled stream", async () => (await streamCount(godwit)) >= 1 || undefined);
-    // Meanwhile another one has all of them: the stalled one had the time.
+    await until("the stalled stream is open", async () => (await streamCount(godwit)) >= 1 || undefined);
+    // Another client receives all events meanwhile, so that the stalled one had the time.
     await readAll();
-    await streamsAre(godwit, 1);
+    await untilStreams(godwit, 1);
     assert.ok(memoryMb() - beforeMb < 60, `${beforeMb} MB became ${memoryMb()} MB`);
     socket.destroy();
-    await streamsAre(godwit, 0);
+    await untilStreams(godwit, 0);
   });
 });
 
-describe("frames on their way to a client", () => {
+describe("frames to a client", () => {
   type Pumped = { result: Promise<void>; pulled: () => number; isOver: () => boolean; response: ServerResponse };
 
-  /** A server that answers with frames of 64 kB without an end. */
+  /** Starts a server that responds with endless frames of 64 kB. */
   async function pump(
     stallMs: number,
     signal = new AbortController().signal,
   ): Promise<{ socket: Socket; pumped: Pumped; close: () => void }> {
     const { promise, resolve } = Promise.withResolvers<Pumped>();
     const server = createServer((_request, response) => {
-      let [pulled, isOver] = [0, false];
+      let [pulled, isEnded] = [0, false];
       const frames = async function* (): AsyncGenerator<string> {
         try {
           for (;;) {
@@ -355,11 +355,11 @@ describe("frames on their way to a client", () => {
             yield `data: ${"x".repeat(65_536)}\n\n`;
           }
         } finally {
-          isOver = true;
+          isEnded = true;
         }
       };
       const result = pumpFrames(response, frames(), { signal, stallMs });
-      resolve({ result, pulled: () => pulled, isOver: () => isOver, response });
+      resolve({ result, pulled: () => pulled, isOver: () => isEnded, response });
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -370,26 +370,26 @@ describe("frames on their way to a client", () => {
     return { socket, pumped: await promise, close: () => server.close() };
   }
 
-  test("a client that stops reading is let go when its time is over", async () => {
+  test("end when a client does not read within the time limit", async () => {
     const { socket, pumped, close } = await pump(300);
     const result = await within(
       pumped.result.then(() => "done"),
       LIMIT_MS,
     );
     assert.equal(result, "done");
-    assert.ok(pumped.isOver(), "nobody makes frames for it any more");
-    assert.ok(pumped.response.destroyed, "its connection is closed");
-    assert.ok(pumped.pulled() < 1_000, `${pumped.pulled()} frames of 64 kB were made`);
+    assert.ok(pumped.isOver(), "no more frames are produced");
+    assert.ok(pumped.response.destroyed, "the connection is closed");
+    assert.ok(pumped.pulled() < 1_000, `${pumped.pulled()} frames of 64 kB were produced`);
     socket.destroy();
     close();
   });
 
-  test("a client that reads again in time misses nothing", async () => {
+  test("continue when a client reads again in time", async () => {
     const { socket, pumped, close } = await pump(NEVER_MS);
-    await until("it stalls", () => pumped.response.writableNeedDrain || undefined);
+    await until("the client stalls", () => pumped.response.writableNeedDrain || undefined);
     const stalledAt = pumped.pulled();
     socket.resume();
-    await until("it goes on", () => pumped.pulled() > stalledAt + 500 || undefined);
+    await until("the frames continue", () => pumped.pulled() > stalledAt + 500 || undefined);
     socket.destroy();
     assert.equal(
       await within(
@@ -397,16 +397,16 @@ describe("frames on their way to a client", () => {
         LIMIT_MS,
       ),
       "done",
-      "a client that leaves ends it at once",
+      "a client that leaves ends the frames at once",
     );
     assert.ok(pumped.isOver());
     close();
   });
 
-  test("a stop does not wait for a client that does not read", async () => {
+  test("end at a stop without waiting for a client that does not read", async () => {
     const stopping = new AbortController();
     const { socket, pumped, close } = await pump(NEVER_MS, stopping.signal);
-    await until("it stalls", () => pumped.response.writableNeedDrain || undefined);
+    await until("the client stalls", () => pumped.response.writableNeedDrain || undefined);
     stopping.abort();
     assert.equal(
       await within(
@@ -421,7 +421,7 @@ describe("frames on their way to a client", () => {
   });
 });
 
-describe("a stream whose time the test makes", () => {
+describe("a stream with a clock of the test", () => {
   let godwit: Godwit;
   let nowMs = Date.now();
   before(async () => {
@@ -446,7 +446,7 @@ describe("a stream whose time the test makes", () => {
   const idOf = (frame: string | undefined): string | undefined => /^id: (.*)$/m.exec(frame ?? "")?.[1];
   const madeAt = (timeMs: number): EventId => madeAgo(Date.now() - timeMs);
 
-  test("is heard of also when it is quiet", async () => {
+  test("sends heartbeats when there are no events", async () => {
     const { streams, frames, leaving } = open(await newOwner(godwit, "quiet"), undefined, 150);
     assert.equal(streams.count, 1);
     await frames.next();
@@ -456,7 +456,7 @@ describe("a stream whose time the test makes", () => {
     assert.equal(streams.count, 0);
   });
 
-  test("tells an event once, however long it goes on", async () => {
+  test("sends each event once over many minutes", async () => {
     const owner = await newOwner(godwit, "long");
     const { frames, leaving } = open(owner, undefined);
     await frames.next();
@@ -469,7 +469,7 @@ describe("a stream whose time the test makes", () => {
     assert.equal((await frames.next()).done, true);
   });
 
-  test("misses nothing for a reader that is slow, and gives it nothing twice", async () => {
+  test("sends a slow reader each event once", async () => {
     const owner = await newOwner(godwit, "slow");
     const [anchor = ""] = await insertEvents(godwit, owner, [madeAt(nowMs - 60_000)]);
     const startMs = nowMs;
@@ -480,30 +480,30 @@ describe("a stream whose time the test makes", () => {
     );
     nowMs += 1_500;
     const { frames, leaving } = open(owner, anchor);
-    const told: (string | undefined)[] = [];
+    const received: (string | undefined)[] = [];
     const take = async (count: number): Promise<void> => {
-      for (let taken = 0; taken < count; taken += 1) told.push(idOf((await frames.next()).value as string));
+      for (let taken = 0; taken < count; taken += 1) received.push(idOf((await frames.next()).value as string));
     };
     await frames.next();
     await take(600);
-    // The reader took its time over these.
+    // The reader took this long for the events so far.
     const late = await insertEvents(godwit, owner, [madeAt(startMs + 100)]);
     nowMs += 25_000;
     await take(902);
     const next = await insertEvents(godwit, owner, [madeAt(nowMs + 1)]);
     await take(1);
-    assert.equal(told.at(-1), next[0]);
-    assert.deepEqual(told.map(String).toSorted(), [anchor, ...all, ...late, ...next].toSorted());
+    assert.equal(received.at(-1), next[0]);
+    assert.deepEqual(received.map(String).toSorted(), [anchor, ...all, ...late, ...next].toSorted());
     leaving.abort();
     await frames.next();
   });
 });
 
-// A stop waits for so long for requests under way.
+// The limit for which a stop waits for running requests.
 const DRAIN_MS = 12_000;
 
-describe("a service that stops", () => {
-  test("ends its streams at once, also those of clients that do not read, and loses nothing over it", async () => {
+describe("a stopping service", () => {
+  test("ends its streams at once, also for clients that do not read, without losing events", async () => {
     const godwit = await startGodwit();
     const owner = await newOwner(godwit, "stops");
     using reader = await EventReader.open(godwit, owner.key);
@@ -511,11 +511,11 @@ describe("a service that stops", () => {
     await reader.has(seen);
     const first = await insertBulk(godwit, owner);
     const socket = await stalledClient(godwit, owner, first);
-    await streamsAre(godwit, 2);
+    await untilStreams(godwit, 2);
     await reader.has([await newest(godwit, owner)]);
     const startedAt = performance.now();
     assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
-    assert.ok(performance.now() - startedAt < DRAIN_MS, `it took ${performance.now() - startedAt} ms`);
+    assert.ok(performance.now() - startedAt < DRAIN_MS, `the stop took ${performance.now() - startedAt} ms`);
     assert.equal(await reader.ended(), "closed");
     socket.destroy();
   });
@@ -526,8 +526,8 @@ describe("a service that stops", () => {
   };
 });
 
-describe("a database that is away for a moment", () => {
-  test("ends the stream, says so in the log alone, and a reader that comes back has missed nothing", async () => {
+describe("an unavailable database", () => {
+  test("ends the stream with only a log entry, and a client that reconnects has lost no event", async () => {
     await using direct = await startGodwit();
     const wire = await DatabaseWire.to(direct.databaseUrl ?? "");
     const godwit = await startGodwit({ databaseUrl: wire.url });
@@ -537,20 +537,20 @@ describe("a database that is away for a moment", () => {
       const already = await insertEvents(direct, owner, idsNow(2), { record: { secret: "Your code is 123456" } });
       await reader.has(already);
       const cutting = setInterval(() => wire.cutAll(), 5);
-      assert.equal(await reader.ended(), "cut", "the answer is not ended as if it were whole");
+      assert.equal(await reader.ended(), "cut", "the response is not ended as complete");
       const meanwhile = await insertEvents(direct, owner, idsNow(3));
       clearInterval(cutting);
-      const again = await until("an answer", async () =>
+      const again = await until("the stream is open again", async () =>
         EventReader.open(godwit, owner.key, { after: reader.lastId ?? "" }).catch(() => undefined),
       );
       await again.has(meanwhile);
       assert.deepEqual(again.ids, [...already, ...meanwhile]);
       again.leave();
-      const line = await until("a line in the log", () => godwit.logs.find(({ event }) => event === "http.stream_failed"));
+      const line = await until("the error is logged", () => godwit.logs.find(({ event }) => event === "http.stream_failed"));
       assert.equal(line["request_id"], reader.headers.get("x-request-id"));
       const log = JSON.stringify(godwit.logs);
       for (const secret of ["123456", owner.key, ...already]) assert.ok(!log.includes(secret), secret);
-      await streamsAre(godwit, 0);
+      await untilStreams(godwit, 0);
       assert.equal(decodeId("evt", reader.lastId ?? "")?.length, 16);
     } finally {
       await godwit.stop();

@@ -1,4 +1,4 @@
-/** Events through the door: how they are found, page by page, and who sees them. */
+/** The API of events: filters, pages and access. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
@@ -19,12 +19,12 @@ after(() => godwit.stop());
 
 const client = (account: string, options: KeyOptions = {}): Promise<Client> => clientOfAccount(godwit, account, options);
 
-describe("filters", () => {
+describe("filters of events", () => {
   let own: Client;
   let all: Event[];
   const messages: unknown[] = [];
-  // What the account has, newest first, by the number of its message; none is an endpoint's.
-  const HAPPENED = [
+  // The events of the account, newest first, each with the number of its message. The last part is empty for an endpoint.
+  const EXPECTED = [
     "webhook.test ",
     "message.canceled 2",
     "message.scheduled 2",
@@ -44,11 +44,11 @@ describe("filters", () => {
     all = (await own.events.list()).data;
   });
 
-  test("without one all are listed, newest first, as events", () => {
+  test("are optional: without one all events are listed, newest first", () => {
     const named = all.map(
       ({ type, data }) => `${type} ${messages.includes(data.message?.["id"]) ? messages.indexOf(data.message["id"]) : ""}`,
     );
-    assert.deepEqual(named, HAPPENED);
+    assert.deepEqual(named, EXPECTED);
     for (const event of all) {
       assert.deepEqual(Object.keys(event), ["id", "type", "timestamp", "environment", "data"]);
       assert.match(event.id, /^evt_[0-9a-z]{26}$/);
@@ -87,7 +87,7 @@ describe("filters", () => {
   ];
   for (const [query, found] of ROWS) {
     const name = query.toString().replace(/^\(\) => /, "");
-    test(`${name} finds ${found.length}, in one page or several`, async () => {
+    test(`with ${name} find ${found.length}, on one page or several`, async () => {
       const expected = found.map((index) => all[index]);
       assert.deepEqual((await own.events.list(query())).data, expected);
       assert.deepEqual(
@@ -97,7 +97,7 @@ describe("filters", () => {
     });
   }
 
-  test("created_after and created_before leave out the moment that they name, with a message too", async () => {
+  test("created_after and created_before exclude the given time, also with message_id", async () => {
     const at = all[3]?.timestamp ?? "";
     const times = all.map(({ timestamp }) => timestamp);
     for (const more of [{}, { message_id: String(messages[0]) }]) {
@@ -139,7 +139,7 @@ describe("filters", () => {
     ["status=sent", "status"],
   ];
   for (const [query, parameter] of WRONG) {
-    test(`?${query.slice(0, 60)} is a 400 that names ${parameter}`, async () => {
+    test(`with ?${query.slice(0, 60)} are a 400 that names ${parameter}`, async () => {
       const reply = await own.request("GET", `/v1/events?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map((fault) => fault.parameter)), new Set([parameter]));
@@ -147,8 +147,8 @@ describe("filters", () => {
   }
 });
 
-describe("pages", () => {
-  test("have neither gaps nor repeats, also while new events arrive", async () => {
+describe("pages of events", () => {
+  test("have neither gaps nor duplicates, also while new events arrive", async () => {
     const own = await client("pages");
     for (let index = 0; index < 15; index += 1) await own.messages.cancel((await own.messages.send())["id"]);
     const all = idsOf([await own.events.list({ limit: "100" })]);
@@ -158,18 +158,18 @@ describe("pages", () => {
       assert.deepEqual(idsOf(pages), all);
       assert.equal(pages.length, Math.ceil(30 / limit));
     }
-    assert.equal((await own.events.list()).data.length, 25, "unless told otherwise");
+    assert.equal((await own.events.list()).data.length, 25, "the default limit");
     assert.deepEqual(idsOf(await walk(own.events.list, { limit: "7" }, () => own.messages.send())), all);
   });
 
   const COUNT = 12_000;
-  // The newest, one within the first look, those at its edge, one in each later look, and the oldest.
+  // The newest, one within the first query, those at its limit, one in each later query, and the oldest.
   const RARE = [1, 400, 4_999, 5_000, 5_001, 7_777, 10_000, 10_001, COUNT];
   describe("of very many events", () => {
     let own: Client;
     before(async () => {
       own = await client("very many");
-      // Whose message they are about does not matter, but that there is one.
+      // The events need a record of any message.
       await (await client("one of many")).messages.send();
       await godwit.rows(
         `insert into events (account_id, environment, id, type, sequence, record)
@@ -183,7 +183,7 @@ describe("pages", () => {
     });
 
     for (const limit of ["1", "2", "100"]) {
-      test(`find the few of a rare type by pages of ${limit}, newest first`, async () => {
+      test(`find the few of a rare type with pages of ${limit}, newest first`, async () => {
         const pages = await walk(own.events.list, { type: "message.read", limit });
         const ids = idsOf(pages);
         assert.deepEqual([ids.length, new Set(ids).size], [RARE.length, RARE.length]);
@@ -195,7 +195,7 @@ describe("pages", () => {
       });
     }
 
-    test("are short, or empty, with a cursor, where the filter has looked at enough", async () => {
+    test("are short or empty, with a cursor, when the query has read its limit of rows", async () => {
       const pages = await walk(own.events.list, { type: "message.read", limit: "100" });
       assert.deepEqual(
         pages.map(({ data }) => data.length),
@@ -205,14 +205,14 @@ describe("pages", () => {
       assert.equal((await own.events.list({ type: "message.failed" })).has_more, true);
     });
 
-    test("without a filter list every event once, and nothing that is none", async () => {
+    test("without a filter contain every event once, and no other timeline entry", async () => {
       const ids = idsOf(await walk(own.events.list, { limit: "100" }));
       assert.deepEqual([ids.length, new Set(ids).size], [COUNT * 0.9, COUNT * 0.9]);
     });
   });
 });
 
-describe("who may", () => {
+describe("access to events", () => {
   let own: Client;
   let event: string;
   before(async () => {
@@ -220,7 +220,7 @@ describe("who may", () => {
     event = String((await own.messages.send())["id"]).replace("msg_", "evt_");
   });
 
-  test("an account sees its own events, of the environment of its key alone", async () => {
+  test("is limited to the account and the environment of the key", async () => {
     for (const stranger of [await client("stranger"), await client("mine", { environment: "live" })]) {
       assert.deepEqual((await stranger.events.list()).data, []);
       assert.deepEqual((await stranger.events.list({ message_id: event.replace("evt_", "msg_") })).data, []);
@@ -235,7 +235,7 @@ describe("who may", () => {
     ["/v1/events/{id}", "events:read"],
     ["/v1/events/{id}/deliveries", "webhooks:read"],
   ] as const) {
-    test(`${path} needs ${scope}, and no other scope will do`, async () => {
+    test(`at ${path} requires exactly the scope ${scope}`, async () => {
       const at = path.replace("{id}", event);
       const others = await client("mine", { scopes: SCOPES.filter((each) => each !== scope) });
       const reply = await others.request("GET", at);
@@ -245,7 +245,7 @@ describe("who may", () => {
     });
   }
 
-  test("an id that is none finds nothing", async () => {
+  test("with an invalid id is a 404", async () => {
     const suffix = event.slice(4);
     for (const id of ["evt_", "evt_x", `msg_${suffix}`, `evt_${suffix.toUpperCase()}`, `${event}0`, "evt_01k9zs3v8mf4tb2xg1qj6n0d5c"]) {
       assertProblem(await own.request("GET", `/v1/events/${id}`), "not_found");

@@ -1,4 +1,5 @@
-/** Where frameworks answer outside their hooks: broken HTTP, slow clients, stopping. And what the log may not say. */
+/** HTTP edge cases that frameworks handle outside their hooks: malformed HTTP, slow clients and stopping. Also the content that the log
+ *  must not have. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -21,18 +22,18 @@ describe("bytes that are not HTTP", () => {
   const BROKEN: readonly (readonly [string, string | Buffer])[] = [
     ["noise", Buffer.from("00ff1337deadbeef0d0a0d0a", "hex")],
     ["words", "hello there\r\n\r\n"],
-    ["an unheard-of method", "FOO / HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
-    ["an unheard-of version", "GET / HTTP/3.7\r\nhost: godwit.test\r\n\r\n"],
+    ["an unknown method", "FOO / HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
+    ["an unknown version", "GET / HTTP/3.7\r\nhost: godwit.test\r\n\r\n"],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["a header without a name", "GET / HTTP/1.1\r\n: x\r\n\r\n"],
     ["lines that end in a bare line feed", "GET /livez HTTP/1.1\nhost: godwit.test\n\n"],
-    ["a path without its slash", "GET livez HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
-    ["a TLS greeting", Buffer.from("16030100c8010000c40303", "hex")],
+    ["a path without a leading slash", "GET livez HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
+    ["a TLS handshake", Buffer.from("16030100c8010000c40303", "hex")],
     ["two lengths that differ", "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab"],
     ["a length and chunks", "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"],
   ];
   for (const [what, bytes] of BROKEN) {
-    test(`${what} get the envelope and a closed connection`, async () => {
+    test(`such as ${what} get a problem response and a closed connection`, async () => {
       const wire = await Wire.open(godwit.url);
       wire.write(bytes);
       const reply = await wire.reply();
@@ -42,21 +43,21 @@ describe("bytes that are not HTTP", () => {
     });
   }
 
-  test("a chunk whose length is no number is answered in the envelope", async () => {
+  test("such as an invalid chunk length get a problem response", async () => {
     assertProblem(await exchange(godwit.url, `${postHead()}transfer-encoding: chunked\r\n\r\nzz\r\n`), "invalid_request_payload");
   });
 
-  test("a header of 20 kB is too large", async () => {
+  test("such as a header of 20 kB get a response that it is too large", async () => {
     assertProblem(await exchange(godwit.url, get("/livez", `x-long: ${"a".repeat(20_000)}`)), "request_header_fields_too_large");
   });
 
-  test("a path of 20 kB is too large", async () => {
+  test("such as a path of 20 kB get a response that it is too large", async () => {
     assertProblem(await exchange(godwit.url, get(`/${"a".repeat(20_000)}`)), "request_header_fields_too_large");
   });
 });
 
-describe("requests that are odd but readable", () => {
-  test("a body that is too large does not stand in the way of the next request, also where the credential is looked up first", async () => {
+describe("unusual but valid requests", () => {
+  test("a body that is too large does not affect the next request, also when the credential is looked up first", async () => {
     const newKey = await godwit.key();
     const wire = await Wire.open(godwit.url);
     const large = "x".repeat(600_000);
@@ -66,7 +67,7 @@ describe("requests that are odd but readable", () => {
     assert.equal((await wire.reply()).status, 200);
   });
 
-  test("HTTP/1.1 without a Host is refused, HTTP/1.0 is not", async () => {
+  test("HTTP/1.1 without a Host is refused, and HTTP/1.0 is not", async () => {
     const refused = await exchange(godwit.url, "GET /livez HTTP/1.1\r\n\r\n");
     assertProblem(refused, "invalid_request_payload");
     assert.deepEqual(faultsOf(refused), [{ header: "Host", code: "required", detail: "is required" }]);
@@ -75,38 +76,38 @@ describe("requests that are odd but readable", () => {
     assertCommonHeaders(taken);
   });
 
-  test("two Hosts are refused", async () => {
+  test("two Host headers are refused", async () => {
     assertProblem(await exchange(godwit.url, get("/livez", "host: other.test")), "invalid_request_payload");
   });
 
   for (const [what, header] of [
-    ["an expectation that nobody knows", "expect: something"],
-    ["the wish for another protocol", "upgrade: websocket\r\nconnection: upgrade"],
+    ["an unknown Expect header", "expect: something"],
+    ["an Upgrade header", "upgrade: websocket\r\nconnection: upgrade"],
   ] as const) {
-    test(`${what} is passed over`, async () => {
+    test(`${what} is ignored`, async () => {
       const reply = await exchange(godwit.url, get("/livez", header));
       assert.equal(reply.status, 200);
       assertCommonHeaders(reply);
     });
   }
 
-  test("CONNECT gets no tunnel", async () => {
+  test("CONNECT opens no tunnel", async () => {
     const reply = await exchange(godwit.url, "CONNECT example.test:443 HTTP/1.1\r\nhost: example.test:443\r\n\r\n");
     assertProblem(reply, "method_not_allowed");
     assert.ok(reply.headers.get("allow"));
   });
 
-  test("OPTIONS * is answered in the envelope", async () => {
+  test("OPTIONS * gets a problem response", async () => {
     assertProblem(await exchange(godwit.url, "OPTIONS * HTTP/1.1\r\nhost: godwit.test\r\n\r\n"), "not_found");
   });
 
   for (const path of ["/v1/messages/%zz", "/%", "/v1/messages/%E0%A4%A", "/v1/messages/%ff"]) {
-    test(`the path ${path} is a fault of the request`, async () => {
+    test(`the path ${path} is an invalid request`, async () => {
       assertProblem(await exchange(godwit.url, get(path, `authorization: Bearer ${key}`)), "invalid_request_payload");
     });
   }
 
-  test("two requests in one packet get two answers in their order", async () => {
+  test("two requests in one packet get two responses in order", async () => {
     const wire = await Wire.open(godwit.url);
     wire.write(get("/livez") + get("/v1/nothing"));
     const [first, second] = [await wire.reply(), await wire.reply()];
@@ -120,7 +121,7 @@ const postHead = (credential = key): string =>
   `POST /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${credential}\r\ncontent-type: application/json\r\n`;
 
 describe("a client that is too slow", () => {
-  test("gets a 408 when its header does not end", async () => {
+  test("gets a 408 when its headers do not end", async () => {
     const wire = await Wire.open(godwit.url);
     wire.write("GET /livez HTTP/1.1\r\nhost: godwit.test\r\nx-slow: ");
     assertProblem(await wire.reply({ timeoutMs: 6_000 }), "request_timeout");
@@ -128,10 +129,10 @@ describe("a client that is too slow", () => {
   });
 
   for (const [what, rest] of [
-    ["its declared body does not come", 'content-length: 100\r\n\r\n{"recipient":'],
+    ["its declared body does not arrive", 'content-length: 100\r\n\r\n{"recipient":'],
     ["its chunks do not end", 'transfer-encoding: chunked\r\n\r\n5\r\n{"rec\r\n'],
   ] as const) {
-    test(`gets a 408 when ${what}, and no message is made`, async () => {
+    test(`gets a 408 when ${what}, and no message is created`, async () => {
       const count = async (): Promise<number> => (await godwit.rows<{ n: number }>("select count(*) as n from messages"))[0]?.n ?? -1;
       const already = await count();
       const wire = await Wire.open(godwit.url);
@@ -143,7 +144,7 @@ describe("a client that is too slow", () => {
   }
 });
 
-// A stop waits for so long for requests under way.
+// The limit for which a stop waits for running requests.
 const DRAIN_MS = 12_000;
 
 describe("stopping", () => {
@@ -155,7 +156,7 @@ describe("stopping", () => {
     return wire;
   };
 
-  test("a request under way is finished, new ones get a 503, and the process ends with 0", async () => {
+  test("completes a running request, refuses new ones with 503, and exits with 0", async () => {
     await using server = await startGodwit({ asProcess: true });
     const secret = await server.key();
     const idle = await Wire.open(server.url);
@@ -163,12 +164,12 @@ describe("stopping", () => {
     assert.equal((await idle.reply()).status, 200);
     const probe = await Wire.open(server.url);
     const held = await hold(server, secret);
-    // A later request on another connection is answered: the held one has been read by then.
+    // This response shows that the server has read the held request.
     assert.equal((await server.request("GET", "/livez")).status, 200);
 
     const ended = new Promise<number | null>((resolve) => server.child.once("exit", (code) => resolve(code)));
     server.child.kill("SIGTERM");
-    await until("readiness to fail", async () => {
+    await until("/readyz fails", async () => {
       probe.request("GET /readyz");
       const reply = await probe.reply();
       if (reply.status !== 503) return undefined;
@@ -189,7 +190,7 @@ describe("stopping", () => {
     assert.equal(await ended, 0);
   });
 
-  test("a client that went away in mid-body does not hold it up", async () => {
+  test("does not wait for a client that disconnected within the body", async () => {
     await using server = await startGodwit();
     const held = await hold(server, await server.key());
     assert.equal((await server.request("GET", "/livez")).status, 200);
@@ -197,10 +198,10 @@ describe("stopping", () => {
     assert.equal((await server.request("GET", "/livez")).status, 200);
     const startedAt = performance.now();
     assert.equal(await server.stop(), 0);
-    assert.ok(performance.now() - startedAt < DRAIN_MS, "it did not wait for the one who left");
+    assert.ok(performance.now() - startedAt < DRAIN_MS, "the stop does not wait for the disconnected client");
   });
 
-  test("a connection that says nothing does not hold it up", async () => {
+  test("does not wait for a connection without a complete request", async () => {
     await using server = await startGodwit();
     const silent = await Wire.open(server.url);
     const halfway = await Wire.open(server.url);
@@ -214,10 +215,10 @@ describe("stopping", () => {
 });
 
 const lineOf = (server: Godwit, requestId: string | null, isWanted: (line: LogLine) => boolean = () => true): Promise<LogLine> =>
-  until("its line in the log", () => server.logs.find((line) => line["request_id"] === requestId && isWanted(line)));
+  until("the request is logged", () => server.logs.find((line) => line["request_id"] === requestId && isWanted(line)));
 
 describe("the log", () => {
-  test("has a client's own request id, sanitised, which is not echoed", async () => {
+  test("contains the sanitised request id of the client, which the response does not repeat", async () => {
     const theirs = 'trace-1."<script>';
     const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": theirs } });
     assertCommonHeaders(reply);
@@ -226,18 +227,18 @@ describe("the log", () => {
     assert.equal(line["status"], 200);
   });
 
-  test("has no more than 64 characters of it", async () => {
+  test("contains at most 64 characters of the client's request id", async () => {
     const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": "a".repeat(500) } });
     const line = await lineOf(godwit, reply.headers.get("x-request-id"));
     assert.equal(line["client_request_id"], "a".repeat(64));
   });
 
-  test("has broken requests under the id that the client was told", async () => {
+  test("contains malformed requests with the id in their response", async () => {
     const reply = await exchange(godwit.url, "hello there\r\n\r\n");
     await lineOf(godwit, reply.headers.get("x-request-id"));
   });
 
-  test("has the cause of a 500, of which the client hears nothing", async () => {
+  test("contains the cause of a 500, which the response does not", async () => {
     await godwit.rows("alter table messages add constraint no_owls check (body is null or body not like '%owl%')");
     const reply = await godwit.send(key, { body: "an owl came", recipient: "+14155550177" });
     await godwit.rows("alter table messages drop constraint no_owls");
@@ -246,10 +247,10 @@ describe("the log", () => {
     const line = await lineOf(godwit, reply.headers.get("x-request-id"), ({ event }) => event === "http.request_failed");
     assert.match(String(line.error?.message), /no_owls/);
     assert.equal(line.error?.code, "23514");
-    assert.ok(!JSON.stringify(line).includes("an owl came"), "the refused row is not quoted");
+    assert.ok(!JSON.stringify(line).includes("an owl came"), "the refused row is not logged");
   });
 
-  test("never has bodies, full numbers or keys, whatever was asked", async () => {
+  test("never contains bodies, full numbers or keys", async () => {
     const number = "+14155550188";
     const text = "the heron flies at dawn";
     const sender = "+14155550199";
@@ -270,28 +271,28 @@ describe("the log", () => {
     for (const { headers } of replies) await lineOf(godwit, headers.get("x-request-id"));
     const everything = JSON.stringify(godwit.logs) + godwit.output.join("\n");
     for (const secret of [key, key.slice(12), "4155550188", "4155550199", "heron", "owl came", "123456"]) {
-      assert.ok(!everything.includes(secret), `the log has ${secret}`);
+      assert.ok(!everything.includes(secret), `the log contains ${secret}`);
     }
   });
 
-  test("has the cause of a message that gets no further, and never its text or numbers", async () => {
-    await using travelling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
-    const own = await travelling.key();
-    await travelling.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
+  test("contains the cause of a failed attempt, and never the text or the numbers of the message", async () => {
+    await using delivering = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
+    const own = await delivering.key();
+    await delivering.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
     const body = { body: "the heron has landed", sender: "+14155550199", metadata: { note: "heron-note" } };
     for (const recipient of ["+14155550188", "+15005550002", "+15005550012", "+15005550013"]) {
-      assert.equal((await travelling.send(own, { ...body, recipient })).status, 202);
+      assert.equal((await delivering.send(own, { ...body, recipient })).status, 202);
     }
     const isFailure = ({ event }: LogLine): boolean => event === "delivery.attempt_failed";
-    const line = await until("the failure in the log", () => travelling.logs.find(isFailure));
+    const line = await until("the failure is logged", () => delivering.logs.find(isFailure));
     assert.match(String(line.error?.message), /no_departures/);
-    await until("the others to go on", async () => {
-      const ended = await travelling.rows("select from messages where status in ('failed', 'delivered')");
+    await until("the other messages have a final status", async () => {
+      const ended = await delivering.rows("select from messages where status in ('failed', 'delivered')");
       return ended.length === 2 || undefined;
     });
-    const everything = JSON.stringify(travelling.logs) + travelling.output.join("\n");
+    const everything = JSON.stringify(delivering.logs) + delivering.output.join("\n");
     for (const secret of ["heron", "4155550188", "4155550199", "5005550002", "5005550012", "5005550013"]) {
-      assert.ok(!everything.includes(secret), `the log has ${secret}`);
+      assert.ok(!everything.includes(secret), `the log contains ${secret}`);
     }
   });
 });

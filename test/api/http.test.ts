@@ -1,4 +1,4 @@
-/** What every answer has, whichever rule was broken, and which rule comes first when two are. */
+/** The common properties of all responses, and the order in which rules are checked. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
@@ -14,7 +14,7 @@ let readOnly: string;
 let exhausted: string;
 let stranger: string;
 let live: string;
-/** Paths of messages. */
+/** Paths of two messages. */
 let queued: string;
 let canceled: string;
 before(async () => {
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** Uses the one request a second that the exhausted environment has, so that the next one is over quota. */
+/** Uses the one request per second of the environment, so that the next request exceeds the quota. */
 async function overQuota(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
   for (let tries = 0; tries < 10; tries += 1) {
     const [, second] = await Promise.all([
@@ -58,7 +58,7 @@ describe("the common headers", () => {
     ["the keys of tokens", () => godwit.request("GET", "/.well-known/jwks.json"), 200],
   ];
   for (const [what, ask, status] of OK) {
-    test(`${what} carries them`, async () => {
+    test(`are on ${what}`, async () => {
       const reply = await ask();
       assert.equal(reply.status, status);
       assertCommonHeaders(reply);
@@ -67,44 +67,44 @@ describe("the common headers", () => {
 
   const REFUSED: readonly (readonly [string, ErrorCode, () => Promise<Reply>])[] = [
     ["a body that is not JSON", "invalid_request_payload", () => godwit.request("POST", "/v1/messages", { key, body: "{" })],
-    ["a key that is no UUID", "invalid_idempotency_key", () => godwit.send(key, {}, { idempotencyKey: "again" })],
+    ["an idempotency key that is not a UUID", "invalid_idempotency_key", () => godwit.send(key, {}, { idempotencyKey: "again" })],
     ["no credential", "unauthorized_missing_token", () => godwit.request("GET", "/v1/messages")],
     ["a wrong credential", "unauthorized_invalid_token", () => godwit.request("GET", "/v1/messages", { key: "gw_test_wrong" })],
     ["a missing scope", "forbidden_insufficient_scope", () => godwit.send(readOnly)],
     ["an unknown path", "not_found", () => godwit.request("GET", "/v1/nothing", { key })],
     ["a trailing slash", "not_found", () => godwit.request("GET", "/v1/messages/", { key })],
     ["an unknown message", "not_found", () => godwit.request("GET", NO_MESSAGE, { key })],
-    ["an id that is none", "not_found", () => godwit.request("GET", "/v1/messages/msg_0", { key })],
+    ["an invalid id", "not_found", () => godwit.request("GET", "/v1/messages/msg_0", { key })],
     ["an id of another kind", "not_found", () => godwit.request("GET", NO_MESSAGE.replace("msg_", "key_"), { key })],
     ["a very long id", "not_found", () => godwit.request("GET", `/v1/messages/${"a".repeat(300)}`, { key })],
     ["a URL that cannot be decoded", "invalid_request_payload", () => godwit.request("GET", "/v1/messages/%zz", { key })],
     ["a wrong method", "method_not_allowed", () => godwit.request("DELETE", "/v1/messages", { key })],
     ["a body that is too large", "payload_too_large", () => godwit.request("POST", "/v1/messages", { key, body: TOO_LARGE })],
-    [
-      "a body that is not JSON by its type",
-      "unsupported_media_type",
-      () => godwit.send(key, {}, { headers: { "content-type": "text/plain" } }),
-    ],
-    ["a template that is not there", "template_not_found", () => godwit.send(key, { body: undefined, template_id: "welcome" })],
+    ["a body with another media type", "unsupported_media_type", () => godwit.send(key, {}, { headers: { "content-type": "text/plain" } })],
+    ["an unknown template", "template_not_found", () => godwit.send(key, { body: undefined, template_id: "welcome" })],
     ["an environment without a link", "no_route", () => godwit.send(live)],
-    ["a message at its end that is canceled", "message_not_cancelable", () => godwit.request("POST", `${canceled}/cancel`, { key })],
-    ["a message at its end that is edited", "message_not_editable", () => godwit.request("PATCH", canceled, { key, body: { body: "x" } })],
-    ["a message under way that is redacted", "message_not_redactable", () => godwit.request("POST", `${queued}/redact`, { key })],
-    ["an unknown message that is canceled", "not_found", () => godwit.request("POST", `${NO_MESSAGE}/cancel`, { key })],
-    ["a quota used up", "rate_limit_exceeded", () => overQuota("GET", "/v1/messages")],
+    ["a cancel of a message with a final status", "message_not_cancelable", () => godwit.request("POST", `${canceled}/cancel`, { key })],
+    [
+      "an edit of a message with a final status",
+      "message_not_editable",
+      () => godwit.request("PATCH", canceled, { key, body: { body: "x" } }),
+    ],
+    ["a redaction of a queued message", "message_not_redactable", () => godwit.request("POST", `${queued}/redact`, { key })],
+    ["a cancel of an unknown message", "not_found", () => godwit.request("POST", `${NO_MESSAGE}/cancel`, { key })],
+    ["an exceeded quota", "rate_limit_exceeded", () => overQuota("GET", "/v1/messages")],
   ];
   for (const [what, code, ask] of REFUSED) {
-    test(`${what} is answered ${ERRORS[code].status} ${code} with them, in the envelope`, async () => {
+    test(`are on the problem response ${ERRORS[code].status} ${code} for ${what}`, async () => {
       assertProblem(await ask(), code);
     });
   }
 
-  test("two answers never share a request id", async () => {
+  test("include a request id that differs in every response", async () => {
     const replies = await Promise.all(Array.from({ length: 50 }, () => godwit.request("GET", "/livez")));
     assert.equal(new Set(replies.map(({ headers }) => headers.get("x-request-id"))).size, 50);
   });
 
-  test("another account's message is not found", async () => {
+  test("are on the 404 for a message of another account, which does not contain its id", async () => {
     const sent = await godwit.send(key);
     const reply = await godwit.request("GET", `/v1/messages/${String(sent.json["id"])}`, { key: stranger });
     assertProblem(reply, "not_found");
@@ -136,7 +136,7 @@ describe("methods", () => {
   ];
   const METHODS = ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "PURGE"];
   for (const [path, allow] of ALLOWED) {
-    test(`${path} refuses other methods and says that it takes ${allow}`, async () => {
+    test(`that ${path} does not support are refused with Allow: ${allow}`, async () => {
       for (const method of METHODS.filter((each) => !allow.split(", ").includes(each))) {
         const reply = await exchange(godwit.url, `${method} ${path} HTTP/1.1\r\nhost: godwit.test\r\n\r\n`);
         assertProblem(reply, "method_not_allowed");
@@ -145,19 +145,19 @@ describe("methods", () => {
     });
   }
 
-  test("a method that may carry a body is refused without one as well", async () => {
+  test("that may have a body are also refused without one", async () => {
     const reply = await exchange(godwit.url, "QUERY /v1/messages HTTP/1.1\r\nhost: godwit.test\r\n\r\n");
     assertProblem(reply, "method_not_allowed");
     assert.equal(reply.headers.get("allow"), "GET, HEAD, POST");
   });
 
-  test("an unknown path has no method to allow", async () => {
+  test("have no Allow header on an unknown path", async () => {
     const reply = await godwit.request("PROPFIND", "/v1/nothing");
     assertProblem(reply, "not_found");
     assert.equal(reply.headers.get("allow"), null);
   });
 
-  test("HEAD answers as GET does, without the body", async () => {
+  test("include HEAD, which responds as GET without the body", async () => {
     for (const [path, status] of [
       ["/livez", 200],
       ["/v1/nothing", 404],
@@ -167,7 +167,7 @@ describe("methods", () => {
       const reply = await exchange(godwit.url, bytes, { isHead: true });
       assert.equal(reply.status, status);
       assertCommonHeaders(reply);
-      assert.ok((await godwit.raw(bytes)).endsWith("\r\n\r\n"), "nothing follows the header");
+      assert.ok((await godwit.raw(bytes)).endsWith("\r\n\r\n"), "nothing follows the headers");
     }
   });
 });
@@ -181,7 +181,7 @@ const post = (headers: readonly string[], body: string | Buffer = JSON.stringify
     Buffer.concat([Buffer.from(postHead([`content-length: ${Buffer.byteLength(body)}`, ...headers])), Buffer.from(body)]),
   );
 
-/** A message of so many bytes, whose length only the last chunk tells. */
+/** Posts a message of so many bytes without a declared length. */
 const postChunked = (bytes: number): Promise<Reply> => {
   const text = JSON.stringify(sms()).padStart(bytes);
   const head = postHead(["content-type: application/json", "transfer-encoding: chunked"]);
@@ -213,7 +213,7 @@ describe("media types", () => {
   for (const headers of REFUSED) {
     test(`refused: ${headers.length === 0 ? "none" : JSON.stringify(headers.join(", "))}`, async () => {
       const reply = await post(headers);
-      // A header that is not even valid HTTP is refused before its meaning is asked for.
+      // A header that is not valid HTTP is refused before its meaning is checked.
       if (reply.status !== 400) assertProblem(reply, "unsupported_media_type");
       else assertProblem(reply, "invalid_request_payload");
     });
@@ -230,18 +230,18 @@ describe("media types", () => {
     "content-type: application/json\t;\tcharset=utf-8",
   ];
   for (const header of ACCEPTED) {
-    test(`taken: ${JSON.stringify(header)}`, async () => {
+    test(`accepted: ${JSON.stringify(header)}`, async () => {
       assert.equal((await post([header])).status, 202);
     });
   }
 
-  test("a body without a declared length may have 65,536 bytes and not one more", async () => {
+  test("a body without a declared length may have 65,536 bytes and no more", async () => {
     assert.equal((await postChunked(65_536)).status, 202);
     assertProblem(await postChunked(65_537), "payload_too_large");
   });
 });
 
-describe("of two broken rules the earlier one is told", () => {
+describe("of two violated rules the earlier one is reported:", () => {
   const asText = { "content-type": "text/plain" };
   const badKey = { idempotencyKey: "not-a-uuid" };
   const ROWS: readonly (readonly [string, ErrorCode, () => Promise<Reply>])[] = [
@@ -254,7 +254,7 @@ describe("of two broken rules the earlier one is told", () => {
       () => godwit.request("PUT", "/v1/messages", { body: TOO_LARGE }),
     ],
     [
-      "a bad credential before a bad media type",
+      "an invalid credential before an invalid media type",
       "unauthorized_invalid_token",
       () => godwit.request("POST", "/v1/messages", { key: "gw_test_x", body: "{}", headers: asText }),
     ],
@@ -263,34 +263,34 @@ describe("of two broken rules the earlier one is told", () => {
       "unauthorized_missing_token",
       () => godwit.request("POST", "/v1/messages", { body: TOO_LARGE }),
     ],
-    ["a quota used up before a missing scope", "rate_limit_exceeded", () => overQuota("POST", "/v1/messages", { body: sms() })],
+    ["an exceeded quota before a missing scope", "rate_limit_exceeded", () => overQuota("POST", "/v1/messages", { body: sms() })],
     [
-      "a missing scope before a bad media type",
+      "a missing scope before an invalid media type",
       "forbidden_insufficient_scope",
       () => godwit.request("POST", "/v1/messages", { key: readOnly, body: "{}", headers: asText }),
     ],
     [
-      "a bad media type before a body that is too large",
+      "an invalid media type before a body that is too large",
       "unsupported_media_type",
       () => godwit.request("POST", "/v1/messages", { key, body: TOO_LARGE, headers: asText }),
     ],
     [
-      "a bad media type before bad JSON",
+      "an invalid media type before invalid JSON",
       "unsupported_media_type",
       () => godwit.request("POST", "/v1/messages", { key, body: "{", headers: asText }),
     ],
     [
-      "a bad media type before a bad idempotency key",
+      "an invalid media type before an invalid idempotency key",
       "unsupported_media_type",
       () => godwit.request("POST", "/v1/messages", { key, body: "{}", headers: asText, ...badKey }),
     ],
     [
-      "a body that is too large before a bad idempotency key",
+      "a body that is too large before an invalid idempotency key",
       "payload_too_large",
       () => godwit.request("POST", "/v1/messages", { key, body: TOO_LARGE, ...badKey }),
     ],
     [
-      "a bad idempotency key before a fault of the schema",
+      "an invalid idempotency key before a fault of the schema",
       "invalid_idempotency_key",
       () => godwit.request("POST", "/v1/messages", { key, body: {}, ...badKey }),
     ],
@@ -300,15 +300,15 @@ describe("of two broken rules the earlier one is told", () => {
     test(what, async () => assertProblem(await ask(), code));
   }
 
-  test("bad JSON before a bad idempotency key", async () => {
+  test("invalid JSON before an invalid idempotency key", async () => {
     const reply = await godwit.request("POST", "/v1/messages", { key, body: "{", ...badKey });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(faultsOf(reply), [{ pointer: "", code: "invalid_json", detail: "is not valid JSON" }]);
   });
 });
 
-describe("the envelope", () => {
-  test("tells all faults of a body at once, each with its place", async () => {
+describe("a problem response", () => {
+  test("contains all faults of a body, each with its position", async () => {
     const body = { recipient: "12345", channel: "fax", body: "", ttl_seconds: 1, priority: "extreme", surprise: true };
     const reply = await godwit.request("POST", "/v1/messages", { key, body });
     assertProblem(reply, "invalid_request_payload");
@@ -317,13 +317,13 @@ describe("the envelope", () => {
     assert.match(String(reply.json["detail"]), /and 5 more/);
   });
 
-  test("tells one fault a field", async () => {
+  test("contains one fault for each field", async () => {
     const reply = await godwit.send(key, { priority: 7 });
     assert.deepEqual(pointersOf(reply), ["/priority"]);
   });
 
   for (const [code, { status }] of Object.entries(ERRORS)) {
-    test(`the page of ${code} can be opened`, async () => {
+    test(`with ${code} has a page of documentation`, async () => {
       const reply = await godwit.request("GET", `/errors/${code}`);
       assert.equal(reply.status, 200);
       assertCommonHeaders(reply);
@@ -332,20 +332,20 @@ describe("the envelope", () => {
     });
   }
 
-  test("a code that there is not has no page", async () => {
+  test("with an unknown code has no page", async () => {
     for (const code of ["no_such_code", "toString", "__proto__", "%00"]) {
       assertProblem(await godwit.request("GET", `/errors/${code}`), "not_found");
     }
   });
 
-  test("its type is an address at which the client reached us", async () => {
+  test("has a type with the address that the client uses", async () => {
     const reply = await godwit.request("GET", "/v1/nothing");
     const type = `${godwit.url}/errors/not_found`;
     assert.equal(reply.json["type"], type);
     assert.equal((await fetch(type)).status, 200);
   });
 
-  test("a forged Host does not get into it", async () => {
+  test("does not contain a forged Host", async () => {
     const reply = await exchange(godwit.url, 'GET /v1/nothing HTTP/1.1\r\nhost: a"><script>/x\r\n\r\n');
     assert.ok(!reply.text.includes("script"));
     assert.match(String(reply.json["type"]), /errors\/|^\/errors\//);
@@ -353,29 +353,29 @@ describe("the envelope", () => {
 
   const DEEP = `${'{"metadata":'.repeat(40)}1${"}".repeat(40)}`;
   const UNFIT: readonly (readonly [string, string | Buffer, string])[] = [
-    ["nothing at all", "", "required"],
-    ["forty levels", DEEP, "too_deep"],
+    ["no content", "", "required"],
+    ["forty levels of nesting", DEEP, "too_deep"],
     ["sixty thousand brackets", "[".repeat(60_000), "too_deep"],
-    ["a NUL", JSON.stringify({ ...sms(), body: "a\0b" }), "invalid_character"],
+    ["a NUL character", JSON.stringify({ ...sms(), body: "a\0b" }), "invalid_character"],
     ["a NUL in a name", JSON.stringify({ ...sms(), metadata: { "a\0": "b" } }), "invalid_character"],
-    ["a lone surrogate", '{"recipient":"+14155550123","channel":"sms","body":"\\ud83d"}', "invalid_character"],
+    ["an unpaired surrogate", '{"recipient":"+14155550123","channel":"sms","body":"\\ud83d"}', "invalid_character"],
     ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22]), "invalid_encoding"],
     ["an overlong NUL", Buffer.from([0x22, 0xc0, 0x80, 0x22]), "invalid_encoding"],
-    ["a mark of byte order", "\ufeff{}", "invalid_json"],
+    ["a byte order mark", "\ufeff{}", "invalid_json"],
     ["two values", "{}{}", "invalid_json"],
     ["an array", "[]", "invalid_type"],
     ["null", "null", "invalid_type"],
-    ["a text", '"hello"', "invalid_type"],
+    ["a string", '"hello"', "invalid_type"],
   ];
   for (const [what, body, fault] of UNFIT) {
-    test(`a body with ${what} is a 400 that says ${fault}`, async () => {
+    test(`for a body with ${what} is a 400 with the fault ${fault}`, async () => {
       const reply = await post(["content-type: application/json"], body);
       assertProblem(reply, "invalid_request_payload");
       assert.equal(faultsOf(reply)[0]?.code, fault);
     });
   }
 
-  test("a pair of surrogates in escapes is a character like any other", async () => {
+  test("is not sent for an escaped surrogate pair, which is one character", async () => {
     const reply = await godwit.request("POST", "/v1/messages", {
       key,
       body: '{"recipient":"+14155550123","channel":"sms","body":"\\ud83d\\ude00"}',

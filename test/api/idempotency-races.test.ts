@@ -1,5 +1,5 @@
-/** Idempotency when things happen at the same time: duplicates of a running request, clients that hang up, and a row that
- *  the database refuses among others that it takes. */
+/** Idempotency of concurrent requests: duplicates of a running request, clients that disconnect, and one row that the database refuses in a
+ *  group commit. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
@@ -36,7 +36,7 @@ after(() => godwit.stop());
 const post = (key: string, body: unknown = sms()): Promise<Reply> =>
   godwit.request("POST", "/v1/messages", { key: apiKey, idempotencyKey: key, body });
 
-/** Sends the bytes, and is gone as soon as `until` says so. */
+/** Sends the bytes, and disconnects when `until` resolves. */
 const hangUp = (bytes: string, until: () => Promise<unknown> = async () => undefined): Promise<void> => {
   const { hostname, port } = new URL(godwit.url);
   return new Promise((resolve, reject) => {
@@ -46,10 +46,10 @@ const hangUp = (bytes: string, until: () => Promise<unknown> = async () => undef
   });
 };
 
-describe("many at once", () => {
+describe("of a hundred concurrent requests", () => {
   const HUNDRED = Array.from({ length: 100 }, (_, index) => index);
 
-  test("a hundred with one key are one execution; the rest are conflicts or replays", async () => {
+  test("with one key one is executed, and the others are conflicts or replays", async () => {
     for (let round = 0; round < 3; round += 1) {
       const key = randomUUID();
       const body = unique();
@@ -60,7 +60,7 @@ describe("many at once", () => {
     }
   });
 
-  test("a hundred with the key of a finished request are replays, all of them", async () => {
+  test("with the key of a finished request all are replays", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
@@ -68,7 +68,7 @@ describe("many at once", () => {
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
 
-  test("two bodies under one key: one is executed, the other never", async () => {
+  test("with two bodies and one key one body is executed, and the other never", async () => {
     const key = randomUUID();
     const bodies = [unique(), unique()];
     const replies = await Promise.all(HUNDRED.map((index) => post(key, bodies[index % 2])));
@@ -84,7 +84,7 @@ describe("many at once", () => {
     assert.deepEqual(await effectCount(godwit, bodies[1 - (winner % 2)] as Record<string, unknown>), NEVER);
   });
 
-  test("a duplicate of a running request is a conflict at once, and a replay later", async () => {
+  test("duplicates of a running one are conflicts at once, and replays later", async () => {
     await using hold = await holdAccepts(godwit.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
@@ -100,8 +100,8 @@ describe("many at once", () => {
   });
 });
 
-describe("a client that hangs up", () => {
-  test("while its request runs: the work completes, and a retry replays it", async () => {
+describe("a client that disconnects", () => {
+  test("while its request runs: the request completes, and a retry replays it", async () => {
     await using hold = await holdAccepts(godwit.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
@@ -110,7 +110,7 @@ describe("a client that hangs up", () => {
     await hold.release();
     assert.ok(
       await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: LIMIT_MS, everyMs: 20 }),
-      "the work was dropped",
+      "the request was not completed",
     );
     const again = await post(key, body);
     assert.equal(again.status, 202);
@@ -118,7 +118,7 @@ describe("a client that hangs up", () => {
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
 
-  test("as soon as the body is sent: the work completes without a retry, also where the credential is looked up first", async () => {
+  test("as soon as the body is sent: the request completes without a retry, also when the credential is looked up first", async () => {
     for (let round = 0; round < 10; round += 1) {
       const key = randomUUID();
       if (round % 2 === 0) apiKey = await godwit.key();
@@ -126,14 +126,14 @@ describe("a client that hangs up", () => {
       await hangUp(postBytes(apiKey, key, body));
       assert.ok(
         await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: LIMIT_MS, everyMs: 20 }),
-        `dropped in round ${round}`,
+        `not completed in round ${round}`,
       );
       assert.equal(isReplay(await post(key, body)), true);
       assert.deepEqual(await effectCount(godwit, body), ONCE);
     }
   });
 
-  test("in mid-body: nothing is claimed, and a retry is executed", async () => {
+  test("within the body: no key is claimed, and a retry is executed", async () => {
     const key = randomUUID();
     const body = unique();
     await hangUp(postBytes(apiKey, key, body).slice(0, -20));
@@ -143,7 +143,7 @@ describe("a client that hangs up", () => {
 });
 
 describe("a row that the database refuses", () => {
-  test("is a 500 that says nothing, its neighbours are accepted, and a retry is executed", async () => {
+  test("is a 500 without details, other requests of the group commit are accepted, and a retry is executed", async () => {
     await godwit.rows("alter table messages add constraint refuse_poison check (body <> 'poison')");
     const requests = Array.from({ length: 30 }, (_, index) => ({
       key: randomUUID(),

@@ -1,4 +1,4 @@
-/** The same key twice is the same answer: the rules of idempotency, one request after the other. */
+/** The rules of idempotency for sequential requests: a repeated key returns the first response. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -28,14 +28,14 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** One request to send under one key. `body` may be text, to be sent as it is. */
+/** Sends one request with an idempotency key. A `body` that is a string is sent unchanged. */
 const post = (key: string, body: unknown = sms(), options: RequestOptions = {}): Promise<Reply> =>
   godwit.request("POST", "/v1/messages", { key: apiKey, idempotencyKey: key, body, ...options });
 
-/** What a rate header says is left. */
+/** Returns the remaining quota of a ratelimit header. */
 const remaining = (reply: Reply): number => Number(/;r=(\d+)/.exec(reply.headers.get("ratelimit") ?? "")?.[1]);
 
-/** Makes a key as much older. */
+/** Moves the creation of a key into the past by the interval. */
 const age = (key: string, interval: string): Promise<unknown> =>
   godwit.rows("update idempotency_keys set created_at = created_at - $2::interval, expires_at = expires_at - $2::interval where key = $1", [
     key,
@@ -43,7 +43,7 @@ const age = (key: string, interval: string): Promise<unknown> =>
   ]);
 
 describe("a replay", () => {
-  test("ten replays return the first answer's bytes, and there is one message, one event and one queue row", async () => {
+  test("returns the bytes of the first response ten times, and there is one message, one event and one queue entry", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
@@ -52,7 +52,7 @@ describe("a replay", () => {
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
 
-  test("returns the first answer, also when the message has gone on since", async () => {
+  test("returns the first response, also when the message has changed since", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
@@ -63,9 +63,9 @@ describe("a replay", () => {
     assert.equal((await godwit.request("GET", path, { key: apiKey })).json["status"], "canceled");
   });
 
-  test("has a request id, a date and rate headers of its own", async () => {
+  test("has its own request id, date and rate headers", async () => {
     const limited = await godwit.key({ account: "limited" });
-    // So slow that no token comes back between the two requests.
+    // So slow that no request is added to the quota between the two requests.
     await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('slow', 1, 50)");
     await godwit.rows("update environments set tier = 'slow' where account_id = (select id from accounts where name = 'limited')");
     const key = randomUUID();
@@ -79,7 +79,7 @@ describe("a replay", () => {
     assert.ok(remaining(again) < remaining(first), "a replay counts against the quota");
   });
 
-  test("is the original answer although the message has changed since, or is gone", async () => {
+  test("is the first response, although the message has changed since or is deleted", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
@@ -89,7 +89,7 @@ describe("a replay", () => {
     assertReplayOf(first, await post(key, body));
   });
 
-  test("is given to another credential of the same environment, and to none that may not send", async () => {
+  test("is given to another credential of the same environment, and not to one that may not send", async () => {
     const key = randomUUID();
     const first = await post(key);
     assertReplayOf(first, await post(key, sms(), { key: await godwit.key({ scopes: ["messages:send"] }) }));
@@ -99,13 +99,13 @@ describe("a replay", () => {
   });
 });
 
-describe("the same meaning in other bytes", () => {
+describe("a body with the same key", () => {
   const original = '{"recipient":"+14155550123","channel":"sms","body":"A code","ttl_seconds":60,"metadata":{"a":"1","b":"2"}}';
   const same: Record<string, string> = {
-    "keys reordered": '{"metadata":{"b":"2","a":"1"},"ttl_seconds":60,"body":"A code","channel":"sms","recipient":"+14155550123"}',
-    "white space": original.replaceAll(":", " : ").replaceAll(",", ",\r\n\t"),
-    "an escaped letter": original.replace('"A code"', String.raw`"\u0041 code"`),
-    "a number in another form": original.replace("60", "6.0e1"),
+    "and its keys reordered": '{"metadata":{"b":"2","a":"1"},"ttl_seconds":60,"body":"A code","channel":"sms","recipient":"+14155550123"}',
+    "and other white space": original.replaceAll(":", " : ").replaceAll(",", ",\r\n\t"),
+    "and an escaped letter": original.replace('"A code"', String.raw`"\u0041 code"`),
+    "and another notation of a number": original.replace("60", "6.0e1"),
   };
   for (const [name, body] of Object.entries(same)) {
     test(`${name} replays`, async () => {
@@ -115,11 +115,11 @@ describe("the same meaning in other bytes", () => {
   }
 
   const other: Record<string, string> = {
-    "another text": original.replace("A code", "B code"),
-    "a letter in lower case": original.replace("A code", "a code"),
-    "null for absent": original.replace("{", '{"sender":null,'),
-    "a field more": original.replace("{", '{"priority":"normal",'),
-    "a field less": original.replace(',"ttl_seconds":60', ""),
+    "and another text": original.replace("A code", "B code"),
+    "and a letter in lower case": original.replace("A code", "a code"),
+    "and null for an absent field": original.replace("{", '{"sender":null,'),
+    "and an additional field": original.replace("{", '{"priority":"normal",'),
+    "and a missing field": original.replace(',"ttl_seconds":60', ""),
   };
   for (const [name, body] of Object.entries(other)) {
     test(`${name} is another request: 422, and the original still replays`, async () => {
@@ -130,7 +130,7 @@ describe("the same meaning in other bytes", () => {
     });
   }
 
-  test("an array in another order is another request", async () => {
+  test("and an array in another order is another request", async () => {
     const steps = [1, 2].map((seconds) => ({ channel: "sms", body: "again", after_seconds: seconds }));
     const key = randomUUID();
     const first = await post(key, unique({ client_reference: "a", fallback: steps }));
@@ -138,7 +138,7 @@ describe("the same meaning in other bytes", () => {
     assertReplayOf(first, await post(key, unique({ client_reference: "a", fallback: steps })));
   });
 
-  test("a query string is part of the request, and does not disturb the key", async () => {
+  test("and a query string is another request, and the original still replays", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
@@ -149,8 +149,8 @@ describe("the same meaning in other bytes", () => {
   });
 });
 
-describe("the form of a key", () => {
-  test("upper case and the quoted form are the same key", async () => {
+describe("an idempotency key", () => {
+  test("is the same in upper case and in quotes", async () => {
     const key = randomUUID();
     const first = await post(key);
     for (const form of [key.toUpperCase(), `"${key}"`, `"${key.toUpperCase()}"`]) assertReplayOf(first, await post(form));
@@ -158,20 +158,20 @@ describe("the form of a key", () => {
 
   const v4 = "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21";
   const bad: Record<string, string> = {
-    "version 1": "3f2a1c64-9b1e-11ee-8c55-0e6b7f3a9d21",
-    "version 7": "018f3a1c-9b1e-7d7a-8c55-0e6b7f3a9d21",
-    "another variant": "3f2a1c64-9b1e-4d7a-cc55-0e6b7f3a9d21",
-    "the nil UUID": "00000000-0000-0000-0000-000000000000",
-    "no hyphens": v4.replaceAll("-", ""),
-    braces: `{${v4}}`,
-    "a URN": `urn:uuid:${v4}`,
-    "half a pair of quotes": `"${v4}`,
-    "single quotes": `'${v4}'`,
-    "two in one header": `${v4}, ${v4}`,
-    "ten kilobytes": "a".repeat(10_000),
-    "a letter beyond ASCII": `${v4.slice(0, -1)}é`,
-    "a word": "order-1234",
-    empty: "",
+    "of UUID version 1": "3f2a1c64-9b1e-11ee-8c55-0e6b7f3a9d21",
+    "of UUID version 7": "018f3a1c-9b1e-7d7a-8c55-0e6b7f3a9d21",
+    "of another UUID variant": "3f2a1c64-9b1e-4d7a-cc55-0e6b7f3a9d21",
+    "that is the nil UUID": "00000000-0000-0000-0000-000000000000",
+    "without hyphens": v4.replaceAll("-", ""),
+    "in braces": `{${v4}}`,
+    "as a URN": `urn:uuid:${v4}`,
+    "with only one quote": `"${v4}`,
+    "in single quotes": `'${v4}'`,
+    "twice in one header": `${v4}, ${v4}`,
+    "of ten kilobytes": "a".repeat(10_000),
+    "with a character that is not ASCII": `${v4.slice(0, -1)}é`,
+    "that is a word": "order-1234",
+    "that is empty": "",
   };
   for (const [name, key] of Object.entries(bad)) {
     test(`${name} is refused`, async () => {
@@ -183,7 +183,7 @@ describe("the form of a key", () => {
     });
   }
 
-  test("two headers are refused, also when they agree", async () => {
+  test("in two headers is refused, also when both are equal", async () => {
     const key = randomUUID();
     const bytes = postBytes(apiKey, key).replace("Host:", `Connection: close\r\nIdempotency-Key: ${key}\r\nHost:`);
     const answer = await godwit.raw(bytes);
@@ -192,13 +192,13 @@ describe("the form of a key", () => {
     assert.equal(await isStored(godwit, key), false);
   });
 
-  test("without a key each request is a message", async () => {
+  test("is optional: without one each request creates a message", async () => {
     const body = unique();
     for (let count = 0; count < 2; count += 1) assertFirst(await godwit.request("POST", "/v1/messages", { key: apiKey, body }));
     assert.deepEqual(await effectCount(godwit, body), { messages: 2, events: 2, queued: 2 });
   });
 
-  test("on a GET it is ignored, whatever it is, and nothing is stored", async () => {
+  test("is ignored on a GET, even an invalid one, and nothing is stored", async () => {
     const key = randomUUID();
     for (const idempotencyKey of [key, key, "not a key"]) {
       const reply = await godwit.request("GET", "/v1/messages?limit=1", { key: apiKey, idempotencyKey });
@@ -209,8 +209,8 @@ describe("the form of a key", () => {
   });
 });
 
-describe("whose a key is", () => {
-  test("test, live and other accounts use one key independently, and nothing leaks", async () => {
+describe("the owner of a key", () => {
+  test("is the environment: test, live and other accounts use one key independently, and nothing leaks", async () => {
     const key = randomUUID();
     const credentials = [
       apiKey,
@@ -219,11 +219,11 @@ describe("whose a key is", () => {
       await godwit.key({ account: "neighbour", environment: "live" }),
       await godwit.key({ account: "newcomer" }),
     ];
-    // Each sends another body: not even a 422 may tell that the key is known elsewhere.
+    // Each request has another body: even a 422 must not reveal that the key is used elsewhere.
     const bodies = credentials.map((_, index) => unique({ body: `number ${index}` }));
     const replies: Reply[] = [];
     for (const [index, credential] of credentials.entries()) replies.push(await post(key, bodies[index], { key: credential }));
-    // Live has no link, and its refusal is the answer that its own key remembers.
+    // Live has no link, and its refusal is the stored response of its own key.
     assert.deepEqual(
       replies.map((reply) => [reply.status, codeOf(reply), isReplay(reply)]),
       [202, 422, 202, 422, 202].map((status) => [status, status === 422 ? "no_route" : undefined, false]),
@@ -233,13 +233,13 @@ describe("whose a key is", () => {
       const first = replies[index] as Reply;
       assertReplayOf(first, await post(key, bodies[index], { key: credential }));
       assert.deepEqual(await effectCount(godwit, bodies[index] ?? {}), first.status === 202 ? ONCE : NEVER);
-      // What another sent under this key is another request to its owner.
+      // The body of another environment is another request for this key.
       assertReused(await post(key, bodies[(index + 1) % bodies.length], { key: credential }));
     }
   });
 });
 
-describe("what is not stored", () => {
+describe("a key is not stored for", () => {
   const faults: Record<
     string,
     { status: number; body?: unknown; options?: RequestOptions; path?: string; withKey?: () => Promise<string> }
@@ -249,7 +249,7 @@ describe("what is not stored", () => {
     "no credential": { status: 401, withKey: async () => "" },
     "a missing scope": { status: 403, withKey: () => godwit.key({ scopes: ["messages:read"] }) },
     "a wrong path": { status: 404, path: "/v1/massages" },
-    "too large a body": { status: 413, body: { ...sms(), body: "x".repeat(70_000) } },
+    "a body that is too large": { status: 413, body: { ...sms(), body: "x".repeat(70_000) } },
     "a wrong media type": { status: 415, options: { headers: { "content-type": "text/plain" } } },
   };
   for (const [name, { status, body = sms(), options = {}, path = "/v1/messages", withKey }] of Object.entries(faults)) {
@@ -286,12 +286,12 @@ describe("what is not stored", () => {
 
 describe("a refusal by a business rule", () => {
   const refusals: readonly (readonly [what: string, code: string, fields: object, environment?: "live"])[] = [
-    ["more parts than max_segments", "max_segments_exceeded", { body: "x".repeat(500), max_segments: 1 }],
-    ["a template that is not there", "template_not_found", { body: undefined, template_id: "no_such_template" }],
-    ["an environment without a link", "no_route", {}, "live"],
+    ["for more segments than max_segments", "max_segments_exceeded", { body: "x".repeat(500), max_segments: 1 }],
+    ["for an unknown template", "template_not_found", { body: undefined, template_id: "no_such_template" }],
+    ["for an environment without a link", "no_route", {}, "live"],
   ];
   for (const [what, code, fields, environment = "test"] of refusals) {
-    test(`${what} is stored, and replays byte for byte`, async () => {
+    test(`${what} is stored, and replays the same bytes`, async () => {
       const key = randomUUID();
       const body = unique(fields);
       const options = { key: await godwit.key({ environment }) };
@@ -306,8 +306,8 @@ describe("a refusal by a business rule", () => {
   }
 });
 
-describe("the window of 24 hours", () => {
-  test("just under it the key replays", async () => {
+describe("the 24 hours of a key", () => {
+  test("replay the first response until just before their end", async () => {
     const key = randomUUID();
     const first = await post(key);
     await age(key, "23:59:30");
@@ -315,21 +315,21 @@ describe("the window of 24 hours", () => {
     assertReused(await post(key, { ...sms(), body: "another" }));
   });
 
-  test("just over it the key is new, for any request", async () => {
+  test("end with a new key, for any request", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
     await age(key, "24:00:00");
-    const anew = await post(key, body);
-    assertFirst(anew);
-    assert.notEqual(anew.json["id"], first.json["id"]);
-    assertReplayOf(anew, await post(key, body));
+    const later = await post(key, body);
+    assertFirst(later);
+    assert.notEqual(later.json["id"], first.json["id"]);
+    assertReplayOf(later, await post(key, body));
     await age(key, "24:00:00");
     assertFirst(await post(key, { ...body, body: "another" }));
     assert.deepEqual(await effectCount(godwit, body), { messages: 3, events: 3, queued: 3 });
   });
 
-  test("a replay does not extend it", async () => {
+  test("are not extended by a replay", async () => {
     const key = randomUUID();
     const times = () =>
       godwit.rows("select created_at, expires_at, expires_at - created_at = '24 hours' as is_day from idempotency_keys where key = $1", [

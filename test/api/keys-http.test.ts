@@ -1,5 +1,5 @@
-/** /v1/keys: a key makes, shows, rotates and revokes keys of its environment, and never gives more than it has. /v1/credential: any credential is
- *  told what it is. */
+/** /v1/keys: a key creates, shows, rotates and revokes keys of its environment, and cannot grant more than it has. /v1/credential: returns
+ *  the properties of the credential of the request. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -41,8 +41,8 @@ const revoke = (id: string, { key = root.secret, node = godwit }: Options = {}):
 const show = (id: string, { key = root.secret, node = godwit }: Options = {}): Promise<Reply> =>
   node.request("GET", `/v1/keys/${id}`, { key });
 
-/** The record of a key that was made, and the key. */
-function made(reply: Reply): { key: string; id: string; record: Record<string, unknown> } {
+/** Returns the record and the secret of a created key. */
+function createdKey(reply: Reply): { key: string; id: string; record: Record<string, unknown> } {
   assert.equal(reply.status, 201, reply.text);
   const { key, ...record } = reply.json;
   assert.match(String(key), /^gw_(test|live)_[0-9A-Za-z]{38}$/);
@@ -52,10 +52,10 @@ function made(reply: Reply): { key: string; id: string; record: Record<string, u
 const statusOf = async (key: string, node = godwit): Promise<number> => (await node.request("GET", "/v1/messages?limit=1", { key })).status;
 const countKeys = async (): Promise<number> => (await godwit.rows("select from api_keys")).length;
 
-describe("a key that is made", () => {
-  test("works at once on every node, with its scopes alone, and is shown without its secret ever after", async () => {
+describe("a created key", () => {
+  test("works at once on every node, with only its scopes, and is shown later without its secret", async () => {
     const reply = await create({ scopes: ["messages:read", "events:read"], name: "Prüfung ✓" });
-    const { key, id, record } = made(reply);
+    const { key, id, record } = createdKey(reply);
     assert.equal(reply.headers.get("location"), `/v1/keys/${id}`);
     assert.ok(key.startsWith("gw_test_"));
     const { created_at: createdAt, account_id: account, ...rest } = record;
@@ -80,28 +80,28 @@ describe("a key that is made", () => {
       assert.ok(!text.includes(key.slice(12)), "the secret is shown once");
   });
 
-  test("is of the environment of the one that made it", async () => {
+  test("belongs to the environment of its creator", async () => {
     const live = await newOAuthClient(godwit, { environment: "live" });
-    const { key, record } = made(await create({}, { key: live.secret }));
+    const { key, record } = createdKey(await create({}, { key: live.secret }));
     assert.ok(key.startsWith("gw_live_"));
     assert.equal(record["environment"], "live");
   });
 
-  test("tells when it was last used", async () => {
-    const { key, id } = made(await create());
+  test("shows when it was last used", async () => {
+    const { key, id } = createdKey(await create());
     assert.equal((await show(id)).json["last_used_at"], null);
     await statusOf(key);
-    const at = await until("last_used_at", async () => Date.parse(String((await show(id)).json["last_used_at"])) || undefined);
+    const at = await until("last_used_at is set", async () => Date.parse(String((await show(id)).json["last_used_at"])) || undefined);
     assert.ok(Math.abs(at - Date.now()) < 10_000);
   });
 
-  test("may be made by a token, and makes tokens", async () => {
-    const { key } = made(await create({ scopes: ["keys:read"] }, { key: await createToken(godwit, root, "keys:write keys:read") }));
+  test("can be created with a token, and can create tokens", async () => {
+    const { key } = createdKey(await create({ scopes: ["keys:read"] }, { key: await createToken(godwit, root, "keys:write keys:read") }));
     const client = await oauthClientOf(godwit, key);
     assert.equal((await godwit.request("GET", "/v1/keys", { key: await createToken(other, client) })).status, 200);
   });
 
-  test("has what was asked for, or 400 with every fault at once", async () => {
+  test("has the requested properties, or the request is a 400 with all faults", async () => {
     const already = await countKeys();
     const FAULTS: readonly [object, string[]][] = [
       [{ scopes: undefined }, ["/scopes"]],
@@ -125,16 +125,16 @@ describe("a key that is made", () => {
       assert.deepEqual(new Set(pointersOf(reply)), new Set(pointers), JSON.stringify(body));
     }
     assertProblem(await create({ name: "a\0b" }), "invalid_request_payload");
-    assert.equal(await countKeys(), already, "nothing was made");
-    assert.equal(made(await create({ name: "🔑".repeat(64), expires_at: null })).record["expires_at"], null);
+    assert.equal(await countKeys(), already, "nothing is created");
+    assert.equal(createdKey(await create({ name: "🔑".repeat(64), expires_at: null })).record["expires_at"], null);
   });
 });
 
-describe("nobody gives more than it has", () => {
-  const holder = async (scopes: readonly Scope[], more: KeyOptions = {}): Promise<OAuthClient> =>
+describe("a key cannot grant more than it has:", () => {
+  const clientWith = async (scopes: readonly Scope[], more: KeyOptions = {}): Promise<OAuthClient> =>
     newOAuthClient(godwit, { scopes, ...more });
 
-  /** Refused, and told what is missing. */
+  /** Asserts that the request is refused with the missing scopes. */
   function assertLacks(reply: Reply, ...scopes: Scope[]): void {
     assertProblem(reply, "forbidden_insufficient_scope");
     assert.deepEqual(reply.json["required_scopes"], scopes);
@@ -142,10 +142,10 @@ describe("nobody gives more than it has", () => {
     assert.equal(reply.json["key"], undefined);
   }
 
-  test("a key makes keys with its own scopes, all of them or fewer", async () => {
-    const maker = await holder(["keys:write", "messages:read", "events:read"]);
-    made(await create({ scopes: ["messages:read"] }, { key: maker.secret }));
-    made(await create({ scopes: ["events:read", "keys:write", "messages:read"] }, { key: maker.secret }));
+  test("it creates keys with only its own scopes, all of them or fewer", async () => {
+    const maker = await clientWith(["keys:write", "messages:read", "events:read"]);
+    createdKey(await create({ scopes: ["messages:read"] }, { key: maker.secret }));
+    createdKey(await create({ scopes: ["events:read", "keys:write", "messages:read"] }, { key: maker.secret }));
     const already = await countKeys();
     assertLacks(
       await create({ scopes: ["messages:read", "messages:send", "keys:read"] }, { key: maker.secret }),
@@ -159,76 +159,76 @@ describe("nobody gives more than it has", () => {
     assert.equal(await countKeys(), already);
   });
 
-  test("without keys:write it makes none at all, and without keys:read it sees none", async () => {
-    const reader = await holder(SCOPES.filter((scope) => scope !== "keys:write"));
-    const writer = await holder(["keys:write", "messages:read"]);
+  test("it creates none without keys:write, and sees none without keys:read", async () => {
+    const reader = await clientWith(SCOPES.filter((scope) => scope !== "keys:write"));
+    const writer = await clientWith(["keys:write", "messages:read"]);
     assertLacks(await create({}, { key: reader.secret }), "keys:write");
     assertLacks(await rotate(reader.id, {}, { key: reader.secret }), "keys:write");
     assertLacks(await revoke(reader.id, { key: reader.secret }), "keys:write");
     assertLacks(await show(writer.id, { key: writer.secret }), "keys:read");
     assertLacks(await godwit.request("GET", "/v1/keys", { key: writer.secret }), "keys:read");
-    assert.equal(await statusOf(reader.secret), 200, "nothing happened to it");
+    assert.equal(await statusOf(reader.secret), 200, "the key is unchanged");
   });
 
-  test("a token with fewer scopes than its key gives no more than the token has", async () => {
+  test("a token with fewer scopes than its key grants only the scopes of the token", async () => {
     const narrowed = await createToken(godwit, root, "keys:write messages:read");
-    made(await create({ scopes: ["messages:read"] }, { key: narrowed }));
+    createdKey(await create({ scopes: ["messages:read"] }, { key: narrowed }));
     assertLacks(await create({ scopes: ["messages:send"] }, { key: narrowed }), "messages:send");
-    const victim = made(await create({ scopes: ["messages:send"] }));
-    assertLacks(await rotate(victim.id, {}, { key: narrowed }), "messages:send");
+    const target = createdKey(await create({ scopes: ["messages:send"] }));
+    assertLacks(await rotate(target.id, {}, { key: narrowed }), "messages:send");
     assertLacks(
       await rotate(root.id, {}, { key: narrowed }),
       ...SCOPES.filter((scope) => scope !== "keys:write" && scope !== "messages:read"),
     );
   });
 
-  test("rotating a key with more than one's own is refused, and the key works on", async () => {
-    const maker = await holder(["keys:write", "messages:read"]);
-    const victim = made(await create({ scopes: ["messages:read", "messages:send"] }));
-    assertLacks(await rotate(victim.id, { overlap_seconds: 0 }, { key: maker.secret }), "messages:send");
-    assert.equal(await statusOf(victim.key), 200);
-    assert.equal((await show(victim.id)).json["expires_at"], null);
+  test("the rotation of a key with more scopes is refused, and that key still works", async () => {
+    const maker = await clientWith(["keys:write", "messages:read"]);
+    const target = createdKey(await create({ scopes: ["messages:read", "messages:send"] }));
+    assertLacks(await rotate(target.id, { overlap_seconds: 0 }, { key: maker.secret }), "messages:send");
+    assert.equal(await statusOf(target.key), 200);
+    assert.equal((await show(target.id)).json["expires_at"], null);
   });
 
-  test("a replay shows a key only to those who could have made it", async () => {
-    const maker = await holder(["keys:write", "messages:read"]);
+  test("a replay shows a key only to credentials that could have created it", async () => {
+    const maker = await clientWith(["keys:write", "messages:read"]);
     const [creating, rotating] = [randomUUID(), randomUUID()];
     const body = { scopes: ["messages:send"] };
     const first = await create(body, { idempotencyKey: creating });
-    const { id } = made(first);
+    const { id } = createdKey(first);
     const second = await rotate(id, {}, { idempotencyKey: rotating });
-    made(second);
+    createdKey(second);
     assertLacks(await create(body, { idempotencyKey: creating, key: maker.secret }), "messages:send");
     assertLacks(await rotate(id, {}, { idempotencyKey: rotating, key: maker.secret }), "messages:send");
     assertReplayOf(first, await create(body, { idempotencyKey: creating, key: await createToken(godwit, root) }));
     assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating }));
   });
 
-  test("no key outlives the one that made it: with it ends what has no end of its own", async () => {
+  test("no key outlives its creator, and a key without an expiry gets that of its creator", async () => {
     const end = new Date(Date.now() + 10 * DAY_MS);
-    const mortal = await holder(["keys:write", "messages:read"], { expiresAt: end });
-    for (const key of [mortal.secret, await createToken(godwit, mortal)]) {
-      assert.equal(made(await create({}, { key })).record["expires_at"], end.toISOString());
-      assert.equal(made(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
+    const expiring = await clientWith(["keys:write", "messages:read"], { expiresAt: end });
+    for (const key of [expiring.secret, await createToken(godwit, expiring)]) {
+      assert.equal(createdKey(await create({}, { key })).record["expires_at"], end.toISOString());
+      assert.equal(createdKey(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
       const soon = new Date(Date.now() + DAY_MS).toISOString();
-      assert.equal(made(await create({ expires_at: soon }, { key })).record["expires_at"], soon);
+      assert.equal(createdKey(await create({ expires_at: soon }, { key })).record["expires_at"], soon);
       const late = await create({ expires_at: new Date(end.getTime() + 1).toISOString() }, { key });
       assertProblem(late, "invalid_request_payload");
       assert.deepEqual(pointersOf(late), ["/expires_at"]);
     }
-    const immortal = made(await create());
-    assert.equal(made(await rotate(immortal.id, {}, { key: mortal.secret })).record["expires_at"], end.toISOString());
-    assert.equal(made(await create({ expires_at: "2099-01-01T00:00:00+02:00" })).record["expires_at"], "2098-12-31T22:00:00.000Z");
+    const permanent = createdKey(await create());
+    assert.equal(createdKey(await rotate(permanent.id, {}, { key: expiring.secret })).record["expires_at"], end.toISOString());
+    assert.equal(createdKey(await create({ expires_at: "2099-01-01T00:00:00+02:00" })).record["expires_at"], "2098-12-31T22:00:00.000Z");
   });
 
-  test("who was locked out a moment ago makes no key, though another node has not heard of it", async () => {
-    const locked = await newOAuthClient(godwit);
-    const victim = made(await create());
-    assert.equal(await statusOf(locked.secret, other), 200);
-    assert.equal((await revoke(locked.id)).status, 200);
+  test("a key that was just revoked creates no key, even on a node that is not yet notified", async () => {
+    const revoked = await newOAuthClient(godwit);
+    const target = createdKey(await create());
+    assert.equal(await statusOf(revoked.secret, other), 200);
+    assert.equal((await revoke(revoked.id)).status, 200);
     const already = await countKeys();
-    assertProblem(await create({}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
-    assertProblem(await rotate(victim.id, {}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
+    assertProblem(await create({}, { key: revoked.secret, node: other }), "unauthorized_invalid_token");
+    assertProblem(await rotate(target.id, {}, { key: revoked.secret, node: other }), "unauthorized_invalid_token");
     assert.equal(await countKeys(), already);
     const expired = await newOAuthClient(godwit);
     const token = await createToken(godwit, expired);
@@ -245,8 +245,8 @@ describe("a key is not found", () => {
     { account: "neighbour", environment: "live" },
   ];
 
-  test("by the other environment, nor by another account, whatever they want of it", async () => {
-    const { id, key } = made(await create());
+  test("by the other environment or by another account, with any operation", async () => {
+    const { id, key } = createdKey(await create());
     for (const options of STRANGERS) {
       const stranger = await godwit.key(options);
       await godwit.unlimited();
@@ -258,7 +258,7 @@ describe("a key is not found", () => {
     assert.equal(await statusOf(key), 200);
   });
 
-  test("when nobody has it, and when it is no key's id", async () => {
+  test("with an unknown or an invalid id", async () => {
     for (const id of [NOBODY, "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "x", "key_", newApiKey("test")]) {
       assertProblem(await show(id), "not_found");
       assertProblem(await rotate(id), "not_found");
@@ -268,8 +268,8 @@ describe("a key is not found", () => {
 });
 
 describe("revoking", () => {
-  test("ends a key, twice is once, and it stays in the list", async () => {
-    const { id, key } = made(await create());
+  test("a key ends it, is idempotent, and keeps it in the list", async () => {
+    const { id, key } = createdKey(await create());
     const first = await revoke(id);
     assert.equal(first.status, 200, first.text);
     assert.ok(Math.abs(Date.parse(String(first.json["revoked_at"])) - Date.now()) < 10_000);
@@ -280,21 +280,21 @@ describe("revoking", () => {
     assert.ok((await godwit.request("GET", "/v1/keys?limit=100", { key: root.secret })).text.includes(id));
   });
 
-  test("oneself is allowed, and the last thing that one does", async () => {
+  test("the key of the request is permitted, and the key does not work afterwards", async () => {
     const own = await newOAuthClient(godwit);
     assert.equal((await revoke(own.id, { key: own.secret })).status, 200);
     assertProblem(await show(own.id, { key: own.secret }), "unauthorized_invalid_token");
   });
 
-  test("a key ends those alone that ask by it: keys that it made live on", async () => {
+  test("a key does not end the keys that it created", async () => {
     const maker = await newOAuthClient(godwit);
-    const child = made(await create({}, { key: maker.secret }));
+    const child = createdKey(await create({}, { key: maker.secret }));
     await revoke(maker.id);
-    await until("it to be refused everywhere", async () => (await statusOf(maker.secret, other)) === 401 || undefined);
+    await until("the key is refused on every node", async () => (await statusOf(maker.secret, other)) === 401 || undefined);
     assert.equal(await statusOf(child.key), 200);
   });
 
-  test("the maker while it makes a key: there is one by then, or the maker is told that it is locked out", async () => {
+  test("the creator while it creates a key: the key exists by then, or the creator gets a 401", async () => {
     for (let round = 0; round < 10; round += 1) {
       const maker = await newOAuthClient(godwit);
       const already = await countKeys();
@@ -303,63 +303,63 @@ describe("revoking", () => {
         revoke(maker.id).then(async ({ status }) => (status === 200 ? countKeys() : -1)),
       ]);
       assert.ok(reply.status === 201 || reply.status === 401, reply.text);
-      assert.equal(found, already + (reply.status === 201 ? 1 : 0), "nothing is made after the revocation is answered");
+      assert.equal(found, already + (reply.status === 201 ? 1 : 0), "nothing is created after the response of the revocation");
       assert.equal(await countKeys(), found);
     }
   });
 });
 
 describe("rotating", () => {
-  test("makes another key with the same scopes and name; the old one works for the overlap, a day unless told otherwise", async () => {
-    const old = made(await create({ scopes: ["messages:read", "usage:read"], name: "checkout" }));
+  test("creates a key with the same scopes and name, and the old one works for the overlap, by default a day", async () => {
+    const old = createdKey(await create({ scopes: ["messages:read", "usage:read"], name: "checkout" }));
     const reply = await rotate(old.id);
-    const { key, id, record } = made(reply);
+    const { key, id, record } = createdKey(reply);
     assert.equal(reply.headers.get("location"), `/v1/keys/${id}`);
     assert.notEqual(id, old.id);
     assert.deepEqual([record["scopes"], record["name"], record["expires_at"]], [["messages:read", "usage:read"], "checkout", null]);
     assert.deepEqual([await statusOf(key), await statusOf(old.key), await statusOf(old.key, other)], [200, 200, 200]);
     const end = Date.parse(String((await show(old.id)).json["expires_at"]));
     assert.ok(Math.abs(end - Date.now() - DAY_MS) < 60_000);
-    const { expires_at: sooner } = made(await rotate(old.id, { overlap_seconds: 3_600 })).record;
-    assert.equal(sooner, new Date(end).toISOString(), "no longer than the old one would have lived");
+    const { expires_at: sooner } = createdKey(await rotate(old.id, { overlap_seconds: 3_600 })).record;
+    assert.equal(sooner, new Date(end).toISOString(), "the new key does not outlive the old one");
     const nearer = Date.parse(String((await show(old.id)).json["expires_at"]));
     assert.ok(Math.abs(nearer - Date.now() - 3_600_000) < 60_000);
     await rotate(old.id, { overlap_seconds: 30 * 86_400 });
-    assert.equal(Date.parse(String((await show(old.id)).json["expires_at"])), nearer, "an overlap gives no key a longer life");
+    assert.equal(Date.parse(String((await show(old.id)).json["expires_at"])), nearer, "an overlap does not extend the life of a key");
   });
 
-  test("without an overlap ends the old one everywhere", async () => {
-    const old = made(await create());
-    const next = made(await rotate(old.id, { overlap_seconds: 0 }));
+  test("without an overlap ends the old key on every node", async () => {
+    const old = createdKey(await create());
+    const next = createdKey(await rotate(old.id, { overlap_seconds: 0 }));
     for (const node of [godwit, other]) {
-      await until("the old key to be refused", async () => (await statusOf(old.key, node)) === 401 || undefined);
+      await until("the old key is refused", async () => (await statusOf(old.key, node)) === 401 || undefined);
       assert.equal(await statusOf(next.key, node), 200);
     }
   });
 
-  test("oneself gives the next key to go on with", async () => {
+  test("the key of the request returns the next key", async () => {
     const own = await newOAuthClient(godwit);
-    const { key } = made(await rotate(own.id, { overlap_seconds: 0 }, { key: own.secret }));
-    await until("the old key to be refused", async () => (await statusOf(own.secret)) === 401 || undefined);
+    const { key } = createdKey(await rotate(own.id, { overlap_seconds: 0 }, { key: own.secret }));
+    await until("the old key is refused", async () => (await statusOf(own.secret)) === 401 || undefined);
     assert.equal((await godwit.request("GET", "/v1/keys", { key })).status, 200);
   });
 
-  test("takes an overlap from nothing to thirty days", async () => {
-    const { id } = made(await create());
+  test("accepts an overlap from zero to thirty days", async () => {
+    const { id } = createdKey(await create());
     for (const overlap of [-1, 30 * 86_400 + 1, 1.5, "60", true]) {
       const reply = await rotate(id, { overlap_seconds: overlap });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(pointersOf(reply), ["/overlap_seconds"]);
     }
     assertProblem(await rotate(id, { overlap: 5 }), "invalid_request_payload");
-    made(await rotate(id, { overlap_seconds: 30 * 86_400 }));
-    made(await rotate(id, { overlap_seconds: null }));
+    createdKey(await rotate(id, { overlap_seconds: 30 * 86_400 }));
+    createdKey(await rotate(id, { overlap_seconds: null }));
   });
 
-  test("a key that is over is refused, and that is remembered", async () => {
-    const revoked = made(await create());
+  test("a revoked or expired key is refused, and the refusal is replayed", async () => {
+    const revoked = createdKey(await create());
     await revoke(revoked.id);
-    const expired = made(await create());
+    const expired = createdKey(await create());
     await rotate(expired.id, { overlap_seconds: 0 });
     for (const { id } of [revoked, expired]) {
       const idempotencyKey = randomUUID();
@@ -369,23 +369,23 @@ describe("rotating", () => {
     }
   });
 
-  test("at the same time makes as many keys as were asked for, and none outlives the first", async () => {
-    const old = made(await create({ expires_at: new Date(Date.now() + DAY_MS).toISOString() }));
+  test("concurrently creates a key for each request, and none outlives the first", async () => {
+    const old = createdKey(await create({ expires_at: new Date(Date.now() + DAY_MS).toISOString() }));
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, index) => rotate(old.id, {}, { node: index % 2 === 0 ? godwit : other })),
     );
-    assert.equal(new Set(replies.map((reply) => made(reply).key)).size, 10);
+    assert.equal(new Set(replies.map((reply) => createdKey(reply).key)).size, 10);
     for (const reply of replies) assert.ok(String(reply.json["expires_at"]) <= String(old.record["expires_at"]));
   });
 });
 
 describe("an idempotency key", () => {
-  test("shows the same secret again, from an answer that is stored sealed", async () => {
+  test("returns the same secret again, from a response that is stored encrypted", async () => {
     const [creating, rotating] = [randomUUID(), randomUUID()];
     const first = await create({ name: "again" }, { idempotencyKey: creating });
-    const { id, key } = made(first);
+    const { id, key } = createdKey(first);
     const second = await rotate(id, {}, { idempotencyKey: rotating });
-    const { key: next } = made(second);
+    const { key: next } = createdKey(second);
     for (const node of [godwit, other]) {
       assertReplayOf(first, await create({ name: "again" }, { idempotencyKey: creating, node }));
       assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating, node }));
@@ -402,46 +402,46 @@ describe("an idempotency key", () => {
     for (const secret of [key, next]) assert.ok(!said.includes(secret.slice(12)));
   });
 
-  test("twenty at once make one key, and twenty at once rotate one once", async () => {
-    const { id } = made(await create());
-    const asks = [(options: Options) => create({ name: "race" }, options), (options: Options) => rotate(id, {}, options)];
-    for (const ask of asks) {
+  test("of twenty concurrent requests creates one key, and rotates a key once", async () => {
+    const { id } = createdKey(await create());
+    const operations = [(options: Options) => create({ name: "race" }, options), (options: Options) => rotate(id, {}, options)];
+    for (const operation of operations) {
       const already = await countKeys();
       const idempotencyKey = randomUUID();
       const replies = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => ask({ idempotencyKey, node: index % 2 === 0 ? godwit : other })),
+        Array.from({ length: 20 }, (_, index) => operation({ idempotencyKey, node: index % 2 === 0 ? godwit : other })),
       );
-      assertReplayOf(assertOneExecution(replies, 201), await ask({ idempotencyKey }));
+      assertReplayOf(assertOneExecution(replies, 201), await operation({ idempotencyKey }));
       assert.equal(await countKeys(), already + 1);
     }
   });
 
-  test("of a revoked key's own request is of no use to it", async () => {
+  test("of a request of a revoked key does not help that key", async () => {
     const maker = await newOAuthClient(godwit);
     const idempotencyKey = randomUUID();
     const first = await create({}, { key: maker.secret, idempotencyKey });
-    made(first);
+    createdKey(first);
     await revoke(maker.id);
     assertProblem(await create({}, { key: maker.secret, idempotencyKey }), "unauthorized_invalid_token");
     assertReplayOf(first, await create({}, { idempotencyKey }));
   });
 
-  test("that a refusal did not use up may try again", async () => {
+  test("of a refused request can be used again", async () => {
     const maker = await newOAuthClient(godwit, { scopes: ["keys:write", "messages:read"] });
     const idempotencyKey = randomUUID();
     assertProblem(await create({ scopes: ["usage:read"] }, { key: maker.secret, idempotencyKey }), "forbidden_insufficient_scope");
     const reply = await create({}, { key: maker.secret, idempotencyKey });
-    made(reply);
+    createdKey(reply);
     assert.equal(isReplay(reply), false);
   });
 });
 
 describe("the list", () => {
-  test("goes through all keys of the environment, newest first, a page at a time", async () => {
+  test("contains all keys of the environment, newest first, in pages", async () => {
     const owner = await newOAuthClient(godwit, { account: "lists" });
     await godwit.unlimited();
     const ids = [owner.id];
-    for (let index = 0; index < 6; index += 1) ids.unshift(made(await create({}, { key: owner.secret })).id);
+    for (let index = 0; index < 6; index += 1) ids.unshift(createdKey(await create({}, { key: owner.secret })).id);
     await revoke(ids[2] ?? "", { key: owner.secret });
     const list = async (query: Query): Promise<Page> =>
       recordOf(await godwit.request("GET", `/v1/keys${search(query)}`, { key: owner.secret })) as Page;
@@ -455,23 +455,23 @@ describe("the list", () => {
     assert.equal(((await godwit.request("GET", "/v1/keys", { key: owner.secret })).json["data"] as unknown[]).length, 7);
   });
 
-  test("refuses what it does not know", async () => {
+  test("refuses invalid and unknown parameters", async () => {
     for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x", "status=active"])
       assertProblem(await godwit.request("GET", `/v1/keys?${query}`, { key: root.secret }), "invalid_request_payload");
   });
 });
 
-describe("the credential that asks", () => {
-  const tell = (key: string | undefined, node = godwit): Promise<Reply> => node.request("GET", "/v1/credential", { key });
+describe("the credential of a request", () => {
+  const request = (key: string | undefined, node = godwit): Promise<Reply> => node.request("GET", "/v1/credential", { key });
 
-  async function told(key: string, node = godwit): Promise<Reply["json"]> {
-    const { status, json, text } = await tell(key, node);
+  async function read(key: string, node = godwit): Promise<Reply["json"]> {
+    const { status, json, text } = await request(key, node);
     assert.equal(status, 200, text);
     return json;
   }
 
-  test("is told what it is, on every node: a key, its scopes in one order, until it is revoked", async () => {
-    const { key, id, record } = made(await create({ scopes: ["usage:read", "messages:read", "messages:send"], name: "console" }));
+  test("is shown on every node: a key, and its scopes in a fixed order", async () => {
+    const { key, id, record } = createdKey(await create({ scopes: ["usage:read", "messages:read", "messages:send"], name: "console" }));
     const expected = {
       object: "credential",
       type: "api_key",
@@ -483,38 +483,38 @@ describe("the credential that asks", () => {
       tier: { name: "unlimited", requests_per_second: null, burst: null },
       expires_at: null,
     };
-    assert.deepEqual([await told(key), await told(key, other)], [expected, expected]);
+    assert.deepEqual([await read(key), await read(key, other)], [expected, expected]);
     const live = await newOAuthClient(godwit, { environment: "live" });
-    const { key_id: liveId, environment, name, scopes } = await told(live.secret);
+    const { key_id: liveId, environment, name, scopes } = await read(live.secret);
     assert.deepEqual([liveId, environment, name, scopes], [live.id, "live", null, [...SCOPES]]);
   });
 
-  test("may be a key without any scope, which is told so and may do nothing else", async () => {
-    const poor = await newOAuthClient(godwit, { scopes: [] });
-    assert.deepEqual((await told(poor.secret))["scopes"], []);
-    assertProblem(await godwit.request("GET", "/v1/keys", { key: poor.secret }), "forbidden_insufficient_scope");
-    const nosy = await newOAuthClient(godwit, { scopes: ["links:read"] });
-    assert.deepEqual((await told(nosy.secret))["scopes"], ["links:read"]);
+  test("may be a key without any scope, which can only read itself", async () => {
+    const unscoped = await newOAuthClient(godwit, { scopes: [] });
+    assert.deepEqual((await read(unscoped.secret))["scopes"], []);
+    assertProblem(await godwit.request("GET", "/v1/keys", { key: unscoped.secret }), "forbidden_insufficient_scope");
+    const narrow = await newOAuthClient(godwit, { scopes: ["links:read"] });
+    assert.deepEqual((await read(narrow.secret))["scopes"], ["links:read"]);
   });
 
-  test("counts in the quota, and is told the tier that it was admitted by", async () => {
+  test("counts in the quota, and shows the tier by which it was admitted", async () => {
     const metered = await godwit.key({ account: "metered" });
-    const first = await tell(metered);
+    const first = await request(metered);
     assert.deepEqual(first.json["tier"], { name: "sandbox", requests_per_second: 25, burst: 50 });
     assert.equal(first.headers.get("ratelimit-policy"), '"sandbox";q=50;w=2');
     assert.match(first.headers.get("ratelimit") ?? "", /^"sandbox";r=\d+;t=\d+$/);
-    const refused = await until("the quota to be used up", async () => {
-      const replies = await Promise.all(Array.from({ length: 60 }, () => tell(metered)));
+    const refused = await until("the quota is exceeded", async () => {
+      const replies = await Promise.all(Array.from({ length: 60 }, () => request(metered)));
       return replies.find(({ status }) => status === 429);
     });
     assertProblem(refused, "rate_limit_exceeded");
   });
 
-  test("may be a token, with its own scopes and its own end; its key is told its own", async () => {
+  test("may be a token, with its own scopes and expiry, which differ from those of its key", async () => {
     const client = await newOAuthClient(godwit);
     const token = await createToken(godwit, client, "usage:read messages:read");
     const { exp = 0 } = decodeJwt(token);
-    const { account_id: account, ...rest } = await told(token, other);
+    const { account_id: account, ...rest } = await read(token, other);
     assert.match(String(account), /^acct_/);
     assert.deepEqual(rest, {
       object: "credential",
@@ -526,11 +526,11 @@ describe("the credential that asks", () => {
       tier: { name: "unlimited", requests_per_second: null, burst: null },
       expires_at: new Date(exp * 1_000).toISOString(),
     });
-    const { type, scopes, expires_at: end } = await told(client.secret);
+    const { type, scopes, expires_at: end } = await read(client.secret);
     assert.deepEqual([type, scopes, end], ["api_key", [...SCOPES], null]);
   });
 
-  test("may be a token that says more than its key has by now: neither scopes nor time beyond it", async () => {
+  test("may be a token with more than its key has by now: its scopes and expiry are limited to those of the key", async () => {
     const client = await newOAuthClient(godwit);
     const token = await createToken(godwit, client);
     const end = new Date(Date.now() + 600_000);
@@ -538,37 +538,37 @@ describe("the credential that asks", () => {
       decodeId("key", client.id),
       end,
     ]);
-    const { type, scopes, expires_at: shown } = await told(token);
+    const { type, scopes, expires_at: shown } = await read(token);
     assert.deepEqual([type, scopes, shown], ["access_token", ["messages:read", "links:read"], end.toISOString()]);
-    assert.equal((await told(client.secret))["expires_at"], end.toISOString());
+    assert.equal((await read(client.secret))["expires_at"], end.toISOString());
     const { exp = 0 } = decodeJwt(await createToken(godwit, client));
     assert.ok(exp * 1_000 <= end.getTime());
   });
 
-  test("is a 401 when it is missing, unknown or expired, and the moment it is revoked, whatever a node remembers", async () => {
-    assertProblem(await tell(undefined), "unauthorized_missing_token");
+  test("is a 401 when it is missing, unknown or expired, and at once when it is revoked, regardless of caches", async () => {
+    assertProblem(await request(undefined), "unauthorized_missing_token");
     const expired = await godwit.key({ expiresAt: new Date(Date.now() - 1_000) });
-    for (const key of [newApiKey("test"), expired]) assertProblem(await tell(key), "unauthorized_invalid_token");
-    const doomed = await newOAuthClient(godwit);
-    const token = await createToken(godwit, doomed);
-    for (const key of [doomed.secret, token]) await told(key, other);
-    assert.equal((await revoke(doomed.id)).status, 200);
-    for (const key of [doomed.secret, token]) {
-      const reply = await tell(key, other);
+    for (const key of [newApiKey("test"), expired]) assertProblem(await request(key), "unauthorized_invalid_token");
+    const revoked = await newOAuthClient(godwit);
+    const token = await createToken(godwit, revoked);
+    for (const key of [revoked.secret, token]) await read(key, other);
+    assert.equal((await revoke(revoked.id)).status, 200);
+    for (const key of [revoked.secret, token]) {
+      const reply = await request(key, other);
       assertProblem(reply, "unauthorized_invalid_token");
       assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
     }
   });
 
-  test("asks for nothing: a parameter is a 400, another method a 405", async () => {
+  test("accepts no parameters, and no other method", async () => {
     assertProblem(await godwit.request("GET", "/v1/credential?id=x", { key: root.secret }), "invalid_request_payload");
     const reply = await godwit.request("DELETE", "/v1/credential", { key: root.secret });
     assertProblem(reply, "method_not_allowed");
   });
 });
 
-describe("an environment has a thousand keys that work", () => {
-  /** So many keys, besides those that there are. */
+describe("an environment can have a thousand active keys", () => {
+  /** Adds so many keys to the existing ones. */
   async function fill(account: string, count: number): Promise<void> {
     const nextId = uuidSequence();
     await godwit.rows(
@@ -578,29 +578,29 @@ describe("an environment has a thousand keys that work", () => {
     );
   }
 
-  test("and no more: neither made nor rotated, until one is revoked, has expired, or gives its place", async () => {
+  test("and no more, by creation or rotation, until one is revoked or expires, or is replaced", async () => {
     const owner = await newOAuthClient(godwit, { account: "full" });
     await godwit.unlimited();
     const key = owner.secret;
-    const spare = made(await create({}, { key }));
+    const spare = createdKey(await create({}, { key }));
     await fill("full", 997);
-    const last = made(await create({}, { key }));
+    const last = createdKey(await create({}, { key }));
     const idempotencyKey = randomUUID();
     const full = await create({}, { key, idempotencyKey });
     assertProblem(full, "too_many_keys");
     assertProblem(await rotate(spare.id, {}, { key }), "too_many_keys");
-    const replaced = made(await rotate(last.id, { overlap_seconds: 0 }, { key }));
+    const replaced = createdKey(await rotate(last.id, { overlap_seconds: 0 }, { key }));
     assertProblem(await create({}, { key }), "too_many_keys");
     await revoke(replaced.id, { key });
     assertReplayOf(full, await create({}, { key, idempotencyKey }));
-    made(await create({}, { key }));
+    createdKey(await create({}, { key }));
     assertProblem(await create({}, { key }), "too_many_keys");
     await godwit.rows("update api_keys set expires_at = now() where id = $1", [decodeId("key", spare.id)]);
-    made(await create({}, { key }));
-    made(await create({}, { key: await godwit.key({ account: "full", environment: "live" }) }));
+    createdKey(await create({}, { key }));
+    createdKey(await create({}, { key: await godwit.key({ account: "full", environment: "live" }) }));
   });
 
-  test("also when many are made at once", async () => {
+  test("and no more with concurrent requests", async () => {
     const owner = await newOAuthClient(godwit, { account: "nearly full" });
     await godwit.unlimited();
     await fill("nearly full", 996);
@@ -612,7 +612,7 @@ describe("an environment has a thousand keys that work", () => {
   });
 });
 
-test("two who rotate each other at once both succeed, or are told that they are locked out", async () => {
+test("two keys that rotate each other concurrently both succeed, or one gets a 401", async () => {
   for (let round = 0; round < 10; round += 1) {
     const [one, two] = [await newOAuthClient(godwit), await newOAuthClient(godwit)];
     const replies = await Promise.all([
@@ -624,7 +624,7 @@ test("two who rotate each other at once both succeed, or are told that they are 
   }
 });
 
-test("a session that dies while it makes a key leaves one key or none, and the answer says which", async () => {
+test("a session that ends while it creates a key leaves one key or none, as the response says", async () => {
   const idempotencyKey = randomUUID();
   const already = await countKeys();
   await using lock = await lockTable(godwit.databaseUrl, "api_key_hashes");
@@ -634,5 +634,5 @@ test("a session that dies while it makes a key leaves one key or none, and the a
   await lock.release();
   assertProblem(await running, "service_unavailable");
   assert.equal(await countKeys(), already);
-  made(await create({ name: "cut" }, { idempotencyKey }));
+  createdKey(await create({ name: "cut" }, { idempotencyKey }));
 });

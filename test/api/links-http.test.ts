@@ -1,4 +1,4 @@
-/** Links as those who watch them see them, where carriers speak to us, and another file on SIGHUP. */
+/** The API of links, the endpoints for carriers, and the reload of the configuration on SIGHUP. */
 import assert from "node:assert/strict";
 import { createServer, type Server as TcpServer } from "node:net";
 import { after, before, describe, test } from "node:test";
@@ -18,7 +18,7 @@ import { linkTo } from "../support/delivery-rig.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
-/** A carrier that takes connections and says nothing; how many there were. */
+/** A carrier that accepts connections, counts them and sends nothing. */
 class SilentCarrier {
   connections = 0;
   open = 0;
@@ -43,7 +43,7 @@ class SilentCarrier {
 const smppLink = (name: string, port: number, more = ""): string =>
   `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${port}\nsystem_id = "godwit"\npassword_env = "ACME_PASSWORD"\nrate = 50\nwindow = 20\n${more}\n`;
 const SECRET = "hunter2hunter2";
-// Nobody listens there.
+// No carrier listens there.
 const CLOSED_PORT = 1;
 
 describe("GET /v1/links", () => {
@@ -60,9 +60,9 @@ describe("GET /v1/links", () => {
   });
   after(() => godwit.stop());
 
-  test("shows every link of live, with state, rate and window, and no secret", async () => {
+  test("shows every link of live with state, rate and window, and no secret", async () => {
     const key = await godwit.key({ environment: "live", scopes: ["links:read"] });
-    const links = await until("all to be told", async () => {
+    const links = await until("all links are reported", async () => {
       const found = await linksOf(key);
       return found.every(({ state }) => state !== "down") ? found : undefined;
     });
@@ -88,7 +88,7 @@ describe("GET /v1/links", () => {
     assert.ok(!JSON.stringify(links).includes(SECRET));
   });
 
-  test("shows test the simulator alone", async () => {
+  test("shows only the simulator in test", async () => {
     const links = await linksOf(await godwit.key({ scopes: ["links:read"] }));
     assert.deepEqual(
       links.map(({ name, provider }) => [name, provider]),
@@ -96,7 +96,7 @@ describe("GET /v1/links", () => {
     );
   });
 
-  test("needs its scope, and a credential", async () => {
+  test("requires its scope and a credential", async () => {
     assertProblem(
       await godwit.request("GET", "/v1/links", { key: await godwit.key({ scopes: ["messages:read"] }) }),
       "forbidden_insufficient_scope",
@@ -104,7 +104,7 @@ describe("GET /v1/links", () => {
     assertProblem(await godwit.request("GET", "/v1/links"), "unauthorized_missing_token");
   });
 
-  test("is what `godwit links` prints, also without the secrets of the links", async () => {
+  test("returns the same as `godwit links`, which needs no secrets of the links", async () => {
     const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_CONFIG: godwit.configFile ?? "" };
     const { code, stdout, stderr } = await runGodwit(["links", "--json"], env);
     assert.equal(code, 0, stderr);
@@ -123,7 +123,7 @@ describe("GET /v1/links", () => {
     assert.ok(!`${stdout}${table.stdout}`.includes(SECRET));
   });
 
-  test("tells that a link is down when no node has it, and nothing is left of a node that stopped", async () => {
+  test("shows a link as down when no node has it, and the states of a stopped node are deleted", async () => {
     await using other = await startGodwit({
       asProcess: true,
       roles: "api,dispatch",
@@ -131,7 +131,7 @@ describe("GET /v1/links", () => {
       env: { ACME_PASSWORD: SECRET },
     });
     const rows = () => other.rows<{ link: string }>("select link from link_states");
-    await until("it to say something", async () => (await rows()).length === 3 || undefined);
+    await until("the node has reported its links", async () => (await rows()).length === 3 || undefined);
     await using api = await startGodwit({
       databaseUrl: other.databaseUrl,
       roles: "api",
@@ -140,11 +140,11 @@ describe("GET /v1/links", () => {
     });
     const key = await api.key({ environment: "live" });
     other.child.kill("SIGTERM");
-    const links = await until("nothing to be left", async () => {
+    const links = await until("all links are down", async () => {
       const { data } = (await api.request("GET", "/v1/links", { key })).json as { data: Json[] };
       return data.every(({ state }) => state === "down") ? data : undefined;
     });
-    assert.deepEqual(await api.rows("select link from link_states"), [], "taken back, and not only old");
+    assert.deepEqual(await api.rows("select link from link_states"), [], "the states are deleted, and not only old");
     assert.deepEqual(
       links.map(({ nodes, reason, in_flight: inFlight }) => [nodes, reason, inFlight]),
       [1, 2, 3].map(() => [[], null, 0]),
@@ -152,7 +152,7 @@ describe("GET /v1/links", () => {
   });
 });
 
-test("a file that names an account which is not there starts nothing, and says so", async () => {
+test("a configuration with an unknown account is refused at the start with the name", async () => {
   const config = `${smppLink("acme", CLOSED_PORT)}[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "nobody"\nenvironment = "live"\n`;
   await assert.rejects(
     startGodwit({ config, env: { ACME_PASSWORD: SECRET } }),
@@ -160,30 +160,30 @@ test("a file that names an account which is not there starts nothing, and says s
   );
 });
 
-describe("where carriers speak to us", () => {
+describe("the endpoint for carriers", () => {
   const seen: { request: CarrierRequest; settings: unknown; link: string }[] = [];
-  const telling: Provider<never> = {
-    name: "telling",
+  const receiving: Provider<never> = {
+    name: "receiving",
     open: () => Promise.reject(new Error("not needed")),
     handleRequest: async (settings, request, host) => {
       seen.push({ request, settings, link: (host as unknown as { link: string }).link });
       return { status: 202, contentType: "text/plain; charset=utf-8", body: "taken" };
     },
   };
-  const deaf: Provider<never> = { name: "deaf", open: () => Promise.reject(new Error("not needed")) };
+  const silent: Provider<never> = { name: "silent", open: () => Promise.reject(new Error("not needed")) };
   let server: Server;
   let url: string;
   before(async () => {
     const linkChooser = new LinkChooser(linkTo("simulator"), {
       ...EMPTY_PLAN,
       links: [
-        { ...linkTo("mine"), provider: "telling" as never },
-        { ...linkTo("quiet"), provider: "deaf" as never },
+        { ...linkTo("mine"), provider: "receiving" as never },
+        { ...linkTo("quiet"), provider: "silent" as never },
       ],
     });
     const pages = carrierPages({
       linkChooser,
-      providers: { telling, deaf },
+      providers: { receiving, silent },
       hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
     });
     const { log } = createLog("silent");
@@ -212,31 +212,31 @@ describe("where carriers speak to us", () => {
     return { status: response.status, headers: response.headers, text, json: isJson ? (JSON.parse(text) as Json) : {} };
   };
 
-  test("a POST reaches the link's provider as it came, without a credential", async () => {
+  test("passes a POST to the provider of the link unchanged, without a credential", async () => {
     const body = Buffer.from([0x7b, 0x00, 0xff, 0x0a, 0x7d]);
     for (const contentType of ["application/json", "application/x-www-form-urlencoded", "application/octet-stream"]) {
       seen.length = 0;
-      const reply = await ask("/providers/telling/mine?a=1&b=%20x", {
+      const reply = await ask("/providers/receiving/mine?a=1&b=%20x", {
         method: "POST",
         body,
         headers: { "content-type": contentType, "x-signature": "s" },
       });
       assert.deepEqual([reply.status, reply.text, reply.headers.get("content-type")], [202, "taken", "text/plain; charset=utf-8"]);
       assertCommonHeaders(reply);
-      const [{ request, settings, link } = assert.fail("it was not asked")] = seen;
+      const [{ request, settings, link } = assert.fail("the provider was not called")] = seen;
       assert.deepEqual(
         [request.method, request.url, request.query],
-        ["POST", `${url}/providers/telling/mine?a=1&b=%20x`, { a: "1", b: " x" }],
+        ["POST", `${url}/providers/receiving/mine?a=1&b=%20x`, { a: "1", b: " x" }],
       );
       assert.deepEqual([request.headers["x-signature"], request.headers["content-type"]], ["s", contentType]);
-      assert.ok(request.body.equals(body), "the bytes are as they came");
+      assert.ok(request.body.equals(body), "the bytes are unchanged");
       assert.deepEqual([settings, link, seen.length], [{ speed: 1 }, "mine", 1]);
     }
   });
 
-  test("a GET reaches it as well, without a body", async () => {
+  test("passes a GET to the provider, without a body", async () => {
     seen.length = 0;
-    const reply = await ask("/providers/telling/mine?hub.challenge=42");
+    const reply = await ask("/providers/receiving/mine?hub.challenge=42");
     assert.equal(reply.status, 202);
     assert.deepEqual(
       [seen[0]?.request.method, seen[0]?.request.query, seen[0]?.request.body.length],
@@ -245,28 +245,28 @@ describe("where carriers speak to us", () => {
   });
 
   for (const [what, path] of [
-    ["a link that is not there", "/providers/telling/nobody"],
-    ["a link of another provider", "/providers/deaf/mine"],
-    ["a provider that is not there", "/providers/nobody/mine"],
-    ["a provider that takes nothing over HTTP", "/providers/deaf/quiet"],
+    ["an unknown link", "/providers/receiving/nobody"],
+    ["a link of another provider", "/providers/silent/mine"],
+    ["an unknown provider", "/providers/nobody/mine"],
+    ["a provider without HTTP", "/providers/silent/quiet"],
     ["the simulator", "/providers/simulator/simulator"],
-    ["a name of JavaScript's", "/providers/toString/constructor"],
+    ["the name of an inherited property", "/providers/toString/constructor"],
   ] as const)
-    test(`${what} is no path of ours`, async () => {
+    test(`does not exist for ${what}`, async () => {
       seen.length = 0;
       for (const init of [{}, { method: "POST", body: "x" }]) assertProblem(await ask(path, init), "not_found");
       assert.deepEqual(seen, []);
     });
 
-  test("another method is told which there are", async () => {
-    const reply = await ask("/providers/telling/mine", { method: "PUT", body: "x" });
+  test("refuses other methods with the allowed ones", async () => {
+    const reply = await ask("/providers/receiving/mine", { method: "PUT", body: "x" });
     assertProblem(reply, "method_not_allowed");
     assert.equal(reply.headers.get("allow"), "GET, HEAD, POST");
   });
 
-  test("a body of a megabyte is taken, and one byte more is not", async () => {
+  test("accepts a body of a megabyte, and not one byte more", async () => {
     seen.length = 0;
-    const post = (bytes: number): Promise<Reply> => ask("/providers/telling/mine", { method: "POST", body: Buffer.alloc(bytes, 0x61) });
+    const post = (bytes: number): Promise<Reply> => ask("/providers/receiving/mine", { method: "POST", body: Buffer.alloc(bytes, 0x61) });
     assert.equal((await post(MAX_CARRIER_BODY_BYTES)).status, 202);
     assert.equal(seen[0]?.request.body.length, MAX_CARRIER_BODY_BYTES);
     assertProblem(await post(MAX_CARRIER_BODY_BYTES + 1), "payload_too_large");
@@ -274,20 +274,20 @@ describe("where carriers speak to us", () => {
   });
 });
 
-test("a node that only dispatches has no place for carriers, and one with the API has, without a credential", async () => {
+test("only a node with the API has the endpoint for carriers, without a credential", async () => {
   const config = `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:1"\naccount_sid = "AC1"\nauth_token_env = "TOKEN"\npublic_url = "https://sms.example"\n`;
   const env = { TOKEN: "t" };
   await using api = await startGodwit({ config, env });
   await using dispatch = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch", config, env });
   assertProblem(await dispatch.request("POST", "/providers/twilio/tw", { body: "x" }), "not_found");
   const reply = await api.request("POST", "/providers/twilio/tw", { body: "x" });
-  assert.ok(reply.status === 403 || reply.status === 401 || reply.status === 400, `${reply.status}: it is not signed`);
+  assert.ok(reply.status === 403 || reply.status === 401 || reply.status === 400, `${reply.status}: the request is not signed`);
   assert.notEqual(reply.json["code"], "unauthorized_missing_token");
   assertCommonHeaders(reply);
 });
 
 describe("SIGHUP", () => {
-  test("takes another plan: what has not changed keeps its connection, what is gone is closed, a fault changes nothing", async () => {
+  test("reloads the links: an unchanged link keeps its connection, a removed one is closed, and a fault changes nothing", async () => {
     const [kept, gone, added] = [new SilentCarrier(), new SilentCarrier(), new SilentCarrier()];
     const [keptPort, gonePort, addedPort] = await Promise.all([kept.listen(), gone.listen(), added.listen()]);
     const slow = "response_seconds = 300";
@@ -301,8 +301,9 @@ describe("SIGHUP", () => {
     const key = await godwit.key({ environment: "live" });
     const names = async (): Promise<unknown[]> =>
       ((await godwit.request("GET", "/v1/links", { key })).json["data"] as Json[]).map(({ name }) => name);
-    const said = (pattern: RegExp): Promise<string> => until(String(pattern), () => godwit.output.find((line) => pattern.test(line)));
-    await until("both to be connected to", () => (kept.open === 1 && gone.open === 1) || undefined);
+    const untilOutput = (pattern: RegExp): Promise<string> =>
+      until(String(pattern), () => godwit.output.find((line) => pattern.test(line)));
+    await until("both carriers are connected", () => (kept.open === 1 && gone.open === 1) || undefined);
     const connections = kept.connections;
 
     writeConfig(
@@ -310,14 +311,14 @@ describe("SIGHUP", () => {
       godwit.configFile,
     );
     godwit.child.kill("SIGHUP");
-    await said(/^links, senders and routes reloaded$/);
-    await until("the new one to be connected to, and the old one not", () => (added.open === 1 && gone.open === 0) || undefined);
+    await untilOutput(/^links, senders and routes reloaded$/);
+    await until("the new carrier is connected, and the old one is not", () => (added.open === 1 && gone.open === 0) || undefined);
     assert.deepEqual(await names(), ["simulator", "kept", "added"]);
     assert.deepEqual([kept.connections, kept.open], [connections, 1]);
 
     writeConfig(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, godwit.configFile);
     godwit.child.kill("SIGHUP");
-    await said(/were not reloaded, the old ones stay: the configuration has 2 faults/);
+    await untilOutput(/were not reloaded, the old ones stay: the configuration has 2 faults/);
     assert.deepEqual(await names(), ["simulator", "kept", "added"]);
     assert.deepEqual([kept.connections, kept.open, added.open], [connections, 1, 1]);
     assert.ok(godwit.output.some((line) => line.includes("link kept: port: must be at least 1")));

@@ -1,5 +1,4 @@
-/** Changes of messages when things happen at the same time: the same key twice, a message that is just leaving, a node beside
- *  another. */
+/** Concurrent changes of messages: the same key twice, a message that is being submitted, and two nodes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -18,14 +17,14 @@ import { eventsOf, queueRowOf } from "../support/tables.ts";
 const countOf = async (godwit: Godwit, id: unknown, type: string): Promise<number> =>
   (await eventsOf(godwit, id)).filter((event) => event.type === type).length;
 
-/** While something else is held, an answer comes all the same. */
+/** Asserts that the response does not wait for a lock of another request. */
 async function assertAtOnce(reply: Promise<Reply>): Promise<Reply> {
-  const answer = await within(reply, LIMIT_MS);
-  assert.ok(answer !== undefined, "the answer did not wait");
-  return answer;
+  const response = await within(reply, LIMIT_MS);
+  assert.ok(response !== undefined, "the response does not wait");
+  return response;
 }
 
-describe("a change under a key, on two nodes", () => {
+describe("a change with a key, on two nodes:", () => {
   let nodes: readonly [Godwit, Godwit];
   let clients: readonly [Client, Client];
   let here: Client;
@@ -74,18 +73,18 @@ describe("a change under a key, on two nodes", () => {
   ];
 
   for (const { name, type, make, change } of CHANGES) {
-    test(`${name} is replayed byte for byte by both, and done once`, async () => {
+    test(`${name} is replayed with the same bytes by both, and executed once`, async () => {
       const { id } = await make();
-      const known = await countOf(nodes[0], id, type);
+      const countBefore = await countOf(nodes[0], id, type);
       const key = randomUUID();
       const first = await change(here, id, key);
       assertFirst(first, 200);
       for (const client of [there, here, there]) assertReplayOf(first, await change(client, id, key));
       assertReplayOf(first, await change(there, id, key.toUpperCase()));
-      assert.equal(await countOf(nodes[0], id, type), known + 1);
+      assert.equal(await countOf(nodes[0], id, type), countBefore + 1);
     });
 
-    test(`${name} under the key of another request is refused, and changes nothing`, async () => {
+    test(`${name} with the key of another request is refused, and changes nothing`, async () => {
       const [one, other] = [await make(), await make()];
       const key = randomUUID();
       const first = await change(here, one["id"], key);
@@ -98,7 +97,7 @@ describe("a change under a key, on two nodes", () => {
       assertReplayOf(first, await change(there, one["id"], key));
     });
 
-    test(`${name} under the key that sent a message is refused`, async () => {
+    test(`${name} with the key of a sent message is refused`, async () => {
       const key = randomUUID();
       await here.messages.send({}, { idempotencyKey: key });
       const record = await make();
@@ -106,28 +105,28 @@ describe("a change under a key, on two nodes", () => {
       assert.deepEqual(await here.messages.read(record["id"]), record);
     });
 
-    test(`${name} sent many times at once to both is done once`, async () => {
+    test(`${name} of many concurrent requests to both is executed once`, async () => {
       for (let round = 0; round < 3; round += 1) {
         const { id } = await make();
-        const known = await countOf(nodes[0], id, type);
+        const countBefore = await countOf(nodes[0], id, type);
         const key = randomUUID();
         const replies = await Promise.all(Array.from({ length: 40 }, (_, index) => change(index % 2 === 0 ? here : there, id, key)));
         const first = assertOneExecution(replies, 200);
         assertReplayOf(first, await change(there, id, key));
-        assert.equal(await countOf(nodes[0], id, type), known + 1);
+        assert.equal(await countOf(nodes[0], id, type), countBefore + 1);
       }
     });
 
-    test(`${name} whose first request runs is a conflict at once, on both, and its answer afterwards`, async () => {
+    test(`${name} during its first request is a conflict at once, on both, and a replay afterwards`, async () => {
       const { id } = await make();
       const { id: other } = await make();
-      const known = await countOf(nodes[0], id, type);
+      const countBefore = await countOf(nodes[0], id, type);
       await using hold = await lockMessage(nodes[0].databaseUrl, id);
       const key = randomUUID();
       const running = change(here, id, key);
       await hold.waiting();
       for (const client of [here, there, there, here]) assertConflict(await assertAtOnce(change(client, id, key)));
-      // Another path under the key that runs: nobody can tell yet what it was first used for.
+      // Another path with the key of the running request: the first use of the key is not yet visible.
       assertConflict(await assertAtOnce(change(there, other, key)));
       assertFirst(await assertAtOnce(change(there, other, randomUUID())), 200);
       assert.equal(await isStored(nodes[0], key), false);
@@ -135,7 +134,7 @@ describe("a change under a key, on two nodes", () => {
       const first = await running;
       assertFirst(first, 200);
       for (const client of clients) assertReplayOf(first, await change(client, id, key));
-      assert.equal(await countOf(nodes[0], id, type), known + 1);
+      assert.equal(await countOf(nodes[0], id, type), countBefore + 1);
     });
   }
 
@@ -152,7 +151,7 @@ describe("a change under a key, on two nodes", () => {
     assert.equal((await here.messages.read(id))["sequence"], 2);
   });
 
-  test("a first answer stays what it was, whatever happened to the message since", async () => {
+  test("a replay returns the first response, although the message has changed since", async () => {
     const { id } = await scheduled();
     const [edit, cancel] = [randomUUID(), randomUUID()];
     const edited = await here.messages.edit(id, { body: "edited" }, { idempotencyKey: edit });
@@ -164,7 +163,7 @@ describe("a change under a key, on two nodes", () => {
     assert.equal((await here.messages.read(id))["body"], "edited again");
   });
 
-  test("the same key of another environment is another key", async () => {
+  test("the same key of another environment is independent", async () => {
     const { id } = await here.messages.send();
     const key = randomUUID();
     assertFirst(await here.messages.cancel(id, { idempotencyKey: key }), 200);
@@ -172,7 +171,7 @@ describe("a change under a key, on two nodes", () => {
     assert.equal((await elsewhere.messages.cancel(id, { idempotencyKey: key })).status, 404);
   });
 
-  test("many without a key: one cancels, the others hear that it is canceled", async () => {
+  test("of many without a key one cancels, and the others are refused because the message is canceled", async () => {
     const { id } = await here.messages.send();
     const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? here : there).messages.cancel(id)));
     const [done, refused] = [replies.filter(({ status }) => status === 200), replies.filter(({ status }) => status !== 200)];
@@ -181,7 +180,7 @@ describe("a change under a key, on two nodes", () => {
     assert.deepEqual(typesOf(await here.messages.timeline(id)), ["message.queued", "message.canceled"]);
   });
 
-  test("edits and a cancel at once: each edit has its number, and none comes after the cancel", async () => {
+  test("concurrent edits and a cancel: each edit has its sequence, and none comes after the cancel", async () => {
     const { id } = await scheduled();
     const edits = Array.from({ length: 20 }, (_, index) =>
       (index % 2 === 0 ? here : there).messages.edit(id, { metadata: { index: String(index) } }, { idempotencyKey: randomUUID() }),
@@ -199,24 +198,24 @@ describe("a change under a key, on two nodes", () => {
   });
 });
 
-describe("a message that is just leaving", () => {
-  test("is canceled and never sent, or not canceled and delivered: one of the two", async (context) => {
+describe("a message that is being submitted", () => {
+  test("is either canceled and never sent, or not canceled and delivered", async (context) => {
     const random = seeded(context);
     await using accepting = await startGodwit();
-    await using travelling = await startGodwit({
+    await using delivering = await startGodwit({
       databaseUrl: accepting.databaseUrl,
       roles: "api,dispatch",
       simulatorSpeed: 20,
     });
     await accepting.unlimited();
     const key = await accepting.key();
-    const clients = [clientOf(accepting, key), clientOf(travelling, key)] as const;
+    const clients = [clientOf(accepting, key), clientOf(delivering, key)] as const;
     const one = async (index: number): Promise<{ id: unknown; isCanceled: boolean }> => {
       const { id } = await clients[index % 4 === 0 ? 1 : 0].messages.send();
       await sleep(random() * 120);
       const replies = await Promise.all([clients[0].messages.cancel(id), clients[1].messages.cancel(id, { idempotencyKey: randomUUID() })]);
       const done = replies.filter(({ status }) => status === 200);
-      assert.ok(done.length <= 1, "it is canceled once");
+      assert.ok(done.length <= 1, "the message is canceled once");
       for (const reply of replies)
         if (reply.status !== 200)
           assertRefused(reply, "message_not_cancelable", done.length === 1 ? "canceled" : "(sending|sent|delivered)");
@@ -225,9 +224,9 @@ describe("a message that is just leaving", () => {
     const ends: { id: unknown; isCanceled: boolean }[] = [];
     for (let round = 0; round < 10; round += 1) ends.push(...(await Promise.all(Array.from({ length: 20 }, (_, index) => one(index)))));
     const canceled = ends.filter(({ isCanceled }) => isCanceled).length;
-    context.diagnostic(`${canceled} canceled, ${ends.length - canceled} left`);
-    assert.ok(canceled > 0 && canceled < ends.length, "both happened");
-    // First what travels, so that what was canceled has had its time to leave.
+    context.diagnostic(`${canceled} canceled, ${ends.length - canceled} delivered`);
+    assert.ok(canceled > 0 && canceled < ends.length, "both outcomes occur");
+    // The delivered messages first, so that a canceled message had the time to be sent.
     for (const { id, isCanceled } of ends) if (!isCanceled) await clients[0].messages.reached(id, "delivered");
     for (const { id, isCanceled } of ends) {
       const types = typesOf((await clients[0].messages.timeline(id)).filter(({ ignored }) => !ignored));
@@ -239,7 +238,7 @@ describe("a message that is just leaving", () => {
     }
   });
 
-  test("is edited and sent as edited, or not edited and sent as it was", async (context) => {
+  test("is either edited and sent with the edit, or not edited and sent unchanged", async (context) => {
     const random = seeded(context);
     const simulatorSpeed = 20;
     await using first = await startGodwit({ roles: "api,dispatch", simulatorSpeed });
@@ -258,7 +257,7 @@ describe("a message that is just leaving", () => {
       first.rows("update delivery_queue set due_at = now() + $1 * interval '1 millisecond' where link = '@scheduled'", [ms]);
     await dueIn(500);
     const one = async (id: unknown, index: number): Promise<{ id: unknown; isEdited: boolean }> => {
-      // Released within a second or so of its time: some edits come before that, some after.
+      // Messages are released within about a second of their time: some edits come before that, some after.
       await sleep(300 + random() * 1_500);
       const reply = await clients[index % 3 === 0 ? 0 : 1].messages.edit(id, { body: "second" }, { idempotencyKey: randomUUID() });
       if (reply.status === 200) return { id, isEdited: true };
@@ -267,9 +266,9 @@ describe("a message that is just leaving", () => {
     };
     const ends = await Promise.all(ids.map(one));
     const edited = ends.filter(({ isEdited }) => isEdited).length;
-    context.diagnostic(`${edited} edited, ${ends.length - edited} left`);
-    assert.ok(edited > 0 && edited < ends.length, "both happened");
-    // An edit puts it back to its time.
+    context.diagnostic(`${edited} edited, ${ends.length - edited} not edited`);
+    assert.ok(edited > 0 && edited < ends.length, "both outcomes occur");
+    // An edit restores the time of the message.
     await dueIn(0);
     for (const { id, isEdited } of ends) {
       const { body } = await clients[0].messages.reached(id, "delivered");
@@ -290,8 +289,8 @@ describe("a message that is just leaving", () => {
         events.map(({ sequence }) => sequence),
         events.map((_, index) => index + 1),
       );
-      const handedOver = events.find(({ type }) => type === "message.sending");
-      assert.equal((JSON.parse(handedOver?.record ?? "{}") as Json)["body"], body);
+      const sending = events.find(({ type }) => type === "message.sending");
+      assert.equal((JSON.parse(sending?.record ?? "{}") as Json)["body"], body);
     }
   });
 });

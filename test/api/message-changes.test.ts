@@ -1,4 +1,4 @@
-/** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. */
+/** Changes of a sent message by the client: cancel, edit while it is scheduled, and redact once its status is final. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -25,7 +25,7 @@ after(() => godwit.stop());
 
 const scheduled = (extra: object = {}): Promise<Json> => client.messages.send({ send_at: afterSeconds(3_600), ...extra });
 
-/** What a record says, but for what every change changes. */
+/** Returns a record without the members that every change modifies. */
 const steady = ({ status: _status, sequence: _sequence, updated_at: _updatedAt, ...rest }: Json): Json => rest;
 
 async function finished(extra: object = {}): Promise<Json> {
@@ -35,7 +35,7 @@ async function finished(extra: object = {}): Promise<Json> {
   return reply.json;
 }
 
-/** Nothing was done to it. */
+/** Asserts that the message was not changed. */
 async function assertUntouched(record: Json): Promise<void> {
   assert.deepEqual(await client.messages.read(record["id"]), record);
   assert.equal((await eventsOf(godwit, record["id"])).length, record["sequence"]);
@@ -52,8 +52,8 @@ for (const { name, method, path, make, body } of CHANGES) {
   const change = (id: unknown, options: RequestOptions = {}): Promise<Reply> =>
     client.request(method, `/v1/messages/${String(id)}${path}`, { ...(body === undefined ? {} : { body }), ...options });
 
-  describe(`to ${name}`, () => {
-    test("a message that is not there is a 404, which no key remembers", async () => {
+  describe(`the request to ${name} a message`, () => {
+    test("is a 404 for an unknown message, which is not stored for its key", async () => {
       for (const id of [NO_MESSAGE, "msg_x", NO_MESSAGE.toUpperCase(), NO_MESSAGE.replace("msg", "evt"), "x".repeat(300), "%F0%9F%90%A6"]) {
         const key = randomUUID();
         assertProblem(await change(id, { idempotencyKey: key }), "not_found");
@@ -61,7 +61,7 @@ for (const { name, method, path, make, body } of CHANGES) {
       }
     });
 
-    test("another's message is a 404, and nothing happens to it", async () => {
+    test("is a 404 for a message of another account or environment, and does not change it", async () => {
       const record = await make();
       const others = [await godwit.key({ account: `neighbour ${name}` }), await godwit.key({ environment: "live" })];
       await godwit.unlimited();
@@ -70,7 +70,7 @@ for (const { name, method, path, make, body } of CHANGES) {
       assertFirst(await change(record["id"]), 200);
     });
 
-    test("needs the scope messages:send", async () => {
+    test("requires the scope messages:send", async () => {
       const { id, ...rest } = await make();
       const key = await godwit.key({ scopes: ["messages:read", "usage:read"] });
       const reply = await change(id, { key });
@@ -80,7 +80,7 @@ for (const { name, method, path, make, body } of CHANGES) {
       assertFirst(await change(id, { key: await godwit.key({ scopes: ["messages:send"] }) }), 200);
     });
 
-    test("there is one method", async () => {
+    test("has one method", async () => {
       const { id } = await make();
       for (const wrong of ["PUT", "DELETE", ...(path === "" ? ["POST"] : ["GET", "PATCH"])]) {
         const reply = await client.request(wrong, `/v1/messages/${String(id)}${path}`);
@@ -89,7 +89,7 @@ for (const { name, method, path, make, body } of CHANGES) {
       }
     });
 
-    test("no query parameter is known, and a bad key is refused", async () => {
+    test("refuses query parameters and an invalid key", async () => {
       const record = await make();
       const url = `/v1/messages/${String(record["id"])}${path}?force=1`;
       assertProblem(await client.request(method, url, body === undefined ? {} : { body }), "invalid_request_payload");
@@ -101,7 +101,7 @@ for (const { name, method, path, make, body } of CHANGES) {
 
 describe("cancel", () => {
   for (const status of ["queued", "scheduled"] as const) {
-    test(`a ${status} message is canceled, is told so in an event, and leaves the queue`, async () => {
+    test(`changes a ${status} message to canceled, creates an event, and removes the message from the queue`, async () => {
       const message = status === "queued" ? await client.messages.send({ metadata: { a: "b" } }) : await scheduled();
       const { id } = message;
       assert.equal(message["status"], status);
@@ -132,7 +132,7 @@ describe("cancel", () => {
   }
 
   for (const status of STATUSES.filter((each) => !["scheduled", "queued"].includes(each))) {
-    test(`a message that is ${status} cannot be canceled; a key remembers that`, async () => {
+    test(`of a message that is ${status} is refused, and the refusal is stored for its key`, async () => {
       const { id } = await client.messages.send();
       await setStatus(godwit, id, status);
       const record = await client.messages.read(id);
@@ -141,7 +141,7 @@ describe("cancel", () => {
       assertProblem(reply, "message_not_cancelable");
       assertRefused(reply, "message_not_cancelable", status);
       await assertUntouched(record);
-      // Even if it could be canceled now.
+      // The refusal is replayed even if the message could be canceled by now.
       await setStatus(godwit, id, "queued");
       assertReplayOf(reply, await client.messages.cancel(id, { idempotencyKey }));
       assert.equal((await client.messages.read(id))["status"], "queued");
@@ -149,12 +149,12 @@ describe("cancel", () => {
     });
   }
 
-  test("a body is not needed, and is not minded", async () => {
+  test("needs no body, and ignores one", async () => {
     const options: RequestOptions[] = [{}, { body: {} }, { headers: { "content-type": "application/json" } }, { body: { reason: "x" } }];
     for (const each of options) assertFirst(await client.messages.cancel((await client.messages.send())["id"], each), 200);
   });
 
-  test("a canceled message is counted as such, and does not wait", async () => {
+  test("is counted in the usage, and the message does not wait any more", async () => {
     const own = await clientOfAccount(godwit, "counted");
     const [{ id: first }, { id: second }] = [await own.messages.send(), await own.messages.send({ send_at: afterSeconds(60) })];
     for (const id of [first, second]) assertFirst(await own.messages.cancel(id), 200);
@@ -173,14 +173,14 @@ describe("edit", () => {
   const long = "x".repeat(200);
   type Row = readonly [what: string, request: Json, changed: Json, queued?: { dueAt?: string; rank?: number }];
   const EDITS: readonly Row[] = [
-    ["an earlier time", { send_at: earlier }, { send_at: earlier, expires_at: at(earlier, TTL_MS) }, { dueAt: earlier }],
-    ["a later time", { send_at: later }, { send_at: later, expires_at: at(later, TTL_MS) }, { dueAt: later }],
-    ["a text", { body: long }, { body: long, segments: { count: 2, encoding: "gsm7", characters: 200 } }],
-    ["a text of other characters", { body: "Код" }, { body: "Код", segments: { count: 1, encoding: "ucs2", characters: 3 } }],
+    ["of send_at to an earlier time", { send_at: earlier }, { send_at: earlier, expires_at: at(earlier, TTL_MS) }, { dueAt: earlier }],
+    ["of send_at to a later time", { send_at: later }, { send_at: later, expires_at: at(later, TTL_MS) }, { dueAt: later }],
+    ["of the text", { body: long }, { body: long, segments: { count: 2, encoding: "gsm7", characters: 200 } }],
+    ["of the text with other characters", { body: "Код" }, { body: "Код", segments: { count: 1, encoding: "ucs2", characters: 3 } }],
     ["metadata", { metadata: { c: "d" } }, { metadata: { c: "d" } }],
-    ["no metadata", { metadata: {} }, { metadata: {} }],
-    ["a high priority", { priority: "high" }, { priority: "high" }, { rank: 0 }],
-    ["a low priority", { priority: "bulk" }, { priority: "bulk" }, { rank: 2 }],
+    ["of metadata to none", { metadata: {} }, { metadata: {} }],
+    ["of the priority to high", { priority: "high" }, { priority: "high" }, { rank: 0 }],
+    ["of the priority to bulk", { priority: "bulk" }, { priority: "bulk" }, { rank: 2 }],
     [
       "everything",
       { send_at: later, body: "é", metadata: { é: "ü" }, ttl_seconds: 30, priority: "bulk" },
@@ -195,7 +195,7 @@ describe("edit", () => {
       { dueAt: later, rank: 2 },
     ],
     [
-      "a field beside others that are null",
+      "of one field beside others that are null",
       { priority: "high", send_at: null, body: null, metadata: null },
       { priority: "high" },
       { rank: 0 },
@@ -203,7 +203,7 @@ describe("edit", () => {
   ];
 
   for (const [what, request, changed, { dueAt, rank = 1 } = {}] of EDITS) {
-    test(`${what} is put in its place, and nothing else changes`, async () => {
+    test(`${what} changes only that`, async () => {
       const message = await scheduled({ metadata: { a: "b" }, client_reference: "r", sender: "Godwit" });
       const { id } = message;
       const reply = await client.messages.edit(id, request, { idempotencyKey: randomUUID() });
@@ -213,9 +213,9 @@ describe("edit", () => {
       assert.deepEqual(rest, { ...steady(message), ...changed, status: "scheduled", sequence: 2 });
       assert.ok(Date.parse(String(updatedAt)) > Date.parse(String(message["updated_at"])));
       assert.deepEqual(await client.messages.read(id), reply.json);
-      const place = await queueRowOf(godwit, id);
+      const entry = await queueRowOf(godwit, id);
       assert.deepEqual(
-        { link: place?.link, rank: place?.priority, dueAt: place?.due_at, expiresAt: place?.expires_at },
+        { link: entry?.link, rank: entry?.priority, dueAt: entry?.due_at, expiresAt: entry?.expires_at },
         { link: "@scheduled", rank, dueAt: new Date(String(dueAt ?? message["send_at"])), expiresAt },
       );
       const [, second, ...more] = await eventsOf(godwit, id);
@@ -234,7 +234,7 @@ describe("edit", () => {
     return new Date(Date.parse(time) + laterMs).toISOString();
   }
 
-  test("the time to live counts from send_at, and stays when the time moves", async () => {
+  test("keeps the time to live, which counts from send_at, when send_at changes", async () => {
     const { id, send_at: sendAt } = await scheduled({ ttl_seconds: 60 });
     const live = (await client.messages.edit(id, { ttl_seconds: 90 })).json;
     assert.equal(live["expires_at"], at(String(sendAt), 90_000));
@@ -243,24 +243,24 @@ describe("edit", () => {
     assert.equal(moved["sequence"], 3);
   });
 
-  test("a time that has passed means now; further edits do not lengthen the life", async () => {
+  test("to a time in the past means now, and further edits do not extend the time to live", async () => {
     const { id } = await scheduled({ ttl_seconds: 60 });
     const askedAt = Date.now();
     const passed = (await client.messages.edit(id, { send_at: afterSeconds(-3_600) })).json;
-    const lifeMs = (record: Json): number => Date.parse(String(record["expires_at"])) - askedAt;
+    const timeToLiveMs = (record: Json): number => Date.parse(String(record["expires_at"])) - askedAt;
     assert.equal(passed["status"], "scheduled");
-    assert.ok(lifeMs(passed) >= 59_000 && lifeMs(passed) < 65_000, `${lifeMs(passed)}`);
-    assert.ok(((await queueRowOf(godwit, id))?.due_at.getTime() ?? Infinity) <= Date.now() + 1_000, "it is due");
+    assert.ok(timeToLiveMs(passed) >= 59_000 && timeToLiveMs(passed) < 65_000, `${timeToLiveMs(passed)}`);
+    assert.ok(((await queueRowOf(godwit, id))?.due_at.getTime() ?? Infinity) <= Date.now() + 1_000, "the message is due");
     for (const edit of [{ metadata: { a: "b" } }, { priority: "high" }, { send_at: afterSeconds(-HOUR_MS / 1_000) }, { body: "x" }]) {
       const reply = await client.messages.edit(id, edit);
       assertFirst(reply, 200);
-      assert.ok(lifeMs(reply.json) < 65_000, `${JSON.stringify(edit)} makes it ${lifeMs(reply.json)}`);
+      assert.ok(timeToLiveMs(reply.json) < 65_000, `${JSON.stringify(edit)} results in ${timeToLiveMs(reply.json)}`);
     }
     const moved = (await client.messages.edit(id, { send_at: later })).json;
     assert.equal(moved["expires_at"], at(later, 60_000));
   });
 
-  test("edits count without gaps, each with its event", async () => {
+  test("increases the sequence without gaps, each time with an event", async () => {
     const { id } = await scheduled();
     for (let count = 0; count < 5; count += 1) {
       const { sequence } = (await client.messages.edit(id, { metadata: { count: String(count) } })).json;
@@ -279,25 +279,25 @@ describe("edit", () => {
   });
 
   const FAULTS: readonly (readonly [what: string, request: unknown, pointer: string, code?: string])[] = [
-    ["nothing to change", {}, "", "required"],
-    ["nothing but nulls", { body: null, send_at: null }, "", "required"],
-    ["an unknown field", { priority: "high", colour: "red" }, "/colour"],
-    ["a field that cannot be edited", { recipient: "+14155550124" }, "/recipient"],
-    ["no object", [], ""],
-    ["a number for a text", { body: 5 }, "/body"],
-    ["an empty text", { body: "" }, "/body"],
-    ["a text too long for sms", { body: "x".repeat(1_601) }, "/body", "too_long"],
-    ["a text too long for any channel", { body: "x".repeat(4_097) }, "/body"],
-    ["a time more than 35 days ahead", { send_at: afterSeconds(36 * 86_400) }, "/send_at", "too_far"],
-    ["a time long past", { send_at: afterSeconds(-86_400 - 60) }, "/send_at", "in_the_past"],
-    ["no time", { send_at: "tomorrow" }, "/send_at"],
-    ["too short a life", { ttl_seconds: 29 }, "/ttl_seconds"],
-    ["too long a life", { ttl_seconds: 172_801 }, "/ttl_seconds"],
-    ["an unknown priority", { priority: "urgent" }, "/priority"],
-    ["metadata of numbers", { metadata: { a: 1 } }, "/metadata/a"],
+    ["without a field", {}, "", "required"],
+    ["with only nulls", { body: null, send_at: null }, "", "required"],
+    ["with an unknown field", { priority: "high", colour: "red" }, "/colour"],
+    ["with a field that cannot be edited", { recipient: "+14155550124" }, "/recipient"],
+    ["with a body that is not an object", [], ""],
+    ["with a number as the text", { body: 5 }, "/body"],
+    ["with an empty text", { body: "" }, "/body"],
+    ["with a text that is too long for SMS", { body: "x".repeat(1_601) }, "/body", "too_long"],
+    ["with a text that is too long for any channel", { body: "x".repeat(4_097) }, "/body"],
+    ["with a time more than 35 days ahead", { send_at: afterSeconds(36 * 86_400) }, "/send_at", "too_far"],
+    ["with a time more than a day ago", { send_at: afterSeconds(-86_400 - 60) }, "/send_at", "in_the_past"],
+    ["with an invalid time", { send_at: "tomorrow" }, "/send_at"],
+    ["with a time to live that is too short", { ttl_seconds: 29 }, "/ttl_seconds"],
+    ["with a time to live that is too long", { ttl_seconds: 172_801 }, "/ttl_seconds"],
+    ["with an unknown priority", { priority: "urgent" }, "/priority"],
+    ["with numbers in metadata", { metadata: { a: 1 } }, "/metadata/a"],
   ];
   for (const [what, request, pointer, code] of FAULTS) {
-    test(`${what} is a 400 that changes nothing and is not remembered`, async () => {
+    test(`${what} is a 400 that changes nothing and leaves its key unused`, async () => {
       const message = await scheduled();
       const key = randomUUID();
       const reply = await client.messages.edit(message["id"], request, { idempotencyKey: key });
@@ -310,21 +310,21 @@ describe("edit", () => {
     });
   }
 
-  test("a record of more than 16 kB is a 400 that changes nothing", async () => {
+  test("to a record of more than 16 kB is a 400 that changes nothing", async () => {
     const message = await client.messages.send({ channel: "whatsapp", body: "x", send_at: afterSeconds(60) });
     const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key${index}`, "v".repeat(390)]));
     assertProblem(await client.messages.edit(message["id"], { metadata, body: "y".repeat(4_000) }), "invalid_request_payload");
     await assertUntouched(message);
     const both = [{ body: "y".repeat(4_000) }, { metadata: { a: "b" } }];
     for (const each of both) assertFirst(await client.messages.edit(message["id"], each), 200);
-    assert.equal((await client.messages.read(message["id"]))["segments"], null, "there are no parts on whatsapp");
+    assert.equal((await client.messages.read(message["id"]))["segments"], null, "there are no segments on WhatsApp");
   });
 
   const REFUSALS: readonly (readonly [what: string, message: object, request: Json, code: string, pointer: string])[] = [
-    ["more parts than the first request allowed", { max_segments: 1 }, { body: "x".repeat(161) }, "max_segments_exceeded", "/body"],
+    ["to more segments than max_segments", { max_segments: 1 }, { body: "x".repeat(161) }, "max_segments_exceeded", "/body"],
   ];
   for (const [what, extra, request, code, pointer] of REFUSALS) {
-    test(`${what} are refused, and a key remembers that`, async () => {
+    test(`${what} is refused, and the refusal is stored for its key`, async () => {
       const message = await scheduled(extra);
       const idempotencyKey = randomUUID();
       const reply = await client.messages.edit(message["id"], request, { idempotencyKey });
@@ -338,7 +338,7 @@ describe("edit", () => {
   }
 
   for (const status of STATUSES.filter((each) => each !== "scheduled")) {
-    test(`a message that is ${status} cannot be edited; a key remembers that`, async () => {
+    test(`of a message that is ${status} is refused, and the refusal is stored for its key`, async () => {
       const { id } = await scheduled();
       await setStatus(godwit, id, status);
       const record = await client.messages.read(id);

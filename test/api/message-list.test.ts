@@ -1,4 +1,4 @@
-/** GET /v1/messages: order, pages, filters, and the bounded look through very many. */
+/** GET /v1/messages: order, pages, filters, and the bounded search through very many messages. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeCursor } from "../../src/api/paging.ts";
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** An account of its own, so that each test knows all there is to list. */
+/** Creates a key of a new account, so that each test knows all its messages. */
 const freshKey = async (account: string): Promise<string> => (await clientOfAccount(godwit, account)).key;
 
 const list = (key: string, query: Query = {}): Promise<Reply> => clientOf(godwit, key).messages.request("GET", search(query));
@@ -37,7 +37,7 @@ async function sendMany(key: string, count: number, fields: (index: number) => o
   return ids;
 }
 
-describe("pages", () => {
+describe("pages of messages", () => {
   let key: string;
   let newestFirst: string[];
   before(async () => {
@@ -45,7 +45,7 @@ describe("pages", () => {
     newestFirst = (await sendMany(key, 60)).toReversed();
   });
 
-  test("come newest first, 25 unless told otherwise", async () => {
+  test("are newest first, by default with 25 messages", async () => {
     const first = await page(key);
     assert.deepEqual(idsOf([first]), newestFirst.slice(0, 25));
     assert.equal(first.has_more, true);
@@ -59,7 +59,7 @@ describe("pages", () => {
     [60, [60]],
     [100, [60]],
   ] as const) {
-    test(`of ${limit} have neither gaps nor repeats, and no empty one at the end`, async () => {
+    test(`of ${limit} have neither gaps nor duplicates, and no empty page at the end`, async () => {
       const pages = await pagesOf(key, { limit: String(limit) });
       assert.deepEqual(idsOf(pages), newestFirst);
       assert.deepEqual(
@@ -69,7 +69,7 @@ describe("pages", () => {
     });
   }
 
-  test("stay whole while new messages arrive", async () => {
+  test("stay complete while new messages arrive", async () => {
     const busy = await freshKey("busy pages");
     const already = (await sendMany(busy, 30)).toReversed();
     const pages = await pagesOf(busy, { limit: "7" }, () => sendMany(busy, 2));
@@ -80,13 +80,13 @@ describe("pages", () => {
     assert.deepEqual(await page(await freshKey("nothing yet")), { data: [], has_more: false, next_cursor: null });
   });
 
-  test("have whole records, as reading one gives", async () => {
+  test("contain the same records as GET of one message", async () => {
     const { data } = await page(key, { limit: "1" });
     assert.deepEqual((await godwit.request("GET", `/v1/messages/${data[0]?.id}`, { key })).json, data[0]);
   });
 });
 
-describe("filters", () => {
+describe("filters of messages", () => {
   let key: string;
   const ids: string[] = [];
   const times: number[] = [];
@@ -138,7 +138,7 @@ describe("filters", () => {
     [{ status: "failed", error_code: "other" }, []],
   ];
   for (const [query, found] of ROWS) {
-    test(`${new URLSearchParams(query).toString()} finds ${found.length}, in one page or several`, async () => {
+    test(`with ${new URLSearchParams(query).toString()} find ${found.length}, on one page or several`, async () => {
       const expected = found.map((index) => ids[index]);
       assert.deepEqual(idsOf([await page(key, query)]), expected);
       assert.deepEqual(idsOf(await pagesOf(key, { ...query, limit: "1" })), expected);
@@ -147,7 +147,7 @@ describe("filters", () => {
 
   const at = (timeMs: number): string => new Date(timeMs).toISOString();
 
-  test("created_after and created_before leave out the moment that they name", async () => {
+  test("created_after and created_before exclude the given time", async () => {
     const key2 = await freshKey("times");
     const [first = "", second = "", third = ""] = await sendMany(key2, 3);
     const created = new Map((await page(key2)).data.map((item) => [item.id, Date.parse(item.created_at)]));
@@ -160,7 +160,7 @@ describe("filters", () => {
     assert.ok(idsOf([await page(key2, { created_after: at(middle - 1), created_before: at(middle + 1) })]).includes(second));
   });
 
-  test("a moment may be written in any zone and case", async () => {
+  test("accept a time with any offset and case", async () => {
     const inKolkata = `${new Date(times[0] === undefined ? 0 : times[0] - 1 + 19_800_000).toISOString().slice(0, -1)}+05:30`;
     for (const moment of [inKolkata, at((times[0] ?? 0) - 1).toLowerCase()]) {
       assert.equal((await page(key, { created_after: moment })).data.length, 5);
@@ -168,7 +168,7 @@ describe("filters", () => {
     }
   });
 
-  test("a moment within a millisecond counts to it what came before", async () => {
+  test("with a time within a millisecond include the messages of that millisecond before it", async () => {
     const moment = at(times[4] ?? 0).replace("Z", "5Z");
     assert.ok(idsOf([await page(key, { created_before: moment })]).includes(ids[4] ?? ""));
   });
@@ -233,12 +233,12 @@ describe("parameters", () => {
     });
   }
 
-  test("every wrong one is told at once", async () => {
+  test("are all reported at once when several are invalid", async () => {
     const reply = await godwit.request("GET", "/v1/messages?limit=0&status=lost&x=1", { key });
     assert.deepEqual(new Set(faultsOf(reply).map(({ parameter }) => parameter)), new Set(["limit", "status", "x"]));
   });
 
-  test("reading one message takes none", async () => {
+  test("are refused when one message is read", async () => {
     const { data } = await page(key, { limit: "1" });
     assertProblem(await godwit.request("GET", `/v1/messages/${data[0]?.id}?expand=all`, { key }), "invalid_request_payload");
   });
@@ -246,7 +246,7 @@ describe("parameters", () => {
 
 describe("very many messages", () => {
   const COUNT = 12_000;
-  // The newest, one within the first look, those at its edge, one in each later look, and the oldest.
+  // The newest, one within the first query, those at its limit, one in each later query, and the oldest.
   const RARE = [1, 400, 4_999, 5_000, 5_001, 7_777, 10_000, 10_001, COUNT];
   let key: string;
   before(async () => {
@@ -262,7 +262,7 @@ describe("very many messages", () => {
   });
 
   for (const limit of ["1", "2", "100"]) {
-    test(`the few of a rare status are all found by pages of ${limit}, newest first`, async () => {
+    test(`with a rare status are all found with pages of ${limit}, newest first`, async () => {
       const pages = await pagesOf(key, { status: "undelivered", limit });
       const ids = idsOf(pages);
       assert.equal(ids.length, RARE.length);
@@ -275,19 +275,19 @@ describe("very many messages", () => {
     });
   }
 
-  test("a status that nobody has takes a few looks, each with a cursor and nothing in it", async () => {
+  test("without a match take a few queries, each with a cursor and no messages", async () => {
     const pages = await pagesOf(key, { status: "expired" });
     assert.equal(pages.length, 3);
     assert.deepEqual(idsOf(pages), []);
   });
 
-  test("a filter that all fit gives full pages", async () => {
+  test("that all match a filter fill the pages", async () => {
     const first = await page(key, { channel: "sms", limit: "100" });
     assert.equal(first.data.length, 100);
     assert.equal(first.has_more, true);
   });
 
-  test("without a filter every one is listed once", async () => {
+  test("without a filter are each listed once", async () => {
     const ids = idsOf(await pagesOf(key, { limit: "100" }));
     assert.equal(ids.length, COUNT);
     assert.equal(new Set(ids).size, COUNT);

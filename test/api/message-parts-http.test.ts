@@ -1,4 +1,4 @@
-/** GET /v1/messages/{id}/parts: what went over the wire, as the carrier knows it. */
+/** GET /v1/messages/{id}/parts: the parts that were transmitted, as the carrier reports them. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AccountId } from "../../src/lib/id.ts";
@@ -22,7 +22,7 @@ type Part = {
   updated_at: string;
 };
 
-const NOBODY = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+const UNKNOWN = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const OUR_NUMBER = `[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "default"\nenvironment = "live"\n`;
 const THREE_PARTS = "a".repeat(153 * 2 + 1);
 
@@ -38,11 +38,11 @@ async function partsOf(node: Godwit, key: string, id: string): Promise<Part[]> {
 const read = async (node: Godwit, key: string, id: string): Promise<Reply["json"]> =>
   (await node.request("GET", `/v1/messages/${id}`, { key })).json;
 
-const untilIs = (node: Godwit, key: string, id: string, status: string): Promise<Reply["json"]> =>
-  until(`${id} to be ${status}`, async () => [await read(node, key, id)].find((record) => record["status"] === status));
+const untilStatus = (node: Godwit, key: string, id: string, status: string): Promise<Reply["json"]> =>
+  until(`${id} is ${status}`, async () => [await read(node, key, id)].find((record) => record["status"] === status));
 
-/** The one part of a message that its carrier knows by one name, as its record has it. */
-const asRecordSays = ({ provider, status, error, updated_at }: Reply["json"]): unknown[] => [
+/** Returns the single part of a message with one carrier id, which equals its record. */
+const partOfRecord = ({ provider, status, error, updated_at }: Reply["json"]): unknown[] => [
   {
     object: "part",
     number: 1,
@@ -53,7 +53,7 @@ const asRecordSays = ({ provider, status, error, updated_at }: Reply["json"]): u
   },
 ];
 
-describe("through a service with an SMPP link, and the simulator", () => {
+describe("with an SMPP link and the simulator", () => {
   const [HALF_REFUSED, SILENT] = ["+14155550111", "+14155550112"];
   const submitted = new Map<string, Submit[]>();
   const script: Script = {
@@ -78,7 +78,7 @@ describe("through a service with an SMPP link, and the simulator", () => {
       simulatorSpeed: 100,
     });
     await godwit.unlimited();
-    await until("it to be bound", () => smsc.bound.length === 1 || undefined);
+    await until("the link is bound", () => smsc.bound.length === 1 || undefined);
     [live, simulated] = [await godwit.key({ environment: "live" }), await godwit.key()];
   });
   after(async () => {
@@ -93,9 +93,9 @@ describe("through a service with an SMPP link, and the simulator", () => {
     return String(json["id"]);
   }
 
-  test("a long SMS has its parts in order, each with its name, and what became of it alone", async () => {
+  test("a long SMS has its parts in order, each with its carrier id and its own status", async () => {
     const id = await send({ recipient: "+14155550110", body: THREE_PARTS });
-    const { sent_at: sentAt } = await untilIs(godwit, live, id, "sent");
+    const { sent_at: sentAt } = await untilStatus(godwit, live, id, "sent");
     const names = ["14155550110-1", "14155550110-2", "14155550110-3"];
     assert.deepEqual(
       await partsOf(godwit, live, id),
@@ -110,7 +110,7 @@ describe("through a service with an SMPP link, and the simulator", () => {
     );
     assert.equal(await smsc.session.deliver(receiptSm("14155550110-1")), 0);
     assert.equal(await smsc.session.deliver(receiptSm("14155550110-2", "UNDELIV", "005")), 0);
-    const { error } = await untilIs(godwit, live, id, "undelivered");
+    const { error } = await untilStatus(godwit, live, id, "undelivered");
     const parts = await partsOf(godwit, live, id);
     assert.deepEqual(
       parts.map(({ number, provider_message_id: name, status }) => [number, name, status]),
@@ -127,83 +127,83 @@ describe("through a service with an SMPP link, and the simulator", () => {
     );
     const times = parts.map(({ updated_at: at }) => at);
     assert.ok(String(sentAt) < (times[0] ?? "") && (times[0] ?? "") <= (times[1] ?? ""), times.join(" "));
-    assert.equal(times[2], sentAt, "nobody spoke of the third");
+    assert.equal(times[2], sentAt, "there is no receipt for the third part");
 
     const redacted = await godwit.request("POST", `/v1/messages/${id}/redact`, { key: live });
     assert.equal(redacted.status, 200, redacted.text);
-    assert.deepEqual(await partsOf(godwit, live, id), parts, "they say nothing of what was written");
+    assert.deepEqual(await partsOf(godwit, live, id), parts, "parts contain no text");
   });
 
-  test("one that went in one piece is one part, as its record has it, from the moment that the carrier took it", async () => {
+  test("a short SMS has one part that equals its record once the carrier accepts it", async () => {
     const id = await send({ recipient: "+14155550113" });
-    const sent = await untilIs(godwit, live, id, "sent");
-    assert.deepEqual(await partsOf(godwit, live, id), asRecordSays(sent));
+    const sent = await untilStatus(godwit, live, id, "sent");
+    assert.deepEqual(await partsOf(godwit, live, id), partOfRecord(sent));
     assert.equal(await smsc.session.deliver(receiptSm("14155550113-1", "UNDELIV", "005")), 0);
     const [part] = await partsOf(godwit, live, id);
     assert.deepEqual([part?.provider_message_id, part?.status], ["14155550113-1", "undelivered"]);
     const ended = await read(godwit, live, id);
-    assert.deepEqual([part], asRecordSays(ended));
+    assert.deepEqual([part], partOfRecord(ended));
     assert.ok(ended["error"] !== null);
   });
 
-  test("one whose second part was refused was not taken, and shows none: the error says how far it got", async () => {
+  test("an SMS whose second part is refused has no parts, and the error names the refused part", async () => {
     const id = await send({ recipient: HALF_REFUSED, body: THREE_PARTS });
-    const { error } = await untilIs(godwit, live, id, "failed");
+    const { error } = await untilStatus(godwit, live, id, "failed");
     assert.match((error as { message: string }).message, /part 2 of 3, when those before it had been accepted/);
     assert.deepEqual(await partsOf(godwit, live, id), []);
   });
 
-  test("there are none while it is scheduled, or the carrier has not answered, nor once it is canceled", async () => {
+  test("a message has no parts while it is scheduled, before the carrier responds, and after it is canceled", async () => {
     const scheduled = await send({ body: THREE_PARTS, send_at: new Date(Date.now() + 3_600_000).toISOString() });
     assert.deepEqual(await partsOf(godwit, live, scheduled), []);
     await godwit.request("POST", `/v1/messages/${scheduled}/cancel`, { key: live });
     assert.deepEqual(await partsOf(godwit, live, scheduled), []);
     const silent = await send({ recipient: SILENT, body: THREE_PARTS });
-    await until("it to be written", () => submitted.has(SILENT) || undefined);
+    await until("the message is submitted", () => submitted.has(SILENT) || undefined);
     assert.equal((await read(godwit, live, silent))["status"], "sending");
     assert.deepEqual(await partsOf(godwit, live, silent), []);
   });
 
-  test("what a person wrote has none", async () => {
+  test("an inbound message has no parts", async () => {
     assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("Hello") })), 0);
-    const inbound = await until("it to be there", async () => {
+    const inbound = await until("the inbound message is stored", async () => {
       const { json } = await godwit.request("GET", "/v1/messages?direction=inbound", { key: live });
       return (json["data"] as { id: string }[])[0]?.id;
     });
     assert.deepEqual(await partsOf(godwit, live, inbound), []);
   });
 
-  test("a carrier that splits a long SMS itself knows one part", async () => {
+  test("a long SMS that the carrier splits itself has one part", async () => {
     const id = await send({ body: THREE_PARTS }, simulated);
-    const record = await untilIs(godwit, simulated, id, "delivered");
+    const record = await untilStatus(godwit, simulated, id, "delivered");
     assert.equal((record["segments"] as { count: number }).count, 3);
-    assert.deepEqual(await partsOf(godwit, simulated, id), asRecordSays(record));
+    assert.deepEqual(await partsOf(godwit, simulated, id), partOfRecord(record));
   });
 
-  test("one that a carrier refused has none, and one without an answer has one when a receipt tells of it", async () => {
+  test("a refused message has no parts, and one without a response has one part after its receipt", async () => {
     const wrong = await send({ recipient: "+15005550002" }, simulated);
-    await untilIs(godwit, simulated, wrong, "failed");
+    await untilStatus(godwit, simulated, wrong, "failed");
     assert.deepEqual(await partsOf(godwit, simulated, wrong), []);
     const lost = await send({ recipient: "+15005550013" }, simulated);
-    const found = await untilIs(godwit, simulated, lost, "delivered");
-    assert.deepEqual(await partsOf(godwit, simulated, lost), asRecordSays(found));
+    const found = await untilStatus(godwit, simulated, lost, "delivered");
+    assert.deepEqual(await partsOf(godwit, simulated, lost), partOfRecord(found));
   });
 
-  test("a channel without parts has none, however far the message got", async () => {
+  test("a message of a channel without parts has none, in any status", async () => {
     const id = await send({ channel: "whatsapp" }, simulated);
-    await untilIs(godwit, simulated, id, "read");
+    await untilStatus(godwit, simulated, id, "read");
     assert.deepEqual(await partsOf(godwit, simulated, id), []);
   });
 
-  test("the other environment and another account find nothing, nor does anybody what is not there", async () => {
+  test("a message of another environment or account, or with an invalid id, is a 404", async () => {
     const id = await send();
     const stranger = await godwit.key({ account: "stranger", environment: "live" });
     for (const key of [simulated, stranger]) assertProblem(await ask(godwit, key, id), "not_found");
-    for (const none of [NOBODY, "msg_x", "whe_01k9zs3v8mf4tb2xg1qj6n0d5c"]) assertProblem(await ask(godwit, live, none), "not_found");
+    for (const none of [UNKNOWN, "msg_x", "whe_01k9zs3v8mf4tb2xg1qj6n0d5c"]) assertProblem(await ask(godwit, live, none), "not_found");
     assert.equal((await ask(godwit, live, id)).status, 200);
   });
 
-  test("it needs messages:read, and takes no parameter", async () => {
+  test("the request requires messages:read, and accepts no parameter", async () => {
     const id = await send();
     const reply = await ask(godwit, await godwit.key({ environment: "live", scopes: ["messages:send", "events:read"] }), id);
     assertProblem(reply, "forbidden_insufficient_scope");
@@ -212,14 +212,14 @@ describe("through a service with an SMPP link, and the simulator", () => {
   });
 });
 
-describe("after an outcome that nobody knew", () => {
+describe("after an unknown outcome", () => {
   let rig: Rig;
   let node: Godwit;
   let key: string;
   let accountId: AccountId;
   const carrier = new ScriptedCarrier();
   const late = Promise.withResolvers<ReturnType<typeof acceptedParts>>();
-  const [AGAIN, REFUSED_AGAIN, NAMELESS, TOO_LATE] = [recipientNo(1), recipientNo(2), recipientNo(3), recipientNo(4)];
+  const [AGAIN, REFUSED_AGAIN, WITHOUT_ID, TOO_LATE] = [recipientNo(1), recipientNo(2), recipientNo(3), recipientNo(4)];
   const links = [linkTo(LINK, { holdMs: 50, policy: "resend" }), linkTo("strict", { holdMs: 50, policy: "fail" })];
   before(async () => {
     rig = await Rig.open();
@@ -229,7 +229,7 @@ describe("after an outcome that nobody knew", () => {
     accountId = (await rig.rows<{ id: AccountId }>("select id from accounts"))[0]?.id ?? assert.fail();
     carrier.answers(AGAIN, unknown, acceptedParts("b-1", "b-2"));
     carrier.answers(REFUSED_AGAIN, unknown, refused(true));
-    carrier.answers(NAMELESS, unknown);
+    carrier.answers(WITHOUT_ID, unknown);
     carrier.answers(TOO_LATE, () => late.promise);
     await rig.deliver({ [LINK]: carrier, strict: carrier }, { links, responseTimeoutMs: 200 });
   });
@@ -246,7 +246,7 @@ describe("after an outcome that nobody knew", () => {
     return { message, id: publicId(message) };
   }
 
-  test("a message that is sent again has the parts of the try that was taken", async () => {
+  test("a message that is sent again has the parts of the accepted attempt", async () => {
     const { message, id } = await accept(AGAIN);
     await rig.untilStatus(message, "sent");
     const shown = async (): Promise<unknown[]> =>
@@ -262,16 +262,16 @@ describe("after an outcome that nobody knew", () => {
     ]);
   });
 
-  test("one that is refused when it is sent again has none: of the first try nobody knows", async () => {
+  test("a message that is refused when it is sent again has no parts, as the first attempt is unknown", async () => {
     const { message, id } = await accept(REFUSED_AGAIN);
     await rig.untilStatus(message, "failed");
     assert.deepEqual(await partsOf(node, key, id), []);
   });
 
-  test("one that only a receipt without a name speaks of is one part without a name", async () => {
-    const { message, id } = await accept(NAMELESS, "strict");
+  test("a message with only a receipt without a carrier id has one part without a carrier id", async () => {
+    const { message, id } = await accept(WITHOUT_ID, "strict");
     await rig.untilStatus(message, "failed");
-    assert.deepEqual(await partsOf(node, key, id), [], "nobody knows whether a carrier has it");
+    assert.deepEqual(await partsOf(node, key, id), [], "the outcome is unknown");
     await carrier.receive([receipt(null, "delivered", { reference: id })], 1);
     const { status, error } = await rig.message(message);
     assert.deepEqual([status, error?.code], ["delivered", "outcome_unknown"]);
@@ -281,19 +281,19 @@ describe("after an outcome that nobody knew", () => {
     );
   });
 
-  test("one that had failed when the carrier's answer came has the parts of that answer, and their receipts still deliver it", async () => {
+  test("a failed message has the parts of a late response, and their receipts still deliver it", async () => {
     const { message, id } = await accept(TOO_LATE, "strict");
     await rig.untilStatus(message, "failed");
     assert.deepEqual(await partsOf(node, key, id), []);
     late.resolve(acceptedParts("a-1", "a-2"));
-    await until("the late answer", async () => (await rig.message(message)).provider?.messageId ?? undefined);
+    await until("the late response is stored", async () => (await rig.message(message)).provider?.messageId ?? undefined);
     const shown = (await partsOf(node, key, id)).map(({ number, provider_message_id: name, status }) => [number, name, status]);
     assert.deepEqual(shown, [
       [1, "a-1", "sent"],
       [2, "a-2", "sent"],
     ]);
     await carrier.receive([receipt("a-1", "delivered")], 1);
-    assert.equal((await rig.message(message)).status, "failed", "half of it is not all of it");
+    assert.equal((await rig.message(message)).status, "failed", "one of two parts is not the whole message");
     await carrier.receive([receipt("a-2", "delivered")], 1);
     assert.equal((await rig.message(message)).status, "delivered");
   });

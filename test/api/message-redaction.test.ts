@@ -1,4 +1,4 @@
-/** Redaction: what a person wrote goes out of a message, its events and every stored answer; the rest stays. */
+/** Redaction: the text, the variables and the metadata are removed from a message, its events and every stored response. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -11,7 +11,7 @@ import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts
 import { assertFirst, assertReplayOf, isReplay } from "../support/replay.ts";
 import { eventsOf, rowId, setStatus } from "../support/tables.ts";
 
-// Found nowhere afterwards: not in an answer, not in a table.
+// Found in no response and no table after the redaction.
 const SECRET = "the eagle lands at noon";
 const PRIVATE = { patient: "4711-private" };
 
@@ -26,8 +26,8 @@ after(() => godwit.stop());
 
 const redacted = (record: Json): Json => ({ ...record, body: null, metadata: {} });
 
-/** Everything that the database has in any table about this text. */
-async function placesOf(node: Godwit, text: string): Promise<string[]> {
+/** Returns the tables that contain this text. */
+async function tablesWith(node: Godwit, text: string): Promise<string[]> {
   const tables = await node.rows<{ name: string }>(
     `select c.oid::regclass::text as name
        from pg_class c
@@ -44,10 +44,10 @@ async function placesOf(node: Godwit, text: string): Promise<string[]> {
 }
 
 async function assertNowhere(node: Godwit): Promise<void> {
-  for (const text of [SECRET, PRIVATE.patient]) assert.deepEqual(await placesOf(node, text), []);
+  for (const text of [SECRET, PRIVATE.patient]) assert.deepEqual(await tablesWith(node, text), []);
 }
 
-test("what was to be sent in its place goes too, once it is not needed any more", async () => {
+test("the redaction of a message also removes its fallback", async () => {
   const fallback = [{ channel: "sms", body: SECRET, after_seconds: 60 }];
   const { id } = await client.messages.send({ body: SECRET, metadata: PRIVATE, send_at: afterSeconds(60), fallback });
   assertFirst(await client.messages.cancel(id), 200);
@@ -56,7 +56,7 @@ test("what was to be sent in its place goes too, once it is not needed any more"
 });
 
 for (const status of STATUSES.filter((each) => !isFinished(each))) {
-  test(`a message that is ${status} cannot be redacted; a key remembers that`, async () => {
+  test(`a message that is ${status} cannot be redacted, and the refusal is stored for its key`, async () => {
     const { id } = await client.messages.send({ body: "still needed", send_at: status === "scheduled" ? afterSeconds(60) : null });
     await setStatus(godwit, id, status);
     const record = await client.messages.read(id);
@@ -86,7 +86,7 @@ for (const status of STATUSES.filter(isFinished)) {
   });
 }
 
-describe("a message that was edited and canceled, each under a key, and then redacted", () => {
+describe("a message that was edited and canceled, each with a key, and then redacted", () => {
   const keys = { post: randomUUID(), patch: randomUUID(), cancel: randomUUID(), redact: randomUUID() };
   const request = { ...sms(), body: SECRET, metadata: PRIVATE, client_reference: "ref-9", send_at: afterSeconds(3_600) };
   const edit = { body: `${SECRET}!`, metadata: { ...PRIVATE, more: "x" } };
@@ -110,12 +110,12 @@ describe("a message that was edited and canceled, each under a key, and then red
     );
   });
 
-  test("was there before, and is nowhere in the database now", async () => {
+  test("had its text in the responses before, and is in no table now", async () => {
     assert.ok(first.cancel.text.includes(SECRET));
     await assertNowhere(godwit);
   });
 
-  test("reads without its text and metadata, and with all else", async () => {
+  test("is read without its text and metadata, and with all other fields", async () => {
     const record = await client.messages.read(id);
     assert.deepEqual({ ...record, updated_at: null }, { ...redacted(first.cancel.json), updated_at: null });
     for (const [name, value] of Object.entries({
@@ -130,7 +130,7 @@ describe("a message that was edited and canceled, each under a key, and then red
     assert.deepEqual(listed, [record]);
   });
 
-  test("has no text in any event, which say what they said otherwise", async () => {
+  test("has no text in any event, and the other fields of the events are unchanged", async () => {
     const events = await eventsOf(godwit, id);
     assert.deepEqual(
       events.map(({ type, record }) => [type, JSON.parse(record ?? "null") as Json]),
@@ -154,17 +154,17 @@ describe("a message that was edited and canceled, each under a key, and then red
   });
 
   for (const name of ["post", "patch", "cancel"] as const) {
-    test(`has no text in the replay of its ${name}, which is otherwise the first answer`, async () => {
+    test(`has no text in the replay of its ${name}, which otherwise equals the first response`, async () => {
       const reply = await ask[name]();
       assert.equal(isReplay(reply), true, reply.text);
       assert.equal(reply.status, first[name].status);
       assert.deepEqual(reply.json, redacted(first[name].json));
       for (const header of ["content-type", "location"]) assert.equal(reply.headers.get(header), first[name].headers.get(header));
-      assert.equal((await ask[name]()).text, reply.text, "from now on it stays the same, byte for byte");
+      assert.equal((await ask[name]()).text, reply.text, "a further replay has the same bytes");
     });
   }
 
-  test("is replayed byte for byte under the key of the redaction, and makes no second entry", async () => {
+  test("is replayed with the same bytes for the key of the redaction, without a second event", async () => {
     assertReplayOf(first.redact, await ask.redact());
     assert.equal((await eventsOf(godwit, id)).length, 4);
   });
@@ -176,7 +176,7 @@ describe("a message that was edited and canceled, each under a key, and then red
     await assertNowhere(godwit);
   });
 
-  test("still counts as what it was", async () => {
+  test("still counts with its status in the usage", async () => {
     const own = await clientOfAccount(godwit, "counted");
     const { id: other } = await own.messages.send({ body: "x".repeat(200) });
     assertFirst(await own.messages.cancel(other), 200);
@@ -188,17 +188,17 @@ describe("a message that was edited and canceled, each under a key, and then red
   });
 });
 
-describe("what is said of a message after its redaction", () => {
-  test("moves it, and brings no text back", async () => {
-    await using travelling = await startGodwit({ roles: "api,dispatch" });
-    await travelling.unlimited();
-    const own = clientOf(travelling, await travelling.key());
-    // Read a second after it is delivered: time to redact it in between.
+describe("a signal after the redaction", () => {
+  test("changes the status, and does not restore the text", async () => {
+    await using delivering = await startGodwit({ roles: "api,dispatch" });
+    await delivering.unlimited();
+    const own = clientOf(delivering, await delivering.key());
+    // The message is read a second after it is delivered, which leaves time to redact it in between.
     const { id } = await own.messages.send({ channel: "whatsapp", body: SECRET, metadata: PRIVATE });
     await own.messages.reached(id, "delivered");
     const reply = await own.messages.redact(id);
     assertFirst(reply, 200);
-    assert.equal(reply.json["status"], "delivered", "the redaction came before the last receipt");
+    assert.equal(reply.json["status"], "delivered", "the redaction comes before the last receipt");
     const read = await own.messages.reached(id, "read");
     assert.equal(read["body"], null);
     assert.deepEqual(read["metadata"], {});
@@ -211,18 +211,18 @@ describe("what is said of a message after its redaction", () => {
       "message.redacted",
       "message.read",
     ]);
-    await assertNowhere(travelling);
+    await assertNowhere(delivering);
   });
 
-  test("is ignored as before, and brings no text back", async () => {
-    await using travelling = await startGodwit({ roles: "api,dispatch" });
-    await travelling.unlimited();
-    const own = clientOf(travelling, await travelling.key());
-    // Two receipts that move nothing follow the first one, a quarter of a second apart.
+  test("is ignored as without the redaction, and does not restore the text", async () => {
+    await using delivering = await startGodwit({ roles: "api,dispatch" });
+    await delivering.unlimited();
+    const own = clientOf(delivering, await delivering.key());
+    // Two receipts without a transition follow the first one at intervals of a quarter of a second.
     const { id } = await own.messages.send({ recipient: "+15005550011", body: SECRET, metadata: PRIVATE });
     await own.messages.reached(id, "delivered");
     assertFirst(await own.messages.redact(id), 200);
-    const entries = await until("both came", async () => {
+    const entries = await until("both receipts arrive", async () => {
       const all = await own.messages.timeline(id);
       return all.filter(({ ignored }) => ignored).length === 2 ? all : undefined;
     });
@@ -230,12 +230,12 @@ describe("what is said of a message after its redaction", () => {
     assert.equal(entries.at(-1)?.ignored, true);
     const record = await own.messages.read(id);
     assert.deepEqual([record["status"], record["body"], record["metadata"]], ["delivered", null, {}]);
-    const [row] = await travelling.rows<{ body: string | null; redacted_at: Date | null }>(
+    const [row] = await delivering.rows<{ body: string | null; redacted_at: Date | null }>(
       "select body, redacted_at from messages where id = $1",
       [rowId(id)],
     );
     assert.equal(row?.body, null);
     assert.ok(row?.redacted_at instanceof Date);
-    await assertNowhere(travelling);
+    await assertNowhere(delivering);
   });
 });

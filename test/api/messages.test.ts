@@ -1,4 +1,4 @@
-/** POST /v1/messages: every field, its limits on both sides, and what is stored. Reading is in message-list.test.ts. */
+/** POST /v1/messages: every field with its limits, and the stored record. Reading is in message-list.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeId } from "../../src/lib/id.ts";
@@ -22,7 +22,7 @@ const count = async (table: string): Promise<number> =>
   (await godwit.rows<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n ?? -1;
 
 describe("the record", () => {
-  test("of the smallest message has every field, with its default", async () => {
+  test("of the smallest message has every field with its default", async () => {
     const reply = await godwit.send(key);
     assert.equal(reply.status, 202);
     assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
@@ -38,7 +38,7 @@ describe("the record", () => {
       direction: "outbound",
       channel: "sms",
       recipient: "+14155550123",
-      // The link's own: the request has none.
+      // The sender of the link, as the request has none.
       sender: "+15005550000",
       body: "Your code is 123456",
       template_id: null,
@@ -65,7 +65,7 @@ describe("the record", () => {
     });
   });
 
-  test("of the fullest message has what was asked for", async () => {
+  test("of a message with all fields has the requested values", async () => {
     const asked = { sender: "Godwit", priority: "high", client_reference: "order 7/β", metadata: { order: "7" } };
     const reply = await godwit.send(key, { ...asked, ttl_seconds: 60, max_segments: 3 });
     assert.equal(reply.status, 202);
@@ -74,20 +74,20 @@ describe("the record", () => {
     assert.ok(!("max_segments" in reply.json) && !("ttl_seconds" in reply.json));
   });
 
-  test("of a whatsapp text has no segments", async () => {
+  test("of a WhatsApp message has no segments", async () => {
     const reply = await godwit.send(key, { channel: "whatsapp", body: "héllo 👋" });
     assert.equal(reply.status, 202);
     assert.deepEqual([reply.json["channel"], reply.json["body"], reply.json["segments"]], ["whatsapp", "héllo 👋", null]);
   });
 
-  test("keeps metadata in the order in which it came", async () => {
+  test("keeps the order of metadata", async () => {
     const metadata = { zebra: "1", apple: "2", mango: "", "with space": "3", __proto__x: "4", é: "5" };
     const sent = await godwit.send(key, { metadata });
     const read = await godwit.request("GET", sent.headers.get("location") ?? "", { key });
     for (const { json } of [sent, read]) assert.deepEqual(Object.entries(json["metadata"] as object), Object.entries(metadata));
   });
 
-  test("keeps a name in metadata that means something to JavaScript", async () => {
+  test("keeps metadata with names that have a meaning in JavaScript", async () => {
     const body = '{"recipient":"+14155550123","channel":"sms","body":"x","metadata":{"__proto__":"a","constructor":"b"}}';
     const sent = await godwit.request("POST", "/v1/messages", { key, body });
     assert.equal(sent.status, 202);
@@ -95,7 +95,7 @@ describe("the record", () => {
     assert.equal((await godwit.request("GET", sent.headers.get("location") ?? "", { key })).text, sent.text);
   });
 
-  test("read later is byte for byte what was answered, and so is the event's", async () => {
+  test("that is read later equals the response and the event with the same bytes", async () => {
     const sent = await godwit.send(key, { body: 'quotes " and \\ and 👋', metadata: { a: "é" } });
     assert.equal((await godwit.request("GET", sent.headers.get("location") ?? "", { key })).text, sent.text);
     const id = decodeId("msg", String(sent.json["id"]));
@@ -112,7 +112,7 @@ describe("the record", () => {
     ["bulk", 2],
   ] as const;
   for (const [priority, rank] of RANKS) {
-    test(`of priority ${priority} waits once in the queue, with rank ${rank}`, async () => {
+    test(`of priority ${priority} has one queue entry with rank ${rank}`, async () => {
       const sent = await godwit.send(key, { priority });
       const rows = await godwit.rows("select priority, environment, due_at <= now() as is_due from delivery_queue where message_id = $1", [
         decodeId("msg", String(sent.json["id"])),
@@ -121,14 +121,14 @@ describe("the record", () => {
     });
   }
 
-  test("as many events and queue rows as messages", async () => {
+  test("has exactly one event and one queue entry", async () => {
     await Promise.all(Array.from({ length: 60 }, () => godwit.send(key)));
     const messages = await count("messages");
     assert.deepEqual([await count("events"), await count("delivery_queue")], [messages, messages]);
   });
 });
 
-describe("a time to send at", () => {
+describe("send_at", () => {
   const queueRow = async ({ json }: Reply): Promise<unknown> =>
     (
       await godwit.rows<object>(
@@ -141,7 +141,7 @@ describe("a time to send at", () => {
       ({ type }) => type,
     );
 
-  test("to come makes a scheduled message, which waits in a lane of its own and lives from then on", async () => {
+  test("in the future creates a scheduled message, whose queue entry is due then and whose time to live starts then", async () => {
     const sendAt = inMs(DAY_MS);
     const reply = await godwit.send(key, { send_at: sendAt, ttl_seconds: 60 });
     assert.equal(reply.status, 202, reply.text);
@@ -154,7 +154,7 @@ describe("a time to send at", () => {
     assert.equal((await godwit.request("GET", reply.headers.get("location") ?? "", { key })).text, reply.text);
   });
 
-  test("that has just passed means now", async () => {
+  test("in the recent past means now", async () => {
     const sendAt = inMs(-1_000);
     const reply = await godwit.send(key, { send_at: sendAt, ttl_seconds: 60 });
     assert.equal(reply.status, 202, reply.text);
@@ -166,7 +166,7 @@ describe("a time to send at", () => {
     assert.deepEqual(await eventTypes(reply), ["message.queued"]);
   });
 
-  test("is told in UTC and in milliseconds, however it was written", async () => {
+  test("is returned in UTC with milliseconds, from any notation", async () => {
     const sendAt = inMs(DAY_MS);
     const inIndia = new Date(Date.parse(sendAt) + 5.5 * 3_600_000).toISOString().replace("Z", "999+05:30");
     const reply = await godwit.send(key, { send_at: inIndia.replace("T", "t") });
@@ -177,25 +177,25 @@ describe("a time to send at", () => {
 
 describe("segments", () => {
   const ROWS: readonly (readonly [string, string, { count: number; encoding: string; characters: number }])[] = [
-    ["160 of the GSM alphabet", "a".repeat(160), { count: 1, encoding: "gsm7", characters: 160 }],
-    ["161 of it", "a".repeat(161), { count: 2, encoding: "gsm7", characters: 161 }],
-    ["306 of it", "a".repeat(306), { count: 2, encoding: "gsm7", characters: 306 }],
-    ["307 of it", "a".repeat(307), { count: 3, encoding: "gsm7", characters: 307 }],
-    ["80 that cost two", "€".repeat(80), { count: 1, encoding: "gsm7", characters: 80 }],
-    ["81 that cost two", "€".repeat(81), { count: 2, encoding: "gsm7", characters: 81 }],
-    ["70 of any", "я".repeat(70), { count: 1, encoding: "ucs2", characters: 70 }],
-    ["71 of any", "я".repeat(71), { count: 2, encoding: "ucs2", characters: 71 }],
-    ["35 pairs", "😀".repeat(35), { count: 1, encoding: "ucs2", characters: 35 }],
-    ["67 pairs, of which none is split", "😀".repeat(67), { count: 3, encoding: "ucs2", characters: 67 }],
-    ["1,600 pairs", "😀".repeat(1_600), { count: 49, encoding: "ucs2", characters: 1_600 }],
+    ["of 160 GSM characters", "a".repeat(160), { count: 1, encoding: "gsm7", characters: 160 }],
+    ["of 161 GSM characters", "a".repeat(161), { count: 2, encoding: "gsm7", characters: 161 }],
+    ["of 306 GSM characters", "a".repeat(306), { count: 2, encoding: "gsm7", characters: 306 }],
+    ["of 307 GSM characters", "a".repeat(307), { count: 3, encoding: "gsm7", characters: 307 }],
+    ["of 80 GSM characters that count twice", "€".repeat(80), { count: 1, encoding: "gsm7", characters: 80 }],
+    ["of 81 GSM characters that count twice", "€".repeat(81), { count: 2, encoding: "gsm7", characters: 81 }],
+    ["of 70 other characters", "я".repeat(70), { count: 1, encoding: "ucs2", characters: 70 }],
+    ["of 71 other characters", "я".repeat(71), { count: 2, encoding: "ucs2", characters: 71 }],
+    ["of 35 surrogate pairs", "😀".repeat(35), { count: 1, encoding: "ucs2", characters: 35 }],
+    ["of 67 surrogate pairs, of which none is split,", "😀".repeat(67), { count: 3, encoding: "ucs2", characters: 67 }],
+    ["of 1,600 surrogate pairs", "😀".repeat(1_600), { count: 49, encoding: "ucs2", characters: 1_600 }],
   ];
   for (const [what, body, segments] of ROWS) {
-    test(`${what} are ${segments.count} of ${segments.encoding}`, async () => {
+    test(`${what} are ${segments.count} in ${segments.encoding}`, async () => {
       assert.deepEqual((await godwit.send(key, { body })).json["segments"], segments);
     });
   }
 
-  test("more than max_segments allows are refused, as many are not", async () => {
+  test("beyond max_segments are refused, and max_segments itself is accepted", async () => {
     const body = "a".repeat(161);
     assert.equal((await godwit.send(key, { body, max_segments: 2 })).status, 202);
     const already = await count("messages");
@@ -206,7 +206,7 @@ describe("segments", () => {
   });
 });
 
-/** `count` names of metadata, each with a value of so many characters. */
+/** Returns metadata with `count` names, each with a value of so many characters. */
 const metadataOf = (names: number, characters: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: names }, (_, index) => [`name${index}`, "v".repeat(characters)]));
 
@@ -214,7 +214,7 @@ describe("fields", () => {
   const TAKEN: readonly (readonly [string, object])[] = [
     ["the shortest number of a country", { recipient: "+2907123" }],
     ["the longest number of a country", { recipient: "+4915112345678" }],
-    ["a satellite phone", { recipient: "+881612345678" }],
+    ["the number of a satellite phone", { recipient: "+881612345678" }],
     ["a body of one character", { body: "x" }],
     ["a body of white space", { body: " " }],
     ["a body of 1,600 characters", { body: "a".repeat(1_600) }],
@@ -222,19 +222,19 @@ describe("fields", () => {
     ["a number as sender", { sender: "+14155550100" }],
     ["a short code as sender", { sender: "12345" }],
     ["a name of eleven characters as sender", { sender: "Godwit & Co" }],
-    // Five minutes, since the rows are made long before the last of them is sent.
-    ["a time of almost 35 days ahead", { send_at: inMs(35 * DAY_MS - 5 * MINUTE_MS) }],
-    ["a time of almost a day ago", { send_at: inMs(-DAY_MS + 5 * MINUTE_MS) }],
-    ["30 seconds to live", { ttl_seconds: 30 }],
-    ["172,800 seconds to live", { ttl_seconds: 172_800 }],
+    // Five minutes of reserve, as the rows are built long before the last of them is sent.
+    ["a time almost 35 days ahead", { send_at: inMs(35 * DAY_MS - 5 * MINUTE_MS) }],
+    ["a time almost a day ago", { send_at: inMs(-DAY_MS + 5 * MINUTE_MS) }],
+    ["a time to live of 30 seconds", { ttl_seconds: 30 }],
+    ["a time to live of 172,800 seconds", { ttl_seconds: 172_800 }],
     ["bulk", { priority: "bulk" }],
-    ["a reference of 128 characters, however wide", { client_reference: "😀".repeat(128) }],
+    ["a reference of 128 characters of any width", { client_reference: "😀".repeat(128) }],
     ["50 names in metadata", { metadata: metadataOf(50, 1) }],
-    ["a name of 40 characters, however wide", { metadata: { ["é".repeat(40)]: "x" } }],
+    ["a name of 40 characters of any width", { metadata: { ["é".repeat(40)]: "x" } }],
     ["a value of 500 characters", { metadata: { a: "x".repeat(500) } }],
     ["max_segments of 255", { max_segments: 255 }],
     [
-      "null wherever a field is optional",
+      "null for every optional field",
       {
         template_id: null,
         template_variables: null,
@@ -250,7 +250,7 @@ describe("fields", () => {
     ],
   ];
   for (const [what, fields] of TAKEN) {
-    test(`taken: ${what}`, async () => {
+    test(`accepted: ${what}`, async () => {
       const reply = await godwit.send(key, fields);
       assert.equal(reply.status, 202, reply.text);
     });
@@ -260,21 +260,21 @@ describe("fields", () => {
     ["no recipient", { recipient: undefined }, "/recipient", "required"],
     ["null as recipient", { recipient: null }, "/recipient", "invalid_type"],
     ["a number as a number", { recipient: 14_155_550_123 }, "/recipient", "invalid_type"],
-    ["a number without its plus", { recipient: "14155550123" }, "/recipient", "invalid_format"],
+    ["a number without a plus sign", { recipient: "14155550123" }, "/recipient", "invalid_format"],
     ["a number with spaces", { recipient: "+1 415 555 0123" }, "/recipient", "invalid_format"],
     ["a number that begins with zero", { recipient: "+0155550123" }, "/recipient", "invalid_format"],
     ["a number of six digits", { recipient: "+290712" }, "/recipient", "invalid_format"],
     ["a number of sixteen digits", { recipient: "+1415555012345678" }, "/recipient", "invalid_format"],
-    ["a number and a line feed", { recipient: "+14155550123\n" }, "/recipient", "invalid_format"],
+    ["a number with a line feed", { recipient: "+14155550123\n" }, "/recipient", "invalid_format"],
     ["digits of another script", { recipient: "+١٤١٥٥٥٥٠١٢٣" }, "/recipient", "invalid_format"],
     ["a number too short for its country", { recipient: "+1415555" }, "/recipient", "impossible_number"],
     ["a number too long for its country", { recipient: "+141555501234" }, "/recipient", "impossible_number"],
-    ["a number of no country", { recipient: "+99955501234" }, "/recipient", "impossible_number"],
+    ["a number of an unknown country", { recipient: "+99955501234" }, "/recipient", "impossible_number"],
     ["no channel", { channel: undefined }, "/channel", "required"],
     ["an unknown channel", { channel: "fax" }, "/channel", "invalid_value"],
-    ["a channel in capitals", { channel: "SMS" }, "/channel", "invalid_value"],
+    ["a channel in upper case", { channel: "SMS" }, "/channel", "invalid_value"],
     ["neither body nor template", { body: undefined }, "/body", "required"],
-    ["null for both", { body: null, template_id: null }, "/body", "required"],
+    ["null for body and template", { body: null, template_id: null }, "/body", "required"],
     ["an empty body", { body: "" }, "/body", "too_short"],
     ["a body of 1,601 characters on sms", { body: "a".repeat(1_601) }, "/body", "too_long"],
     ["a body of 4,097 characters on whatsapp", { channel: "whatsapp", body: "a".repeat(4_097) }, "/body", "too_long"],
@@ -284,10 +284,10 @@ describe("fields", () => {
     ["a sender of twelve characters", { sender: "Godwit & Co." }, "/sender", "invalid_format"],
     ["a sender of two digits", { sender: "12" }, "/sender", "invalid_format"],
     ["an empty sender", { sender: "" }, "/sender", "invalid_format"],
-    ["29 seconds to live", { ttl_seconds: 29 }, "/ttl_seconds", "out_of_range"],
-    ["172,801 seconds to live", { ttl_seconds: 172_801 }, "/ttl_seconds", "out_of_range"],
-    ["half a second", { ttl_seconds: 60.5 }, "/ttl_seconds", "invalid_type"],
-    ["seconds as text", { ttl_seconds: "60" }, "/ttl_seconds", "invalid_type"],
+    ["a time to live of 29 seconds", { ttl_seconds: 29 }, "/ttl_seconds", "out_of_range"],
+    ["a time to live of 172,801 seconds", { ttl_seconds: 172_801 }, "/ttl_seconds", "out_of_range"],
+    ["a time to live with a fraction", { ttl_seconds: 60.5 }, "/ttl_seconds", "invalid_type"],
+    ["a time to live as a string", { ttl_seconds: "60" }, "/ttl_seconds", "invalid_type"],
     ["an unknown priority", { priority: "urgent" }, "/priority", "invalid_value"],
     ["a reference of 129 characters", { client_reference: "a".repeat(129) }, "/client_reference", "too_long"],
     ["an empty reference", { client_reference: "" }, "/client_reference", "too_short"],
@@ -300,14 +300,14 @@ describe("fields", () => {
     ["metadata that is a list", { metadata: ["x"] }, "/metadata", "invalid_type"],
     ["max_segments of zero", { max_segments: 0 }, "/max_segments", "out_of_range"],
     ["max_segments of 256", { max_segments: 256 }, "/max_segments", "out_of_range"],
-    ["a time that is none", { send_at: "2030-02-30T09:00:00Z" }, "/send_at", "invalid_format"],
-    ["a time without a zone", { send_at: "2030-01-31T09:00:00" }, "/send_at", "invalid_format"],
+    ["an invalid time", { send_at: "2030-02-30T09:00:00Z" }, "/send_at", "invalid_format"],
+    ["a time without an offset", { send_at: "2030-01-31T09:00:00" }, "/send_at", "invalid_format"],
     ["a leap second", { send_at: "2016-12-31T23:59:60Z" }, "/send_at", "invalid_format"],
     ["a time as a number", { send_at: 1_900_000_000 }, "/send_at", "invalid_type"],
     ["a time more than 35 days ahead", { send_at: inMs(35 * DAY_MS + MINUTE_MS) }, "/send_at", "too_far"],
     ["a time more than a day ago", { send_at: inMs(-DAY_MS - MINUTE_MS) }, "/send_at", "in_the_past"],
     ["an empty fallback", { fallback: [] }, "/fallback", "too_few"],
-    ["a fallback without its delay", { fallback: [{ channel: "sms", body: "x" }] }, "/fallback/0/after_seconds", "required"],
+    ["a fallback without a delay", { fallback: [{ channel: "sms", body: "x" }] }, "/fallback/0/after_seconds", "required"],
     ["an unknown field", { colour: "red" }, "/colour", "unknown_field"],
     ["a field in another case", { Body: "x" }, "/Body", "unknown_field"],
   ];
@@ -322,14 +322,14 @@ describe("fields", () => {
     });
   }
 
-  test("a field called __proto__ is unknown like any other", async () => {
+  test("a field with the name __proto__ is an unknown field", async () => {
     const body = '{"recipient":"+14155550123","channel":"sms","__proto__":{"body":"x"}}';
     const reply = await godwit.request("POST", "/v1/messages", { key, body });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(new Set(pointersOf(reply)), new Set(["/__proto__", "/body"]));
   });
 
-  test("a query where none belongs is refused by the name of its parameter", async () => {
+  test("an unexpected query parameter is refused by its name", async () => {
     const reply = await godwit.request("POST", "/v1/messages?dry_run=true", { key, body: sms() });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(
@@ -338,12 +338,12 @@ describe("fields", () => {
     );
   });
 
-  test("a record of 16,384 bytes is taken, of one more refused", async () => {
+  test("a record of 16,384 bytes is accepted, and one byte more is refused", async () => {
     const withSpare = (spare: number): Promise<Reply> =>
       godwit.send(key, { metadata: { ...metadataOf(33, 450), spare: "v".repeat(spare) } });
     const small = await withSpare(0);
     const room = 16_384 - Buffer.byteLength(small.text);
-    assert.ok(room > 0 && room < 500, "the filling leaves room for one value");
+    assert.ok(room > 0 && room < 500, "the remaining size fits into one value");
     const whole = await withSpare(room);
     assert.equal(whole.status, 202);
     assert.equal(Buffer.byteLength(whole.text), 16_384);

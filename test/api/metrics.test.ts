@@ -1,4 +1,4 @@
-/** What /metrics says of the things a process stands on: its database, its links, its disk. */
+/** The metrics about the resources of a process: its database, its links and its disk. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,14 +9,14 @@ import { startGodwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { withoutDatabase } from "../support/outage.ts";
 
-test("the pool and the links are seen, and a process without certificate and without embedded database has no figures of them", async () => {
+test("metrics contain the pool and the links, and nothing about an absent certificate or embedded database", async () => {
   await using godwit = await startGodwit({ roles: "api,dispatch" });
   const connected = '{link="simulator",state="connected"}';
-  const metrics = await until("the link to be connected", async () => {
+  const metrics = await until("the link is connected", async () => {
     const read = await readMetrics(godwit);
     return read.get(`godwit_link_state${connected}`) === 1 ? read : undefined;
   });
-  assert.deepEqual(seriesOf(metrics, "godwit_link_state"), { [connected]: 1 }, "one state at a time");
+  assert.deepEqual(seriesOf(metrics, "godwit_link_state"), { [connected]: 1 }, "a link has one state");
   assert.equal(metrics.get('godwit_link_state{link="simulator",state="down"}'), 0);
   assert.equal(metrics.get("godwit_database_up"), 1);
   assert.equal(metrics.get("godwit_database_waiting"), 0);
@@ -25,20 +25,20 @@ test("the pool and the links are seen, and a process without certificate and wit
   for (const name of metrics.keys()) assert.doesNotMatch(name, /^godwit_(tls|data_disk|embedded)/);
 });
 
-test("a link that no node has open is down", async () => {
+test("a link that no node has open is reported as down", async () => {
   await using godwit = await startGodwit({ roles: "api" });
   assert.deepEqual(seriesOf(await readMetrics(godwit), "godwit_link_state"), { '{link="simulator",state="down"}': 1 });
 });
 
-test("/metrics answers while the database is away, and says so", async () => {
+test("/metrics responds while the database is unavailable, and reports that", async () => {
   await using godwit = await startGodwit();
   assert.equal((await readMetrics(godwit)).get("godwit_database_up"), 1);
   await withoutDatabase(godwit, async () => {
-    await until("it to be told", async () => (await readMetrics(godwit)).get("godwit_database_up") === 0 || undefined);
+    await until("the metrics report it", async () => (await readMetrics(godwit)).get("godwit_database_up") === 0 || undefined);
   });
 });
 
-test("of an embedded database the disk is told, and how often it had to be started again", async (context) => {
+test("metrics of an embedded database contain its disk and the number of restarts", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-metrics-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const dataDir = join(folder, "data");
@@ -49,7 +49,7 @@ test("of an embedded database the disk is told, and how often it had to be start
   assert.equal(before.get("godwit_embedded_postgres_restarts_total"), 0);
 
   process.kill(Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]), "SIGQUIT");
-  await until("a restart to be counted, and the database to be back", async () => {
+  await until("the restart is counted, and the database is available", async () => {
     const metrics = await readMetrics(godwit);
     return (metrics.get("godwit_embedded_postgres_restarts_total") === 1 && metrics.get("godwit_database_up") === 1) || undefined;
   });

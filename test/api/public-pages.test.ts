@@ -1,4 +1,4 @@
-/** What is served beside the API: health, docs and metrics. */
+/** The pages beside the API: health, docs and metrics. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { assertProblem } from "../support/expect.ts";
@@ -15,15 +15,15 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-describe("what is served beside the API", () => {
-  test("/livez and /readyz say ok", async () => {
+describe("pages beside the API", () => {
+  test("/livez and /readyz return ok", async () => {
     for (const path of ["/livez", "/readyz"]) {
       const reply = await godwit.request("GET", path);
       assert.deepEqual([reply.status, reply.json], [200, { status: "ok" }]);
     }
   });
 
-  test("/livez says ok and /readyz does not while the database is away", async () => {
+  test("/livez returns ok and /readyz fails while the database is unavailable", async () => {
     const ready = await withoutDatabase(godwit, async () => {
       assert.equal((await godwit.request("GET", "/livez")).status, 200);
       return godwit.request("GET", "/readyz");
@@ -31,7 +31,7 @@ describe("what is served beside the API", () => {
     assertProblem(ready, "service_unavailable");
   });
 
-  test("/ leads to /docs, and /docs/reference is a page about every route, without scripts", async () => {
+  test("/ redirects to /docs, and /docs/reference describes every route without scripts", async () => {
     const root = await godwit.request("GET", "/");
     assert.deepEqual([root.status, root.headers.get("location")], [303, "/docs"]);
     const docs = await godwit.request("GET", "/docs/reference");
@@ -43,7 +43,7 @@ describe("what is served beside the API", () => {
     assert.ok(!/<script/i.test(docs.text));
   });
 
-  test("/metrics counts requests by route, method and status, and never by what clients make up", async () => {
+  test("/metrics counts requests by route, method and status, and never by input of clients", async () => {
     await godwit.send(key);
     await godwit.request("GET", "/v1/made-up-by-a-client");
     await godwit.request("GET", `/v1/messages/${NO_MESSAGE}`, { key });
@@ -55,7 +55,7 @@ describe("what is served beside the API", () => {
     for (const secret of ["made-up", NO_MESSAGE, key]) assert.ok(!text.includes(secret), secret);
   });
 
-  test("/metrics is not found for clients behind a proxy, but for those allowed", async () => {
+  test("/metrics is not found for clients behind a proxy, except for allowed addresses", async () => {
     const env = { GODWIT_TRUSTED_PROXIES: "127.0.0.0/8", GODWIT_METRICS_ALLOW: "203.0.113.0/24" };
     await using server = await startGodwit({ databaseUrl: godwit.databaseUrl, env });
     const from = (address: string): Promise<Reply> => server.request("GET", "/metrics", { headers: { "x-forwarded-for": address } });

@@ -1,4 +1,4 @@
-/** How often: one bucket an environment, whoever asks and whichever node is asked. */
+/** The quota: one bucket for each environment, shared by all credentials and all nodes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -13,7 +13,7 @@ let neighbour: Godwit;
 before(async () => {
   godwit = await startGodwit();
   neighbour = await startGodwit({ databaseUrl: godwit.databaseUrl });
-  // So slow that little comes back meanwhile.
+  // So slow that the bucket hardly refills during a test.
   await defineTier("slow", 1, 100);
 });
 after(async () => {
@@ -22,7 +22,7 @@ after(async () => {
 });
 
 let accounts = 0;
-/** A key of an environment that was never asked before. */
+/** Creates a key of an environment without requests so far. */
 async function freshKey(options: KeyOptions & { tier?: string } = {}): Promise<string> {
   accounts += 1;
   const account = `quota ${accounts}`;
@@ -40,23 +40,23 @@ const defineTier = (name: string, rate: number, burst: number): Promise<unknown>
 
 const ask = (server: Godwit, key: string): ReturnType<Godwit["request"]> => server.request("GET", CHEAP, { key });
 
-describe("the headers", () => {
-  test("tell the policy, and what is left of it", async () => {
+describe("the ratelimit headers", () => {
+  test("contain the policy and the remaining quota", async () => {
     const key = await freshKey();
     const reply = await ask(godwit, key);
     assert.equal(reply.headers.get("ratelimit-policy"), '"sandbox";q=50;w=2');
-    // One comes back every 40 milliseconds.
+    // The bucket refills by one request every 40 milliseconds.
     assert.match(reply.headers.get("ratelimit") ?? "", /^"sandbox";r=(49;t=1|50;t=0)$/);
     const sent = await godwit.send(key);
     assert.match(sent.headers.get("ratelimit") ?? "", /^"sandbox";r=(4[789];t=1|50;t=0)$/);
   });
 
-  test("are those of the environment's own tier", async () => {
+  test("follow the tier of the environment", async () => {
     const reply = await ask(godwit, await freshKey({ environment: "live" }));
     assert.equal(reply.headers.get("ratelimit-policy"), '"standard";q=400;w=2');
   });
 
-  test("are on refusals as well, once the credential is known", async () => {
+  test("are also on refusals with a valid credential", async () => {
     const key = await freshKey({ scopes: ["messages:read"] });
     for (const reply of [await godwit.send(key), await godwit.request("GET", "/v1/messages?limit=0", { key })]) {
       assert.ok([400, 403].includes(reply.status));
@@ -65,7 +65,7 @@ describe("the headers", () => {
     assert.equal((await godwit.request("GET", CHEAP)).headers.get("ratelimit-policy"), null);
   });
 
-  test("are absent where there is no limit", async () => {
+  test("are absent without a limit", async () => {
     const key = await freshKey({ tier: "unlimited" });
     const replies = await Promise.all(Array.from({ length: 200 }, () => ask(godwit, key)));
     for (const { status, headers } of replies) {
@@ -74,14 +74,14 @@ describe("the headers", () => {
     }
   });
 
-  test("name a window of whole seconds, one at least", async () => {
+  test("contain a window of whole seconds, at least one", async () => {
     await defineTier("brisk", 100, 10);
     assert.equal((await ask(godwit, await freshKey({ tier: "brisk" }))).headers.get("ratelimit-policy"), '"brisk";q=10;w=1');
   });
 });
 
 describe("a request over quota", () => {
-  test("is a 429 with a whole number of seconds, and was not processed", async () => {
+  test("is a 429 with a whole number of seconds, and is not executed", async () => {
     await defineTier("lone", 1, 1);
     const key = await freshKey({ tier: "lone" });
     let idempotencyKey = randomUUID();
@@ -89,8 +89,8 @@ describe("a request over quota", () => {
     const count = async (): Promise<number> =>
       (await godwit.rows("select 1 from idempotency_keys where key = $1::uuid union all select 1 from messages", [idempotencyKey])).length;
     let already = 0;
-    // On a slow machine the only one may have come back before the second request.
-    const refused = await until("one to be refused", async () => {
+    // On a slow machine the bucket may have refilled before the second request.
+    const refused = await until("a request is refused", async () => {
       idempotencyKey = randomUUID();
       already = await count();
       await ask(godwit, key);
@@ -105,10 +105,10 @@ describe("a request over quota", () => {
     await sleep(Number(refused.headers.get("retry-after")) * 1_000);
     const accepted = await post();
     assert.equal(accepted.status, 202);
-    assert.equal(accepted.headers.get("idempotent-replayed"), null, "the refusal was not stored under the key");
+    assert.equal(accepted.headers.get("idempotent-replayed"), null, "the refusal is not stored for the key");
   });
 
-  test("a replay counts like any other", async () => {
+  test("may be a replay, which counts like any other request", async () => {
     await defineTier("lean", 1, 20);
     const key = await freshKey({ tier: "lean" });
     const options = { key, body: sms(), idempotencyKey: randomUUID() };
@@ -118,7 +118,7 @@ describe("a request over quota", () => {
 });
 
 describe("the burst", () => {
-  test("of a fresh environment is admitted whole, and no more; then it refills", async () => {
+  test("of a fresh environment is admitted completely, and no more, and then refills", async () => {
     const key = await freshKey();
     const startedAt = performance.now();
     const replies = await Promise.all(Array.from({ length: 80 }, () => ask(godwit, key)));
@@ -126,10 +126,10 @@ describe("the burst", () => {
     const admitted = replies.filter(({ status }) => status === 404).length;
     assert.ok(admitted >= 50 && admitted <= 50 + 25 * seconds, `${admitted} in ${seconds} s`);
     assert.equal(replies.filter(({ status }) => status === 429).length, 80 - admitted);
-    await until("it to refill", async () => ((await ask(godwit, key)).status === 404 ? true : undefined));
+    await until("the bucket refills", async () => ((await ask(godwit, key)).status === 404 ? true : undefined));
   });
 
-  test("test and live have each their own, and so has every account", async () => {
+  test("is separate for test and live, and for every account", async () => {
     const account = "two worlds";
     const inTest = await godwit.key({ account });
     const inLive = await godwit.key({ account, environment: "live" });
@@ -159,8 +159,8 @@ describe("a batch", () => {
       ...rest,
     });
   };
-  /** Of the tier `slow`, since now, at most. */
-  const cameBack = (): (() => number) => {
+  /** Returns a function with the most requests by which the tier `slow` can have refilled since now. */
+  const startRefill = (): (() => number) => {
     const startedAt = performance.now();
     return () => Math.ceil((performance.now() - startedAt) / 1_000) + 1;
   };
@@ -175,40 +175,40 @@ describe("a batch", () => {
   ] as const)
     test(`of ${count} costs ${cost}`, async () => {
       const key = await freshKey({ tier: "slow" });
-      const back = cameBack();
+      const refilled = startRefill();
       const reply = await post(key, count);
       assert.equal(reply.status, 202, reply.text);
       const left = remaining(reply);
-      assert.ok(left >= 100 - cost && left <= 100 - cost + back(), `${left} are left of 100`);
+      assert.ok(left >= 100 - cost && left <= 100 - cost + refilled(), `${left} of 100 are left`);
     });
 
-  test("costs as much when it is replayed, and as much when it is refused for one item too many", async () => {
+  test("costs the same when it is replayed, and when it is refused for one item too many", async () => {
     const key = await freshKey({ tier: "slow" });
-    const back = cameBack();
+    const refilled = startRefill();
     const idempotencyKey = randomUUID();
     assert.equal((await post(key, 1_000, { idempotencyKey })).status, 202);
     const again = await post(key, 1_000, { idempotencyKey });
     assert.equal(again.headers.get("idempotent-replayed"), "true");
-    assert.ok(remaining(again) <= 60 + back(), again.headers.get("ratelimit") ?? "");
+    assert.ok(remaining(again) <= 60 + refilled(), again.headers.get("ratelimit") ?? "");
     const refused = await post(key, 1_001);
     assertProblem(refused, "invalid_request_payload");
-    assert.ok(remaining(refused) <= 40 + back(), refused.headers.get("ratelimit") ?? "");
+    assert.ok(remaining(refused) <= 40 + refilled(), refused.headers.get("ratelimit") ?? "");
   });
 
   test("without a list of items costs one", async () => {
     const key = await freshKey({ tier: "slow" });
-    const back = cameBack();
+    const refilled = startRefill();
     for (const body of [{}, { items: "x" }, { items: {} }, { items: [] }, [], "x"])
       assertProblem(
         await godwit.request("POST", "/v1/batches", { key, body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
         "invalid_request_payload",
       );
     const left = remaining(await ask(godwit, key));
-    assert.ok(left >= 93 && left <= 93 + back(), `${left} are left`);
+    assert.ok(left >= 93 && left <= 93 + refilled(), `${left} are left`);
   });
 
-  test("over quota is a 429 that says when, stores nothing, and is taken whole later under the same key", async () => {
-    // What is missing takes three seconds to come back.
+  test("over quota is a 429 with Retry-After, stores nothing, and is accepted later with the same key", async () => {
+    // The bucket needs three seconds to refill.
     await defineTier("steady", 5, 25);
     const key = await freshKey({ tier: "steady" });
     const batches = async (): Promise<number> => (await godwit.rows("select from batches")).length;
@@ -220,8 +220,8 @@ describe("a batch", () => {
     assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
     assert.equal(await batches(), already);
     let accepted = refused;
-    // As a client does that is told when to come again.
-    for (let tries = 0; tries < 3 && accepted.status === 429; tries += 1) {
+    // Retries as a client does that obeys Retry-After.
+    for (let attempts = 0; attempts < 3 && accepted.status === 429; attempts += 1) {
       await sleep(Number(accepted.headers.get("retry-after")) * 1_000);
       accepted = await post(key, 1_000, { idempotencyKey });
     }
@@ -229,7 +229,7 @@ describe("a batch", () => {
     assert.equal(accepted.headers.get("idempotent-replayed"), null);
   });
 
-  test("with many others, on two nodes, never gets more than the burst and what comes back", async () => {
+  test("together with many others on two nodes never gets more than the burst and the refill", async () => {
     await defineTier("shared", 2, 50);
     const key = await freshKey({ tier: "shared" });
     const startedAt = performance.now();
@@ -248,26 +248,26 @@ describe("a batch", () => {
     const sizes = [1_000, 500, 60, 1];
     await Promise.all(sizes.flatMap((count) => [work(godwit, count), work(neighbour, count)]));
     const most = 50 + (2 * (performance.now() - startedAt)) / 1_000;
-    assert.ok(refused > 0, "there was more asked than allowed");
+    assert.ok(refused > 0, "the requests exceed the quota");
     assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
   });
 
-  test("larger than the burst is taken when the bucket is full", async () => {
+  test("that is larger than the burst is accepted when the bucket is full", async () => {
     await defineTier("small", 1, 10);
     const key = await freshKey({ tier: "small" });
-    const back = cameBack();
+    const refilled = startRefill();
     const reply = await post(key, 1_000);
     assert.equal(reply.status, 202, reply.text.slice(0, 300));
-    assert.ok(remaining(reply) <= back(), "and nothing is left then");
+    assert.ok(remaining(reply) <= refilled(), "the bucket is empty then");
     assertProblem(await post(key, 1_000), "rate_limit_exceeded");
   });
 
-  test("is taken where a single request is all there is", async () => {
+  test("is accepted with a burst of one request", async () => {
     await defineTier("single", 1, 1);
     assert.equal((await post(await freshKey({ tier: "single" }), 1_000)).status, 202);
   });
 
-  test("costs nothing where there is no limit", async () => {
+  test("costs nothing without a limit", async () => {
     const reply = await post(await freshKey({ tier: "unlimited" }), 1_000);
     assert.deepEqual([reply.status, reply.headers.get("ratelimit")], [202, null]);
   });
@@ -278,7 +278,7 @@ describe("two nodes", () => {
     ["sandbox", 25, 50],
     ["standard", 200, 400],
   ] as const) {
-    test(`on the tier ${tier} together never admit more than it allows`, async () => {
+    test(`on the tier ${tier} together never admit more than its quota`, async () => {
       const key = await freshKey({ tier });
       const startedAt = performance.now();
       const lastsUntil = startedAt + 3_000;
@@ -286,7 +286,7 @@ describe("two nodes", () => {
       const admitted = here.admitted + there.admitted;
       const most = burst + (rate * (performance.now() - startedAt)) / 1_000;
       assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
-      assert.ok(here.admitted > 0 && there.admitted > 0, "neither node starved");
+      assert.ok(here.admitted > 0 && there.admitted > 0, "both nodes admit requests");
     });
   }
 });

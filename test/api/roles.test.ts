@@ -1,4 +1,4 @@
-/** Nodes with different parts in one service: those that accept, and those that deliver. */
+/** Nodes with different roles in one installation: nodes that accept messages, and nodes that deliver them. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -14,7 +14,7 @@ const DELIVERED = ["message.queued", "message.sending", "message.sent", "message
 const ACCEPTED = '{link="simulator",outcome="accepted"}';
 const simulatorSpeed = 20;
 
-describe("a node that accepts, and a node that delivers", () => {
+describe("a node that accepts messages and a node that delivers them", () => {
   let accepting: Godwit;
   let dispatching: Godwit;
   let key: string;
@@ -28,7 +28,7 @@ describe("a node that accepts, and a node that delivers", () => {
   });
   after(() => Promise.all([accepting.stop(), dispatching.stop()]));
 
-  test("what one accepts the other delivers", async () => {
+  test("the one delivers the messages that the other accepts", async () => {
     const { id } = await client.messages.send();
     const record = await client.messages.reached(id, "delivered");
     assert.deepEqual((record["provider"] as Json)["name"], "simulator");
@@ -38,22 +38,22 @@ describe("a node that accepts, and a node that delivers", () => {
     assert.deepEqual(seriesOf(await readMetrics(accepting), "godwit_attempts_total"), {});
   });
 
-  test("it is told at once, and does not wait for its next look at the queue", async () => {
-    await using alone = await startGodwit();
-    await using told = await startGodwit({
-      databaseUrl: alone.databaseUrl,
+  test("the delivering node is notified at once, and does not wait for its next poll of the queue", async () => {
+    await using accepts = await startGodwit();
+    await using delivers = await startGodwit({
+      databaseUrl: accepts.databaseUrl,
       roles: "dispatch",
       simulatorSpeed,
       timings: { deliveryPollMs: NEVER_MS },
     });
-    await untilListening(told);
-    const own = clientOf(alone, await alone.key());
+    await untilListening(delivers);
+    const own = clientOf(accepts, await accepts.key());
     for (let count = 0; count < 5; count += 1) await own.messages.reached((await own.messages.send())["id"], "delivered");
   });
 
-  test("hundreds at once are all delivered, each tried once", async () => {
+  test("hundreds of messages at once are all delivered with one attempt each", async () => {
     const messages = await Promise.all(Array.from({ length: 300 }, () => client.messages.send()));
-    await until("all are delivered", async () => {
+    await until("all messages are delivered", async () => {
       const { queued, sending } = (await client.request("GET", "/v1/queue")).json;
       return queued === 0 && sending === 0 ? true : undefined;
     });
@@ -67,7 +67,7 @@ describe("a node that accepts, and a node that delivers", () => {
     }
   });
 
-  test("the one that only delivers has no API, and says that it lives", async () => {
+  test("the delivering node has no API, and only the health pages", async () => {
     for (const [method, path] of [
       ["POST", "/v1/messages"],
       ["GET", "/v1/messages"],
@@ -80,13 +80,13 @@ describe("a node that accepts, and a node that delivers", () => {
         "not_found",
       );
     assertProblem(await dispatching.request("POST", "/v1/oauth/token", { body: "", isDeclared: false }), "not_found");
-    assert.deepEqual((await dispatching.request("GET", "/openapi.json")).json["paths"], {}, "its document says so");
+    assert.deepEqual((await dispatching.request("GET", "/openapi.json")).json["paths"], {}, "the OpenAPI document is empty");
     for (const path of ["/livez", "/readyz", "/metrics"]) assert.equal((await dispatching.request("GET", path)).status, 200);
   });
 });
 
 describe("without a node that delivers", () => {
-  test("messages stay queued; they are delivered when there is one", async () => {
+  test("messages stay queued, and are delivered once there is one", async () => {
     await using accepting = await startGodwit();
     await accepting.unlimited();
     const key = await accepting.key();
@@ -101,7 +101,7 @@ describe("without a node that delivers", () => {
     );
     assert.deepEqual(counts, { events: 120, waiting: 120 });
 
-    // Two, and each message goes to one of them.
+    // Two nodes start, and each message goes to one of them.
     await using first = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", simulatorSpeed });
     await using second = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", simulatorSpeed });
     for (const { id } of messages) {
@@ -109,9 +109,9 @@ describe("without a node that delivers", () => {
       const entries = (await client.messages.timeline(id)).filter(({ ignored }) => !ignored);
       assert.deepEqual(typesOf(entries), DELIVERED);
     }
-    const tries = await Promise.all([first, second].map(async (node) => seriesOf(await readMetrics(node), "godwit_attempts_total")));
+    const attempts = await Promise.all([first, second].map(async (node) => seriesOf(await readMetrics(node), "godwit_attempts_total")));
     assert.equal(
-      tries.reduce((sum, each) => sum + (each[ACCEPTED] ?? 0), 0),
+      attempts.reduce((sum, each) => sum + (each[ACCEPTED] ?? 0), 0),
       messages.length,
     );
   });
@@ -127,7 +127,7 @@ describe("the live environment", () => {
   });
   after(() => godwit.stop());
 
-  test("has no link that would take a message: it is refused, and a key remembers that", async () => {
+  test("without a link refuses a message, and the refusal is stored for its key", async () => {
     const body = unique();
     const idempotencyKey = randomUUID();
     const first = await live.request("POST", "/v1/messages", { body, idempotencyKey });
@@ -140,7 +140,7 @@ describe("the live environment", () => {
     assert.deepEqual((await live.request("GET", "/v1/messages")).json["data"], []);
   });
 
-  test("a refusal without a key leaves nothing behind", async () => {
+  test("stores nothing for a refusal without a key", async () => {
     const body = unique({ send_at: new Date(Date.now() + 60_000).toISOString() });
     for (let count = 0; count < 2; count += 1) assertProblem(await live.request("POST", "/v1/messages", { body }), "no_route");
     assert.deepEqual(await effectCount(godwit, body), NEVER);

@@ -1,4 +1,4 @@
-/** What tokens are signed with: made once for all nodes, published before it signs, followed by the next one, and dropped when it leaked. */
+/** The keys that sign tokens: created once for all nodes, published before they sign, rotated, and revoked after a leak. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeProtectedHeader } from "jose";
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 type Pair = { godwit: Godwit; other: Godwit; client: OAuthClient; stop: () => Promise<unknown> };
 
-/** Two nodes on one new database, started at the same time. */
+/** Starts two nodes on one new database at the same time. */
 async function pair(): Promise<Pair> {
   const databaseUrl = await createDatabase();
   const [godwit, other] = await Promise.all([startGodwit({ databaseUrl }), startGodwit({ databaseUrl })]);
@@ -48,39 +48,39 @@ async function command({ databaseUrl }: Godwit, args: readonly string[], env: Re
   return JSON.parse(run.stdout) as Listed;
 }
 
-/** The keys as if this much time had passed. */
+/** Moves the start of the keys into the past. */
 const age = async (node: Godwit, byMs: number): Promise<void> => {
   await node.rows("update signing_keys set active_from = active_from - make_interval(secs => $1)", [byMs / 1_000]);
 };
 
-/** Waits for both nodes to have read the keys as they are. */
-const seen = async (nodes: readonly Godwit[], kids: readonly string[]): Promise<void> => {
+/** Waits until both nodes have read the current keys. */
+const untilPublished = async (nodes: readonly Godwit[], kids: readonly string[]): Promise<void> => {
   for (const node of nodes)
-    await until("the published keys", async () => (await published(node)).toSorted().join() === kids.toSorted().join() || undefined);
+    await until("the keys are published", async () => (await published(node)).toSorted().join() === kids.toSorted().join() || undefined);
 };
 
-describe("the first key", () => {
+describe("the first signing key", () => {
   let nodes: Pair;
   before(async () => {
     nodes = await pair();
   });
   after(() => nodes.stop());
 
-  test("is there when the service listens, one for nodes that start together, and what one signs the other reads at once", async () => {
+  test("exists when the service listens, is shared by nodes that start together, and its tokens work at once on the other node", async () => {
     const { godwit, other, client } = nodes;
     const [row, ...rest] = await rowsOf(godwit);
-    assert.ok(row !== undefined && rest.length === 0, `${rest.length} too many`);
+    assert.ok(row !== undefined && rest.length === 0, `${rest.length} keys too many`);
     assert.deepEqual([await published(godwit), await published(other)], [[row.kid], [row.kid]]);
     const token = await createToken(godwit, client);
     assert.equal(kidOf(token), row.kid);
     assert.ok(await works(other, token));
   });
 
-  test("is one, too, when many want a token at once and there is none", async () => {
+  test("is created once when many requests need a token and there is none", async () => {
     const { godwit, other, client } = nodes;
     for (let round = 0; round < 3; round += 1) {
       await godwit.rows("delete from signing_keys");
-      await seen([godwit, other], []);
+      await untilPublished([godwit, other], []);
       const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => createToken(index % 2 === 0 ? godwit : other, client)));
       const rows = await rowsOf(godwit);
       assert.equal(rows.length, 1);
@@ -89,22 +89,22 @@ describe("the first key", () => {
     }
   });
 
-  test("signs at once also for a node whose clock is behind", async () => {
+  test("signs at once, also for a node whose clock is behind", async () => {
     const { godwit, other, client } = nodes;
     const [row] = await rowsOf(godwit);
     assert.ok(row !== undefined);
     await godwit.rows("delete from signing_keys");
-    await seen([godwit, other], []);
+    await untilPublished([godwit, other], []);
     await godwit.rows(
       "insert into signing_keys (kid, public_key, private_key, active_from) values ($1, $2, $3, now() + interval '5 seconds')",
       [row.kid, JSON.stringify(row.public_key), row.private_key],
     );
-    await seen([godwit, other], [row.kid]);
+    await untilPublished([godwit, other], [row.kid]);
     for (const node of [godwit, other]) assert.equal(kidOf(await createToken(node, client)), row.kid);
-    assert.equal((await rowsOf(godwit)).length, 1, "and no other is made");
+    assert.equal((await rowsOf(godwit)).length, 1, "no other key is created");
   });
 
-  test("lies sealed: its private part is in no table, and opens in no other place", async () => {
+  test("is stored encrypted: its private part is in no table, and cannot be decrypted for another key id", async () => {
     const { godwit, client } = nodes;
     const [row] = await rowsOf(godwit);
     assert.ok(row !== undefined);
@@ -119,14 +119,14 @@ describe("the first key", () => {
   });
 });
 
-describe("rotation", () => {
+describe("the rotation of signing keys", () => {
   let nodes: Pair;
   before(async () => {
     nodes = await pair();
   });
   after(() => nodes.stop());
 
-  test("publishes a key, which signs a quarter of an hour later; what the old one signed stays good", async () => {
+  test("publishes a key that signs 15 minutes later, and tokens of the old key stay valid", async () => {
     const { godwit, other, client } = nodes;
     const old = await createToken(godwit, client);
     const listed = await command(godwit, ["rotate"]);
@@ -136,54 +136,55 @@ describe("rotation", () => {
     assert.equal(signer.kid, kidOf(old));
     const aheadMs = Date.parse(next.signs_from) - Date.now();
     assert.ok(aheadMs > 14 * MINUTE_MS && aheadMs <= 15 * MINUTE_MS, `${aheadMs} ms`);
-    await seen([godwit, other], [next.kid, signer.kid]);
-    for (const node of [godwit, other]) assert.equal(kidOf(await createToken(node, client)), signer.kid, "not before its time");
+    await untilPublished([godwit, other], [next.kid, signer.kid]);
+    for (const node of [godwit, other])
+      assert.equal(kidOf(await createToken(node, client)), signer.kid, "the next key does not sign before its time");
 
-    assert.deepEqual(await command(godwit, ["rotate"]), listed, "one that waits is enough");
+    assert.deepEqual(await command(godwit, ["rotate"]), listed, "one waiting key is enough");
     assert.deepEqual(await command(godwit, ["list"]), listed);
 
     await age(godwit, 15 * MINUTE_MS);
-    const fresh = await until("the next key to sign", async () =>
+    const fresh = await until("the next key signs", async () =>
       [await createToken(other, client)].find((token) => kidOf(token) === next.kid),
     );
     for (const node of [godwit, other]) for (const token of [old, fresh]) assert.ok(await works(node, token));
 
-    // An hour after its last token nothing of the old one counts.
+    // An hour after its last token the old key is not needed any more.
     await age(godwit, 64 * MINUTE_MS);
     assert.deepEqual((await published(godwit)).toSorted(), [next.kid, signer.kid].toSorted());
     await age(godwit, 2 * MINUTE_MS);
-    await seen([godwit, other], [next.kid]);
-    await until("the old key to be forgotten", async () => !(await works(godwit, old)) || undefined);
+    await untilPublished([godwit, other], [next.kid]);
+    await until("the old key is removed", async () => !(await works(godwit, old)) || undefined);
     assert.ok(await works(godwit, fresh));
     await command(godwit, ["rotate"]);
-    assert.ok(!(await rowsOf(godwit)).some(({ kid }) => kid === signer.kid), "what counts no more is removed");
+    assert.ok(!(await rowsOf(godwit)).some(({ kid }) => kid === signer.kid), "an expired key is deleted");
   });
 
-  test("happens by itself after ninety days, when a token is bought, on one node", async () => {
+  test("happens automatically after ninety days, when a token is requested, on one node", async () => {
     const { godwit, other, client } = nodes;
     await command(godwit, ["rotate", "--revoke"]);
     const [only] = await rowsOf(godwit);
     assert.ok(only !== undefined);
-    await seen([godwit, other], [only.kid]);
+    await untilPublished([godwit, other], [only.kid]);
     await age(godwit, 90 * DAY_MS - MINUTE_MS);
     await createToken(godwit, client);
-    assert.equal((await rowsOf(godwit)).length, 1, "not before");
+    assert.equal((await rowsOf(godwit)).length, 1, "no key is created before");
     await age(godwit, MINUTE_MS);
-    await until("the next key", async () => {
+    await until("the next key is created", async () => {
       const tokens = await Promise.all([godwit, other].flatMap((node) => [createToken(node, client), createToken(node, client)]));
-      for (const token of tokens) assert.equal(kidOf(token), only.kid, "the old one signs on");
+      for (const token of tokens) assert.equal(kidOf(token), only.kid, "the old key still signs");
       return (await rowsOf(godwit)).length > 1 || undefined;
     });
     const rows = await rowsOf(godwit);
     assert.equal(rows.length, 2);
     const next = rows.find(({ kid }) => kid !== only.kid);
     assert.ok(next !== undefined && next.active_from.getTime() - Date.now() > 14 * MINUTE_MS);
-    await seen([godwit, other], [only.kid, next.kid]);
+    await untilPublished([godwit, other], [only.kid, next.kid]);
     await createToken(other, client);
-    assert.equal((await rowsOf(godwit)).length, 2, "one is enough");
+    assert.equal((await rowsOf(godwit)).length, 2, "one waiting key is enough");
   });
 
-  test("with --revoke ends what was signed, on every node and within seconds; new tokens work", async () => {
+  test("with --revoke ends the old tokens on every node within seconds, and new tokens work", async () => {
     const { godwit, other, client } = nodes;
     const old = await createToken(godwit, client);
     for (const node of [godwit, other]) assert.ok(await works(node, old));
@@ -191,7 +192,7 @@ describe("rotation", () => {
     assert.equal(listed.length, 1);
     const [signer] = listed;
     assert.ok(signer !== undefined && Date.parse(signer.signs_from) <= Date.now());
-    for (const node of [godwit, other]) await until("the old token to be refused", async () => !(await works(node, old)) || undefined);
+    for (const node of [godwit, other]) await until("the old token is refused", async () => !(await works(node, old)) || undefined);
     for (const node of [godwit, other]) {
       const fresh = await createToken(node, client);
       assert.equal(kidOf(fresh), signer.kid);
@@ -200,12 +201,12 @@ describe("rotation", () => {
     assert.deepEqual(await published(other), [signer.kid]);
   });
 
-  test("a token of a key that was made a moment ago is good on a node that has not heard of it", async () => {
+  test("of a moment ago does not refuse a token on a node that is not yet notified", async () => {
     const { godwit, other, client } = nodes;
     for (let round = 0; round < 3; round += 1) {
       const [signer] = await command(godwit, ["rotate", "--revoke"]);
-      const fresh = await until("a token of the new key", async () => {
-        // The other node has just read the keys: whether before or after this is chance.
+      const fresh = await until("a token of the new key is created", async () => {
+        // The other node has just read the keys, before or after the rotation.
         const [token] = await Promise.all([createToken(godwit, client), published(other)]);
         return kidOf(token) === signer?.kid ? token : undefined;
       });
@@ -214,10 +215,10 @@ describe("rotation", () => {
   });
 });
 
-describe("the server's own key", () => {
+describe("the secret key of the installation", () => {
   const NEW_KEY = { GODWIT_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
 
-  test("may change: signing keys are sealed anew, and old tokens stay good", async () => {
+  test("can change: signing keys are encrypted again, and old tokens stay valid", async () => {
     const old = await startGodwit();
     const { databaseUrl } = old;
     const client = await newOAuthClient(old);
@@ -241,7 +242,7 @@ describe("the server's own key", () => {
     }
   });
 
-  test("is needed by the command, as the nodes have it: another one makes no key", async () => {
+  test("is required by the command: without it or with another one no key is created", async () => {
     await using godwit = await startGodwit();
     const already = await rowsOf(godwit);
     const env = { DATABASE_URL: godwit.databaseUrl ?? "" };

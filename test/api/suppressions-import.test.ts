@@ -1,4 +1,4 @@
-/** Imports of suppressions: all or nothing, once, in a few statements; through crashes and at two nodes. */
+/** Imports of suppressions: atomic, idempotent and in a few statements, also with crashes and on two nodes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ before(async () => {
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
 let accounts = 0;
-const alone = (): Promise<Client> => clientOfAccount(godwit, `imports ${(accounts += 1)}`);
+const newClient = (): Promise<Client> => clientOfAccount(godwit, `imports ${(accounts += 1)}`);
 
 const idsOf = ({ json }: Reply): string[] => json["suppression_ids"] as string[];
 const allOf = async (own: Client): Promise<Json[]> => (await walk(own.suppressions.list, { limit: "100" })).flatMap(({ data }) => data);
@@ -30,14 +30,14 @@ function assertImported(reply: Reply, added: number, alreadyActive: number): voi
   assert.deepEqual(rest, { object: "suppression_import", added, already_active: alreadyActive });
 }
 
-test("a thousand at once are a thousand suppressions, each with its event, in the order of the entries", async () => {
-  const own = await alone();
+test("an import of a thousand entries creates a thousand suppressions, each with its event, in the order of the entries", async () => {
+  const own = await newClient();
   const entries = recipients(1_000).map((recipient, index) => ({
     recipient,
     ...(index % 2 === 0 ? { sender: SHOP } : {}),
     ...(index % 3 === 0 ? { note: `entry ${index} ${"x".repeat(150)}` } : {}),
   }));
-  assert.ok(JSON.stringify({ entries }).length > 65_536, "more than other routes take");
+  assert.ok(JSON.stringify({ entries }).length > 65_536, "the body is larger than the limit of other routes");
   const reply = await own.suppressions.import(entries);
   assertImported(reply, 1_000, 0);
   const all = await allOf(own);
@@ -48,15 +48,15 @@ test("a thousand at once are a thousand suppressions, each with its event, in th
     assert.deepEqual({ recipient, sender, note }, { sender: null, note: null, ...entries[index] });
     assert.deepEqual([source, status], ["import", "active"]);
   }
-  const told = (await own.suppressions.events()).map((event) => [event["type"], (event["data"] as { suppression: Json }).suppression]);
+  const reported = (await own.suppressions.events()).map((event) => [event["type"], (event["data"] as { suppression: Json }).suppression]);
   assert.deepEqual(
-    told,
+    reported,
     all.toReversed().map((each) => ["recipient.opted_out", each]),
   );
 });
 
-test("what is active stays as it is, what was lifted becomes active, and the rest is new", async () => {
-  const own = await alone();
+test("an import keeps active suppressions, activates lifted ones again, and creates the others", async () => {
+  const own = await newClient();
   const [active = "", lifted = "", fresh = ""] = recipients(3);
   const kept = await own.suppressions.add({ recipient: active, note: "before" });
   const { id } = await own.suppressions.add({ recipient: lifted });
@@ -78,8 +78,8 @@ test("what is active stays as it is, what was lifted becomes active, and the res
   assert.equal((await own.suppressions.events()).length, 3 + 2);
 });
 
-test("the same recipient and sender twice count once, and the first entry is taken", async () => {
-  const own = await alone();
+test("an import with the same recipient and sender twice counts once, and uses the first entry", async () => {
+  const own = await newClient();
   const reply = await own.suppressions.import([
     { recipient: RECIPIENT, note: "first" },
     { recipient: RECIPIENT, sender: SHOP },
@@ -94,17 +94,17 @@ test("the same recipient and sender twice count once, and the first entry is tak
   assert.equal((await own.suppressions.events()).length, 2);
 });
 
-describe("a bad import", () => {
+describe("an invalid import", () => {
   const good = { recipient: RECIPIENT };
   const ROWS: readonly (readonly [what: string, body: unknown, faults: Record<string, string>])[] = [
-    ["no entries", {}, { "/entries": "required" }],
-    ["none in the list", { entries: [] }, { "/entries": "too_few" }],
-    ["1,001 entries", { entries: recipients(1_001).map((recipient) => ({ recipient })) }, { "/entries": "too_many" }],
-    ["entries that are no list", { entries: good }, { "/entries": "invalid_type" }],
-    ["an unknown field", { entries: [good], source: "import" }, { "/source": "unknown_field" }],
-    ["null as an entry", { entries: [good, null] }, { "/entries/1": "invalid_type" }],
+    ["without entries", {}, { "/entries": "required" }],
+    ["with an empty list", { entries: [] }, { "/entries": "too_few" }],
+    ["with 1,001 entries", { entries: recipients(1_001).map((recipient) => ({ recipient })) }, { "/entries": "too_many" }],
+    ["with entries that are not a list", { entries: good }, { "/entries": "invalid_type" }],
+    ["with an unknown field", { entries: [good], source: "import" }, { "/source": "unknown_field" }],
+    ["with null as an entry", { entries: [good, null] }, { "/entries/1": "invalid_type" }],
     [
-      "faults of many entries at once",
+      "with faults in many entries",
       {
         entries: [
           { recipient: "4155550123" },
@@ -126,8 +126,8 @@ describe("a bad import", () => {
     ],
   ];
   for (const [what, body, faults] of ROWS) {
-    test(`${what} is a 400 that names each place, and nothing is done`, async () => {
-      const own = await alone();
+    test(`${what} is a 400 with each position, and nothing is imported`, async () => {
+      const own = await newClient();
       const key = randomUUID();
       const reply = await own.suppressions.request("POST", "/import", { body, idempotencyKey: key });
       assertProblem(reply, "invalid_request_payload");
@@ -137,8 +137,8 @@ describe("a bad import", () => {
     });
   }
 
-  test("the last of a thousand is found, and of very many faults a hundred are told", async () => {
-    const own = await alone();
+  test("reports a fault in the last of a thousand entries, and at most a hundred faults", async () => {
+    const own = await newClient();
     const entries = recipients(1_000).map((recipient) => ({ recipient }));
     const reply = await own.suppressions.import(entries.with(999, { recipient: "+1415555012" }));
     assert.deepEqual(
@@ -150,17 +150,17 @@ describe("a bad import", () => {
     assert.deepEqual((await own.suppressions.list()).data, []);
   });
 
-  test("a body of more than 512 kB is too large", async () => {
-    const own = await alone();
+  test("with a body of more than 512 kB is too large", async () => {
+    const own = await newClient();
     assert.deepEqual((await own.suppressions.list()).data, []);
     const reply = await own.suppressions.request("POST", "/import", { body: JSON.stringify({ entries: [], pad: "x".repeat(524_288) }) });
     assertProblem(reply, "payload_too_large");
   });
 });
 
-describe("a key", () => {
-  test("has one import and one answer, at every node", async () => {
-    const own = await alone();
+describe("the idempotency key of an import", () => {
+  test("has one import and one response on every node", async () => {
+    const own = await newClient();
     const idempotencyKey = randomUUID();
     const entries = recipients(200).map((recipient) => ({ recipient }));
     const first = await own.suppressions.import(entries, { idempotencyKey });
@@ -172,8 +172,8 @@ describe("a key", () => {
     assert.equal((await own.suppressions.events()).length, 201);
   });
 
-  test("whose import is under way elsewhere is a conflict at once", async () => {
-    const own = await alone();
+  test("is a conflict at once while its import runs on another node", async () => {
+    const own = await newClient();
     const idempotencyKey = randomUUID();
     await using lock = await lockTable(godwit.databaseUrl, "events");
     const asked = own.suppressions.import([{ recipient: RECIPIENT }], { idempotencyKey });
@@ -186,31 +186,31 @@ describe("a key", () => {
   });
 });
 
-test("a node that dies in the middle of an import leaves nothing, and the same key imports all of it", async () => {
-  const doomed = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl });
-  const own = await alone();
+test("a node that is killed during an import leaves nothing, and the same key imports everything", async () => {
+  const killed = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl });
+  const own = await newClient();
   const idempotencyKey = randomUUID();
   const entries = recipients(500).map((recipient) => ({ recipient }));
   await using lock = await lockTable(godwit.databaseUrl, "events");
-  // Its suppressions are written, its events are not yet.
-  const asked = clientOf(doomed, own.key).suppressions.import(entries, { idempotencyKey });
+  // The suppressions are written, and the events are not yet.
+  const asked = clientOf(killed, own.key).suppressions.import(entries, { idempotencyKey });
   const lost = assert.rejects(asked);
   await lock.waiting();
-  await doomed.stop("SIGKILL");
+  await killed.stop("SIGKILL");
   await lost;
   await lock.release();
   assert.equal(await isStored(godwit, idempotencyKey), false);
   assert.deepEqual((await own.suppressions.list()).data, []);
-  const reply = await until("the session of the dead to be over", async () => {
-    const tried = await own.suppressions.import(entries, { idempotencyKey });
-    return tried.status === 409 ? undefined : tried;
+  const reply = await until("the session of the killed node has ended", async () => {
+    const response = await own.suppressions.import(entries, { idempotencyKey });
+    return response.status === 409 ? undefined : response;
   });
   assertImported(reply, 500, 0);
   assert.equal((await own.suppressions.events()).length, 500);
 });
 
-test("imports of the same recipients at two nodes add each once, whatever their order", async () => {
-  const own = await alone();
+test("imports of the same recipients on two nodes add each once, in any order", async () => {
+  const own = await newClient();
   const nodes = [own, clientOf(other, own.key)];
   const entries = recipients(300).map((recipient) => ({ recipient }));
   await using lock = await lockTable(godwit.databaseUrl, "suppressions");

@@ -1,4 +1,4 @@
-/** Suppressions that many change at the same time, at two nodes: one state, every change on record, each told once. */
+/** Concurrent changes of suppressions on two nodes: one state, every change in the history, and one event for each. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
-/** A client, here and there. */
+/** Creates a client with a caller for each node. */
 async function client(account: string): Promise<[here: Client, there: Client]> {
   const own = await clientOfAccount(godwit, account);
   return [own, clientOf(other, own.key)];
@@ -23,7 +23,7 @@ async function client(account: string): Promise<[here: Client, there: Client]> {
 
 const typesOf = async (own: Client): Promise<unknown[]> => (await own.suppressions.events()).map(({ type }) => type);
 
-test("twenty requests for the same recipient are one suppression, one 201 and one event", async () => {
+test("twenty requests for the same recipient create one suppression and one event, with one 201", async () => {
   const nodes = await client("twenty");
   await using lock = await lockTable(godwit.databaseUrl, "suppressions");
   const asked = Array.from({ length: 20 }, (_, index) =>
@@ -45,7 +45,7 @@ test("twenty requests with the same key are one execution and its replays", asyn
   const idempotencyKey = randomUUID();
   const post = (index: number): Promise<Reply> => (nodes[index % 2] as Client).suppressions.post({ note: "x" }, { idempotencyKey });
   const first = assertOneExecution(await Promise.all(Array.from({ length: 20 }, (_, index) => post(index))), 201);
-  // A replay is what was answered, whatever became of it since.
+  // A replay returns the first response, although the suppression has changed since.
   await nodes[0].suppressions.lift(first.json["id"]);
   for (const index of [0, 1]) assertReplayOf(first, await post(index));
   assert.equal((await nodes[1].suppressions.read(first.json["id"]))["status"], "lifted");
@@ -53,7 +53,7 @@ test("twenty requests with the same key are one execution and its replays", asyn
   assert.deepEqual(await typesOf(nodes[0]), ["recipient.opted_out", "recipient.opted_in"]);
 });
 
-test("requests to suppress and to lift end in one state, and every change is on record and told, in order", async () => {
+test("concurrent requests to suppress and to lift end in one state, with every change in the history and in an event, in order", async () => {
   const nodes = await client("both");
   const { id } = await nodes[0].suppressions.add();
   const rounds = 5;

@@ -1,4 +1,4 @@
-/** Suppressions through the door: what may be said of one, what becomes of it, who is told, and who may see it. */
+/** The API of suppressions: input, life cycle, events and access. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
@@ -22,15 +22,15 @@ const without = (record: Json, ...names: readonly string[]): Json =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 
 let accounts = 0;
-const alone = (): Promise<Client> => clientOfAccount(godwit, `suppressions ${(accounts += 1)}`);
+const newClient = (): Promise<Client> => clientOfAccount(godwit, `suppressions ${(accounts += 1)}`);
 
 const accountOf = async (id: unknown): Promise<AccountId> =>
   (await godwit.rows<{ account_id: AccountId }>("select account_id from suppressions where id = $1", [rowId(id)]))[0]?.account_id ??
   assert.fail();
 
 describe("a new suppression", () => {
-  test("answers 201 with its place and the whole record", async () => {
-    const own = await alone();
+  test("returns 201 with the location and the whole record", async () => {
+    const own = await newClient();
     const reply = await own.suppressions.post({ sender: SHOP, note: "asked by phone: Łódź 🐦" });
     assert.equal(reply.status, 201, reply.text);
     const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
@@ -54,18 +54,18 @@ describe("a new suppression", () => {
   });
 
   for (const [what, fields] of Object.entries({ absent: {}, null: { sender: null, note: null } })) {
-    test(`what is ${what} is everybody, and no note`, async () => {
-      const { sender, note } = await (await alone()).suppressions.add(fields);
+    test(`with ${what} optional fields is for all senders, and has no note`, async () => {
+      const { sender, note } = await (await newClient()).suppressions.add(fields);
       assert.deepEqual([sender, note], [null, null]);
     });
   }
 
   for (const sender of ["12345", "Shop", "Shop & Co-1", "+4915112345678"])
-    test(`may be of the sender ${sender}`, async () =>
-      assert.equal((await (await alone()).suppressions.add({ sender }))["sender"], sender));
+    test(`can be for the sender ${sender}`, async () =>
+      assert.equal((await (await newClient()).suppressions.add({ sender }))["sender"], sender));
 
-  test("one that is active already is answered with 200, as it is", async () => {
-    const own = await alone();
+  test("that is already active returns 200 and the record unchanged", async () => {
+    const own = await newClient();
     const first = await own.suppressions.add({ note: "first" });
     const reply = await own.suppressions.post({ note: "second" });
     assert.equal(reply.status, 200);
@@ -75,8 +75,8 @@ describe("a new suppression", () => {
     assert.equal((await own.suppressions.events()).length, 1);
   });
 
-  test("each sender has its own, and everybody together has another", async () => {
-    const own = await alone();
+  test("is separate for each sender, and for all senders", async () => {
+    const own = await newClient();
     const made = [
       await own.suppressions.add(),
       await own.suppressions.add({ sender: SHOP }),
@@ -89,8 +89,8 @@ describe("a new suppression", () => {
 });
 
 describe("a lifted suppression", () => {
-  test("keeps its record, says so, and is the same when it becomes active again", async () => {
-    const own = await alone();
+  test("keeps its record with the status lifted, and has the same id when it becomes active again", async () => {
+    const own = await newClient();
     const first = await own.suppressions.add({ sender: SHOP, note: "first" });
     const lifted = await own.suppressions.lift(first["id"]);
     assert.deepEqual(lifted, { ...first, status: "lifted", note: null, updated_at: lifted["updated_at"] });
@@ -102,8 +102,8 @@ describe("a lifted suppression", () => {
     assert.ok(String(again["updated_at"]) > String(lifted["updated_at"]));
   });
 
-  test("lifted twice is lifted once", async () => {
-    const own = await alone();
+  test("can be lifted again without effect", async () => {
+    const own = await newClient();
     const { id } = await own.suppressions.add();
     assert.deepEqual(await own.suppressions.lift(id), await own.suppressions.lift(id));
     assert.deepEqual(
@@ -113,8 +113,8 @@ describe("a lifted suppression", () => {
     assert.equal((await own.suppressions.history(id)).data.length, 2);
   });
 
-  test("leaves the others of the recipient as they are", async () => {
-    const own = await alone();
+  test("does not change the other suppressions of the recipient", async () => {
+    const own = await newClient();
     const [all, one] = [await own.suppressions.add(), await own.suppressions.add({ sender: SHOP })];
     await own.suppressions.lift(one["id"]);
     assert.deepEqual(await own.suppressions.read(all["id"]), all);
@@ -122,11 +122,11 @@ describe("a lifted suppression", () => {
 });
 
 describe("the history", () => {
-  test("has every change with its reason, newest first, each by the id and time of its event", async () => {
-    const own = await alone();
+  test("contains every change with its reason, newest first, each with the id and time of its event", async () => {
+    const own = await newClient();
     const { id } = await own.suppressions.add({ sender: SHOP, note: "one" });
     await own.suppressions.lift(id);
-    // A word that the recipient wrote, as what comes in from carriers puts it on record.
+    // An opt-out word of the recipient, stored as for an inbound message.
     const messageId = newId("msg", Date.now());
     const pair = { accountId: await accountOf(id), environment: "test", recipient: RECIPIENT, sender: SHOP } as const;
     await godwit.db?.transaction((tx) => optOut(tx, Date.now(), pair, { source: "keyword", keyword: "STOP", messageId }));
@@ -159,8 +159,8 @@ describe("the history", () => {
     );
   });
 
-  test("comes in pages without gaps or repeats", async () => {
-    const own = await alone();
+  test("has pages without gaps or duplicates", async () => {
+    const own = await newClient();
     const { id } = await own.suppressions.add();
     for (let index = 0; index < 3; index += 1) {
       await own.suppressions.lift(id);
@@ -179,8 +179,8 @@ describe("the history", () => {
   });
 
   for (const query of ["limit=0", "cursor=abc", "status=active"])
-    test(`?${query} is a 400 that names it`, async () => {
-      const own = await alone();
+    test(`with ?${query} is a 400 that names the parameter`, async () => {
+      const own = await newClient();
       const reply = await own.suppressions.request("GET", `/${String((await own.suppressions.add())["id"])}/history?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.equal(faultsOf(reply)[0]?.parameter, query.split("=")[0]);
@@ -189,15 +189,15 @@ describe("the history", () => {
 
 describe("the list", () => {
   let own: Client;
-  /** Newest first. */
+  /** The suppressions, newest first. */
   let made: Json[];
   const [one = "", other = ""] = recipients(2);
   before(async () => {
-    own = await alone();
+    own = await newClient();
     made = [];
     for (const recipient of [one, other])
       for (const sender of [null, SHOP, "Shop"]) made.unshift(await own.suppressions.add({ recipient, sender }));
-    // The oldest one and one in the middle.
+    // Lifts the oldest one and one in the middle.
     for (const index of [5, 2]) made[index] = await own.suppressions.lift(made[index]?.["id"]);
   });
 
@@ -216,7 +216,7 @@ describe("the list", () => {
     [{ sender: "99999" }, () => false],
   ];
   for (const [query, fits] of FILTERS) {
-    test(`of ${JSON.stringify(query)} has those alone, newest first, in pages of any size`, async () => {
+    test(`with ${JSON.stringify(query)} contains only those, newest first, in pages of any size`, async () => {
       const expected = made.filter(fits);
       for (const limit of [1, 2, 100]) {
         const pages = await walk(own.suppressions.list, { ...query, limit: String(limit) });
@@ -229,8 +229,8 @@ describe("the list", () => {
     });
   }
 
-  test("looks at so many at most for a page, and goes on from there", async () => {
-    const many = await alone();
+  test("reads a bounded number of rows for a page, and continues there", async () => {
+    const many = await newClient();
     const { id } = await many.suppressions.add({ sender: "Rare" });
     await godwit.rows(
       `insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, updated_at)
@@ -251,7 +251,7 @@ describe("the list", () => {
   });
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=opted_out", "recipient=4155550123", "sender=", "note=x"])
-    test(`?${query} is a 400 that names it`, async () => {
+    test(`with ?${query} is a 400 that names the parameter`, async () => {
       const reply = await own.suppressions.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
@@ -261,34 +261,34 @@ describe("the list", () => {
     });
 });
 
-describe("a bad request", () => {
+describe("an invalid request", () => {
   const recipient = RECIPIENT;
   const ROWS: readonly (readonly [what: string, body: unknown, faults: Record<string, string>])[] = [
-    ["no recipient", {}, { "/recipient": "required" }],
-    ["null as a recipient", { recipient: null }, { "/recipient": "invalid_type" }],
-    ["a recipient of another type", { recipient: 14155550123 }, { "/recipient": "invalid_type" }],
-    ["a recipient without a +", { recipient: "14155550123" }, { "/recipient": "invalid_format" }],
-    ["a recipient with blanks", { recipient: " +14155550123" }, { "/recipient": "invalid_format" }],
-    ["a recipient with a line break", { recipient: "+14155550123\n" }, { "/recipient": "invalid_format" }],
-    ["a recipient that no country has", { recipient: "+1415555012" }, { "/recipient": "impossible_number" }],
-    ["a sender that nobody can have", { recipient, sender: "A very long name" }, { "/sender": "invalid_format" }],
-    ["an empty sender", { recipient, sender: "" }, { "/sender": "invalid_format" }],
-    ["a sender of another type", { recipient, sender: 12345 }, { "/sender": "invalid_type" }],
-    ["an empty note", { recipient, note: "" }, { "/note": "too_short" }],
-    ["a note of 257 characters", { recipient, note: "🐦".repeat(257) }, { "/note": "too_long" }],
-    ["a note with a NUL", { recipient, note: "a\0b" }, { "/note": "invalid_character" }],
-    ["a status of one's own", { recipient, status: "lifted" }, { "/status": "unknown_field" }],
-    ["a source of one's own", { recipient, source: "keyword" }, { "/source": "unknown_field" }],
+    ["without a recipient", {}, { "/recipient": "required" }],
+    ["with null as the recipient", { recipient: null }, { "/recipient": "invalid_type" }],
+    ["with a recipient of another type", { recipient: 14155550123 }, { "/recipient": "invalid_type" }],
+    ["with a recipient without a plus sign", { recipient: "14155550123" }, { "/recipient": "invalid_format" }],
+    ["with a recipient with spaces", { recipient: " +14155550123" }, { "/recipient": "invalid_format" }],
+    ["with a recipient with a line break", { recipient: "+14155550123\n" }, { "/recipient": "invalid_format" }],
+    ["with a recipient of an unknown country", { recipient: "+1415555012" }, { "/recipient": "impossible_number" }],
+    ["with an impossible sender", { recipient, sender: "A very long name" }, { "/sender": "invalid_format" }],
+    ["with an empty sender", { recipient, sender: "" }, { "/sender": "invalid_format" }],
+    ["with a sender of another type", { recipient, sender: 12345 }, { "/sender": "invalid_type" }],
+    ["with an empty note", { recipient, note: "" }, { "/note": "too_short" }],
+    ["with a note of 257 characters", { recipient, note: "🐦".repeat(257) }, { "/note": "too_long" }],
+    ["with a note with a NUL character", { recipient, note: "a\0b" }, { "/note": "invalid_character" }],
+    ["with a status", { recipient, status: "lifted" }, { "/status": "unknown_field" }],
+    ["with a source", { recipient, source: "keyword" }, { "/source": "unknown_field" }],
     [
-      "several faults at once",
+      "with several faults",
       { recipient: "+1415555012", sender: "", note: 1, id: "x" },
       { "/recipient": "impossible_number", "/sender": "invalid_format", "/note": "invalid_type", "/id": "unknown_field" },
     ],
-    ["a list", [], { "": "invalid_type" }],
+    ["with a list as the body", [], { "": "invalid_type" }],
   ];
   for (const [what, body, faults] of ROWS) {
-    test(`${what} is a 400 that names each fault, and nothing is done`, async () => {
-      const own = await alone();
+    test(`${what} is a 400 with each fault, and nothing is stored`, async () => {
+      const own = await newClient();
       const reply = await own.suppressions.request("POST", "", { body });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer, code }) => [pointer, code])), faults);
@@ -296,13 +296,13 @@ describe("a bad request", () => {
     });
   }
 
-  test("a note of 256 characters is taken, and counted in characters", async () => {
+  test("is not one with a note of 256 characters, counted in characters", async () => {
     const note = "🐦".repeat(256);
-    assert.equal((await (await alone()).suppressions.add({ note }))["note"], note);
+    assert.equal((await (await newClient()).suppressions.add({ note }))["note"], note);
   });
 });
 
-describe("who may", () => {
+describe("access to suppressions", () => {
   const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope, body?: object])[] = [
     ["GET", "", "suppressions:read"],
     ["GET", "/{id}", "suppressions:read"],
@@ -322,7 +322,7 @@ describe("who may", () => {
   const at = (path: string, id: unknown = suppression["id"]): string => path.replace("{id}", String(id));
 
   for (const [method, path, scope, body] of OPERATIONS) {
-    test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
+    test(`with ${method} ${path} requires exactly the scope ${scope}`, async () => {
       const others = await godwit.key({ account: "the owner", scopes: SCOPES.filter((each) => each !== scope) });
       const reply = await clientOf(godwit, others).suppressions.request(method, at(path), { body });
       assertProblem(reply, "forbidden_insufficient_scope");
@@ -333,18 +333,18 @@ describe("who may", () => {
     });
 
     if (!path.includes("{id}")) continue;
-    test(`${method} ${path} finds nothing of another account or environment`, async () => {
+    test(`with ${method} ${path} finds nothing of another account or environment`, async () => {
       for (const stranger of strangers) assertProblem(await stranger.suppressions.request(method, at(path)), "not_found");
       assert.equal((await own.suppressions.read(suppression["id"]))["status"], "active");
     });
-    test(`${method} ${path} finds nothing by an id that is none`, async () => {
+    test(`with ${method} ${path} finds nothing with an invalid id`, async () => {
       const suffix = String(suppression["id"]).slice(4);
       for (const id of ["sup_", "sup_x", `evt_${suffix}`, suffix, `sup_${suffix.toUpperCase()}`, `sup_${suffix}0`])
         assertProblem(await own.suppressions.request(method, at(path, id)), "not_found");
     });
   }
 
-  test("to strangers the list is empty, and the same recipient is another's own", async () => {
+  test("of another account or environment shows an empty list, and the same recipient is independent there", async () => {
     for (const stranger of strangers) {
       assert.deepEqual((await stranger.suppressions.list()).data, []);
       const { id } = await stranger.suppressions.add({ sender: SHOP });
@@ -355,21 +355,21 @@ describe("who may", () => {
   });
 });
 
-describe("what endpoints are told", () => {
-  let telling: Godwit;
+describe("the webhooks of suppressions", () => {
+  let notifying: Godwit;
   let hook: Hook;
   before(async () => {
-    telling = await startGodwit(WITH_WEBHOOKS);
+    notifying = await startGodwit(WITH_WEBHOOKS);
     hook = await Hook.listen();
   });
   after(async () => {
-    await telling.stop();
+    await notifying.stop();
     await hook[Symbol.asyncDispose]();
   });
 
-  test("each change once, with the record as it was then, signed", async () => {
-    const customer = await Customer.of(telling);
-    const own = clientOf(telling, customer.key);
+  test("report each change once, with the record of that time, signed", async () => {
+    const customer = await Customer.of(notifying);
+    const own = clientOf(notifying, customer.key);
     const all = await customer.endpoint(hook, ["recipient.*"]);
     const back = await customer.endpoint(hook, ["recipient.opted_in"]);
     const out = await own.suppressions.add({ sender: SHOP, note: "one" });
@@ -394,24 +394,24 @@ describe("what endpoints are told", () => {
         { type: "recipient.opted_out", environment: "test", data: { suppression: again } },
       ],
     );
-    const told = (sent: readonly Call[]): unknown[] => sent.map(({ event }) => event);
-    assert.deepEqual(told(calls), events);
+    const eventsIn = (sent: readonly Call[]): unknown[] => sent.map(({ event }) => event);
+    assert.deepEqual(eventsIn(calls), events);
     assert.deepEqual(
-      told(back.calls),
+      eventsIn(back.calls),
       events.filter(({ type }) => type === "recipient.opted_in"),
     );
   });
 });
 
-test("the log has no number", async () => {
-  const own = await alone();
+test("the log contains no phone number", async () => {
+  const own = await newClient();
   const [recipient = "", sender = ""] = recipients(2, 900_000);
   const { id } = await own.suppressions.add({ recipient, sender });
   await own.suppressions.list({ recipient, sender });
   await own.suppressions.lift(id);
   const last = await own.suppressions.request("GET", `/${String(id)}`);
   const requestId = last.headers.get("x-request-id");
-  await until("the last request to be logged", () => godwit.logs.find((line) => line["request_id"] === requestId));
+  await until("the last request is logged", () => godwit.logs.find((line) => line["request_id"] === requestId));
   const lines = [...godwit.logs.map((line) => JSON.stringify(line)), ...godwit.output];
   for (const number of [recipient, sender])
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** GET /v1/messages/{id}/events: what happened to a message, newest first. */
+/** GET /v1/messages/{id}/events: the timeline of a message, newest first. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -22,7 +22,7 @@ before(async () => {
   godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 10 });
   await godwit.unlimited();
   client = clientOf(godwit, await godwit.key());
-  // Throttled twice, then delivered and read: ten entries with tries and receipts.
+  // The message is throttled twice, then delivered and read: its timeline has attempts and receipts.
   id = String(
     (await client.messages.send({ recipient: "+15005550012", channel: "whatsapp", body: SECRET, metadata: { a: SECRET } }))["id"],
   );
@@ -37,7 +37,7 @@ const page = async (message: string, query = ""): Promise<Timeline> => recordOf(
 const pages = (message: string, limit: number): Promise<Timeline[]> =>
   walk((query) => page(message, search(query)), { limit: String(limit) });
 
-/** Held to the schema that the OpenAPI document declares for this answer. */
+/** Asserts that the response matches its schema in the OpenAPI document. */
 async function assertDeclared({ json, text }: Reply): Promise<void> {
   const document = (await client.request("GET", "/openapi.json")).json;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -49,7 +49,7 @@ async function assertDeclared({ json, text }: Reply): Promise<void> {
 }
 
 describe("a timeline", () => {
-  test("has what is declared, newest first, and no text of the message", async () => {
+  test("matches its schema, is newest first, and contains no text of the message", async () => {
     const reply = await ask(id);
     assertCommonHeaders(reply);
     assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
@@ -80,7 +80,7 @@ describe("a timeline", () => {
     assert.ok(!reply.text.includes(SECRET));
   });
 
-  test("has every member in every entry, null where there is nothing to say", async () => {
+  test("has every member in every entry, with null for an absent value", async () => {
     const MEMBERS = [
       "id",
       "object",
@@ -141,7 +141,7 @@ describe("a timeline", () => {
     });
   });
 
-  test("is made of the rows of the table of events", async () => {
+  test("consists of the rows of the table of events", async () => {
     const rows = await eventsOf(godwit, id);
     const entries = await client.messages.timeline(id);
     assert.deepEqual(
@@ -156,8 +156,8 @@ describe("a timeline", () => {
   });
 });
 
-describe("paging", () => {
-  test("gives every entry once, in the same order, whatever the size of a page", async () => {
+describe("the pages of a timeline", () => {
+  test("contain every entry once in the same order, with any page size", async () => {
     const { data: whole } = await page(id, "?limit=100");
     for (const limit of [1, 2, 4, 8, 9, 10]) {
       const all = await pages(id, limit);
@@ -173,7 +173,7 @@ describe("paging", () => {
     }
   });
 
-  test("goes on where it was when entries are added meanwhile", async () => {
+  test("continue at the same entry when entries are added meanwhile", async () => {
     const message = String((await client.messages.send({ send_at: afterSeconds(3_600) }))["id"]);
     const edit = async (): Promise<void> => assertFirst(await client.messages.edit(message, { metadata: { at: String(Date.now()) } }), 200);
     for (let count = 0; count < 5; count += 1) await edit();
@@ -184,7 +184,7 @@ describe("paging", () => {
     assert.deepEqual([...first.data, ...second.data], whole);
   });
 
-  test("has 25 to a page unless told otherwise", async () => {
+  test("have 25 entries by default", async () => {
     const message = String((await client.messages.send({ send_at: afterSeconds(3_600) }))["id"]);
     for (let count = 0; count < 26; count += 1)
       assertFirst(await client.messages.edit(message, { metadata: { count: String(count) } }), 200);
@@ -196,7 +196,7 @@ describe("paging", () => {
     await assertDeclared(await ask(message));
   });
 
-  test("a cursor of one timeline shows nothing of another", async () => {
+  test("show nothing of another timeline with its cursor", async () => {
     const own = clientOf(godwit, await godwit.key({ account: "neighbour" }));
     await godwit.unlimited();
     const { id: other } = await own.messages.send({ send_at: afterSeconds(3_600) });
@@ -210,8 +210,8 @@ describe("paging", () => {
   });
 });
 
-describe("refusals", () => {
-  test("a bad cursor or limit is a 400 that names it", async () => {
+describe("a timeline request", () => {
+  test("with an invalid cursor or limit is a 400 that names the parameter", async () => {
     const { next_cursor: good } = await page(id, "?limit=1");
     assert.ok(good !== null);
     const altered = `${good.startsWith("A") ? "B" : "A"}${good.slice(1)}`;
@@ -230,14 +230,14 @@ describe("refusals", () => {
     assert.equal(faultsOf(unknown)[0]?.parameter, "type");
   });
 
-  test("a message that is not there, or another's, is a 404", async () => {
+  test("for an unknown message or that of another account is a 404", async () => {
     for (const name of [NO_MESSAGE, "msg_x", id.toUpperCase(), id.replace("msg_", "evt_")]) assertProblem(await ask(name), "not_found");
     const keys = [await godwit.key({ account: "stranger" }), await godwit.key({ environment: "live" })];
     await godwit.unlimited();
     for (const key of keys) assertProblem(await client.request("GET", `/v1/messages/${id}/events`, { key }), "not_found");
   });
 
-  test("it needs the scope messages:read", async () => {
+  test("requires the scope messages:read", async () => {
     const reply = await client.request("GET", `/v1/messages/${id}/events`, {
       key: await godwit.key({ scopes: ["messages:send", "events:read"] }),
     });
@@ -248,7 +248,7 @@ describe("refusals", () => {
     assertProblem(await godwit.request("GET", `/v1/messages/${id}/events`), "unauthorized_missing_token");
   });
 
-  test("it can only be read", async () => {
+  test("can only be a GET", async () => {
     for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {
       const reply = await client.request(method, `/v1/messages/${id}/events`);
       assertProblem(reply, "method_not_allowed");

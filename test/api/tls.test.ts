@@ -1,4 +1,4 @@
-/** TLS of our own, TLS of a proxy in front, and the refusal to do without either. */
+/** TLS of the service itself, TLS of a proxy in front of it, and the refusal to start without either. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -67,9 +67,10 @@ describe("with a certificate", { skip }, () => {
     return fingerprint256;
   };
   const fingerprintOf = (name: string): string => new X509Certificate(readFileSync(certOf(name))).fingerprint256;
-  const said = (text: string): Promise<string> => until(`it to say: ${text}`, () => godwit.output.find((line) => line.includes(text)));
+  const untilOutput = (text: string): Promise<string> =>
+    until(`the output contains: ${text}`, () => godwit.output.find((line) => line.includes(text)));
 
-  test("TLS 1.3 is spoken", async () => {
+  test("TLS 1.3 is supported", async () => {
     assert.match(godwit.url, /^https:/);
     const socket = await handshake(godwit.url, "TLSv1.3");
     assert.equal(socket.getProtocol(), "TLSv1.3");
@@ -82,7 +83,7 @@ describe("with a certificate", { skip }, () => {
     });
   }
 
-  test("answers tell browsers to stay with TLS, and their links have https", async () => {
+  test("responses have Strict-Transport-Security, and their links have https", async () => {
     const ok = await get(godwit.url, "/livez");
     assert.equal(ok.status, 200);
     const missing = await get(godwit.url, "/v1/nothing");
@@ -94,7 +95,7 @@ describe("with a certificate", { skip }, () => {
     }
   });
 
-  test("broken HTTP inside TLS gets the same headers", async () => {
+  test("malformed HTTP inside TLS gets the same headers", async () => {
     const socket = await handshake(godwit.url, "TLSv1.3");
     let text = "";
     socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -104,7 +105,7 @@ describe("with a certificate", { skip }, () => {
     assert.match(text, /x-request-id: req_[0-9a-z]{26}\r\n/i);
   });
 
-  test("plain HTTP on the port of TLS harms nobody", async () => {
+  test("plain HTTP on the TLS port is refused without harm", async () => {
     const { hostname, port } = new URL(godwit.url);
     const socket = connectTcp(Number(port), hostname, () => socket.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n"));
     let text = "";
@@ -115,45 +116,45 @@ describe("with a certificate", { skip }, () => {
     assert.equal((await get(godwit.url, "/livez")).status, 200);
   });
 
-  test("/metrics tells when the first certificate of the chain ends, also of a new one", async () => {
+  test("/metrics contains the earliest expiry in the certificate chain, also after a reload", async () => {
     makeCertificate("short", 1);
-    const endOf = (name: string): number => new X509Certificate(readFileSync(certOf(name))).validToDate.getTime() / 1_000;
-    const told = async (): Promise<number> => {
+    const expiryOf = (name: string): number => new X509Certificate(readFileSync(certOf(name))).validToDate.getTime() / 1_000;
+    const reportedExpiry = async (): Promise<number> => {
       const sent = request(`${godwit.url}/metrics`, { rejectUnauthorized: false, agent: false }).end();
       const [response] = (await once(sent, "response")) as [Readable];
       return Number(/^godwit_tls_certificate_end_seconds (\d+)$/m.exec((await response.toArray()).join(""))?.[1]);
     };
-    assert.equal(await told(), endOf("first"));
+    assert.equal(await reportedExpiry(), expiryOf("first"));
     writeFileSync(certOf("used"), Buffer.concat([readFileSync(certOf("first")), readFileSync(certOf("short"))]));
     godwit.child.kill("SIGHUP");
-    await said("certificate reloaded");
-    assert.equal(await told(), endOf("short"));
+    await untilOutput("certificate reloaded");
+    assert.equal(await reportedExpiry(), expiryOf("short"));
     copyFileSync(certOf("first"), certOf("used"));
     godwit.output.length = 0;
     godwit.child.kill("SIGHUP");
-    await said("certificate reloaded");
+    await untilOutput("certificate reloaded");
     godwit.output.length = 0;
   });
 
-  test("SIGHUP reloads the certificate for new connections, old ones live on, and a bad pair changes nothing", async () => {
+  test("SIGHUP reloads the certificate for new connections, open ones continue, and an invalid pair changes nothing", async () => {
     assert.equal(await served(), fingerprintOf("first"));
     const old = await handshake(godwit.url, "TLSv1.3");
 
     copyFileSync(certOf("second"), certOf("used"));
     copyFileSync(keyOf("second"), keyOf("used"));
     godwit.child.kill("SIGHUP");
-    await said("certificate reloaded");
+    await untilOutput("certificate reloaded");
     assert.equal(await served(), fingerprintOf("second"));
-    await assert.rejects(handshake(godwit.url, "TLSv1.2"), "the reload keeps the lowest version");
+    await assert.rejects(handshake(godwit.url, "TLSv1.2"), "the reload keeps the minimum version");
 
     old.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
-    const [answer] = (await once(old, "data")) as [Buffer];
-    assert.match(answer.toString(), /^HTTP\/1\.1 200 /);
+    const [response] = (await once(old, "data")) as [Buffer];
+    assert.match(response.toString(), /^HTTP\/1\.1 200 /);
     old.destroy();
 
     writeFileSync(keyOf("used"), "not a key");
     godwit.child.kill("SIGHUP");
-    await said("the old one stays");
+    await untilOutput("the old one stays");
     assert.equal(await served(), fingerprintOf("second"));
   });
 });
@@ -163,7 +164,7 @@ describe("without a certificate", () => {
     runGodwit(["serve"], { GODWIT_PORT: "0", DATABASE_URL: await createDatabase(), GODWIT_SECRET_KEY: SECRET_KEY, ...env });
 
   for (const host of ["0.0.0.0", "::"]) {
-    test(`listening on ${host} in the clear is refused, with the remedy`, async () => {
+    test(`the service refuses to listen on ${host} without TLS, and names the settings`, async () => {
       const { code, stdout, stderr } = await serve({ GODWIT_HOST: host });
       assert.equal(code, 2);
       for (const name of ["GODWIT_HOST", "GODWIT_TLS_CERT", "GODWIT_TLS_KEY", "GODWIT_TRUSTED_PROXIES"])
@@ -172,7 +173,7 @@ describe("without a certificate", () => {
     });
   }
 
-  test("every fault of a configuration is told at once, and no secret is quoted", async () => {
+  test("the service reports every fault of the configuration at once, and no secret", async () => {
     const secret = "c2VjcmV0LXRoYXQtaXMtdG9vLXNob3J0";
     const { code, stderr } = await serve({
       GODWIT_PORT: "99999",
@@ -186,13 +187,13 @@ describe("without a certificate", () => {
     assert.ok(!stderr.includes(secret));
   });
 
-  test("a certificate without its key, and a key that is not its own, are faults", { skip }, async () => {
-    const alone = await serve({ GODWIT_TLS_CERT: certOf("first") });
-    assert.equal(alone.code, 2);
-    assert.match(alone.stderr, /GODWIT_TLS_KEY: is needed/);
-    const strangers = await serve({ GODWIT_TLS_CERT: certOf("first"), GODWIT_TLS_KEY: keyOf("second") });
-    assert.equal(strangers.code, 2);
-    assert.match(strangers.stderr, /GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/);
+  test("a certificate without its key, or with the key of another, is a fault", { skip }, async () => {
+    const withoutKey = await serve({ GODWIT_TLS_CERT: certOf("first") });
+    assert.equal(withoutKey.code, 2);
+    assert.match(withoutKey.stderr, /GODWIT_TLS_KEY: is needed/);
+    const withOtherKey = await serve({ GODWIT_TLS_CERT: certOf("first"), GODWIT_TLS_KEY: keyOf("second") });
+    assert.equal(withOtherKey.code, 2);
+    assert.match(withOtherKey.stderr, /GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/);
   });
 });
 
@@ -211,19 +212,19 @@ describe("behind a proxy", () => {
     return ((await response.json()) as { type: unknown }).type;
   };
 
-  test("what it says of scheme and host shapes the links", async () => {
+  test("the forwarded scheme and host are used in links", async () => {
     assert.equal(await typeOf(url, FORWARDED), "https://api.example.test/errors/not_found");
     assert.equal(await typeOf(url, {}), `${url}/errors/not_found`);
   });
 
-  test("metrics are not found for the client that it names", async () => {
+  test("/metrics is not found for the forwarded client", async () => {
     assert.equal((await fetch(`${url}/metrics`)).status, 200);
     const response = await fetch(`${url}/metrics`, { headers: FORWARDED });
     assert.equal(response.status, 404);
     assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
   });
 
-  test("a server without trusted proxies believes none of it", async () => {
+  test("a server without trusted proxies ignores the forwarded headers", async () => {
     await using plain = await startGodwit();
     assert.equal(await typeOf(plain.url, FORWARDED), `${plain.url}/errors/not_found`);
     assert.equal((await fetch(`${plain.url}/metrics`, { headers: FORWARDED })).status, 200);
@@ -233,8 +234,12 @@ describe("behind a proxy", () => {
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
-  test("whoever comes past it is not served", { skip: outside === undefined && "this machine has no address but loopback" }, async () => {
-    await assert.rejects(fetch(`http://${outside}:${new URL(url).port}/livez`));
-    await until("the refusal in the log", () => godwit.logs.find(({ event }) => event === "http.connection_refused"));
-  });
+  test(
+    "a connection that bypasses the proxy is refused",
+    { skip: outside === undefined && "the machine has only loopback addresses" },
+    async () => {
+      await assert.rejects(fetch(`http://${outside}:${new URL(url).port}/livez`));
+      await until("the refusal is logged", () => godwit.logs.find(({ event }) => event === "http.connection_refused"));
+    },
+  );
 });

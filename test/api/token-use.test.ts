@@ -1,4 +1,5 @@
-/** Access tokens at work: each does what its scopes say on every kind of route, dies with its key on every node, and nobody forges one. */
+/** The use of access tokens: each has the permissions of its scopes on every route, ends with its key on every node, and cannot be
+ *  forged. */
 import assert from "node:assert/strict";
 import { createHmac, createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, sign, type KeyObject } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -32,10 +33,9 @@ function assertInvalid(reply: Reply): void {
   assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
 }
 
-/** On every node. */
-async function assertSoonDead(token: string): Promise<void> {
-  for (const node of [godwit, other])
-    await until("the token to be refused", async () => (await statusOf(node, token)) === 401 || undefined);
+/** Waits until every node refuses the token. */
+async function assertSoonRefused(token: string): Promise<void> {
+  for (const node of [godwit, other]) await until("the token is refused", async () => (await statusOf(node, token)) === 401 || undefined);
   for (const node of [godwit, other]) assertInvalid(await read(node, token));
 }
 
@@ -61,7 +61,7 @@ describe("a token with one scope", () => {
     ["POST", "/v1/verifications", "verifications:write", { recipient: "+14155550198", channel: "sms" }],
   ];
   for (const [method, path, scope, body] of NEEDED) {
-    test(`${scope} may ${method} ${path}, and one without it may not`, async () => {
+    test(`${scope} permits ${method} ${path}, which a token without that scope may not`, async () => {
       const allowed = await godwit.request(method, path, { key: await createToken(godwit, client, scope), body });
       assert.ok([200, 201, 202, 404].includes(allowed.status), allowed.text);
       const rest = NEEDED.map(([, , each]) => each).filter((each) => each !== scope);
@@ -73,7 +73,7 @@ describe("a token with one scope", () => {
     });
   }
 
-  test("is of its key's environment and account alone", async () => {
+  test("belongs to the environment and account of its key", async () => {
     const sent = await godwit.send(client.secret);
     const path = `/v1/messages/${String(sent.json["id"])}`;
     assert.equal((await godwit.request("GET", path, { key: await createToken(godwit, client) })).status, 200);
@@ -81,7 +81,7 @@ describe("a token with one scope", () => {
       assertProblem(await godwit.request("GET", path, { key: await createToken(godwit, stranger) }), "not_found");
   });
 
-  test("repeats what its key began, and shares its idempotency keys", async () => {
+  test("shares idempotency keys with its key, and replays its requests", async () => {
     const idempotencyKey = randomUUID();
     const first = await godwit.send(client.secret, {}, { idempotencyKey });
     const again = await other.send(await createToken(godwit, client), {}, { idempotencyKey });
@@ -93,79 +93,79 @@ describe("a token with one scope", () => {
   });
 });
 
-describe("a token dies", () => {
+describe("a token ends", () => {
   test("with its key, which was revoked on another node", async () => {
-    const doomed = await newOAuthClient(godwit);
-    const [token, spared] = [await createToken(godwit, doomed), await createToken(godwit, client)];
+    const otherClient = await newOAuthClient(godwit);
+    const [token, unaffected] = [await createToken(godwit, otherClient), await createToken(godwit, client)];
     for (const node of [godwit, other]) assert.equal(await statusOf(node, token), 200);
-    assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
+    assert.equal((await godwit.request("DELETE", `/v1/keys/${otherClient.id}`, { key: client.secret })).status, 200);
     assertInvalid(await read(godwit, token));
-    await assertSoonDead(token);
-    await assertSoonDead(doomed.secret);
-    for (const node of [godwit, other]) assert.equal(await statusOf(node, spared), 200, "other keys' tokens live on");
+    await assertSoonRefused(token);
+    await assertSoonRefused(otherClient.secret);
+    for (const node of [godwit, other]) assert.equal(await statusOf(node, unaffected), 200, "tokens of other keys still work");
   });
 
-  test("by its own hand", async () => {
-    const doomed = await newOAuthClient(godwit);
-    const token = await createToken(godwit, doomed);
-    const reply = await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: token });
+  test("when it revokes its own key", async () => {
+    const otherClient = await newOAuthClient(godwit);
+    const token = await createToken(godwit, otherClient);
+    const reply = await godwit.request("DELETE", `/v1/keys/${otherClient.id}`, { key: token });
     assert.equal(reply.status, 200, reply.text);
     assertInvalid(await read(godwit, token));
-    await assertSoonDead(token);
+    await assertSoonRefused(token);
   });
 
-  test("when its key is rotated without an overlap, and not when there is one", async () => {
-    const doomed = await newOAuthClient(godwit);
-    const token = await createToken(godwit, doomed);
-    const path = `/v1/keys/${doomed.id}/rotate`;
+  test("when its key is rotated without an overlap, and not with one", async () => {
+    const otherClient = await newOAuthClient(godwit);
+    const token = await createToken(godwit, otherClient);
+    const path = `/v1/keys/${otherClient.id}/rotate`;
     const overlapping = await godwit.request("POST", path, { key: client.secret, body: { overlap_seconds: 60 } });
     assert.equal(overlapping.status, 201, overlapping.text);
     assert.equal(await statusOf(other, token), 200);
     assert.equal((await godwit.request("POST", path, { key: client.secret, body: { overlap_seconds: 0 } })).status, 201);
-    await assertSoonDead(token);
+    await assertSoonRefused(token);
   });
 
-  test("when its key expires, though the token said later", async () => {
-    const doomed = await newOAuthClient(godwit);
-    const token = await createToken(godwit, doomed);
+  test("when its key expires, although the token has a later expiry", async () => {
+    const otherClient = await newOAuthClient(godwit);
+    const token = await createToken(godwit, otherClient);
     assert.equal(await statusOf(other, token), 200);
-    const hint = `${doomed.secret.slice(0, 12)}…`;
+    const hint = `${otherClient.secret.slice(0, 12)}…`;
     await godwit.rows("update api_keys set expires_at = now() + interval '700 milliseconds' where hint = $1", [hint]);
-    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined);
+    await until("the token is refused", async () => (await statusOf(other, token)) === 401 || undefined);
     const [row] = await godwit.rows<{ is_over: boolean }>("select expires_at <= now() as is_over from api_keys where hint = $1", [hint]);
-    assert.equal(row?.is_over, true, "not before its time");
-    await assertSoonDead(token);
+    assert.equal(row?.is_over, true, "the token is not refused before its key expires");
+    await assertSoonRefused(token);
   });
 
-  test("at its own end, on the second", async () => {
+  test("at its own expiry, to the second", async () => {
     const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 2_000;
     const brief = await newOAuthClient(godwit, { expiresAt: new Date(expiresAt + 999) });
     const token = await createToken(godwit, brief);
     assert.equal((decodeJwt(token).exp ?? 0) * 1_000, expiresAt);
-    // Its key lives on.
+    // The key does not expire.
     await godwit.rows("update api_keys set expires_at = null where hint = $1", [`${brief.secret.slice(0, 12)}…`]);
-    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined);
-    assert.ok(Date.now() >= expiresAt - 50, `${expiresAt - Date.now()} ms before its end`);
+    await until("the token is refused", async () => (await statusOf(other, token)) === 401 || undefined);
+    assert.ok(Date.now() >= expiresAt - 50, `${expiresAt - Date.now()} ms before its expiry`);
   });
 
-  test("and so does the stream of events that it opened", async () => {
-    const doomed = await newOAuthClient(godwit);
-    using revoked = await EventReader.open(other, await createToken(godwit, doomed));
+  test("together with the event stream that it opened", async () => {
+    const otherClient = await newOAuthClient(godwit);
+    using revoked = await EventReader.open(other, await createToken(godwit, otherClient));
     const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
     using expired = await EventReader.open(
       other,
       await createToken(godwit, await newOAuthClient(godwit, { expiresAt: new Date(expiresAt) })),
     );
-    using spared = await EventReader.open(other, await createToken(godwit, client));
-    assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
+    using unaffected = await EventReader.open(other, await createToken(godwit, client));
+    assert.equal((await godwit.request("DELETE", `/v1/keys/${otherClient.id}`, { key: client.secret })).status, 200);
     assert.equal(await revoked.ended(), "closed");
     assert.equal(await expired.ended(), "closed");
-    assert.ok(Date.now() >= expiresAt, "not before its time");
-    assert.equal(spared.state, "open");
+    assert.ok(Date.now() >= expiresAt, "the stream does not end before the expiry");
+    assert.equal(unaffected.state, "open");
   });
 });
 
-/** What an attacker, or a neighbour by mistake, may send. */
+/** Tokens that an attacker, or a client by mistake, may send. */
 describe("a token is refused that", () => {
   let real: string;
   let installation: string;
@@ -181,74 +181,75 @@ describe("a token is refused that", () => {
   };
   const stranger = generateKeyPairSync("ed25519");
 
-  /** The installation's own key, as a thief of database and secret key would have it: what it signs is refused for its content alone. */
+  /** The signing key of the installation, as a thief of database and secret key has it: its tokens are refused only for their content. */
   async function ownKey(): Promise<{ kid: string; key: KeyObject }> {
     const { kid = "" } = decodeProtectedHeader(real);
     const [row] = await godwit.rows<{ private_key: string }>("select private_key from signing_keys where kid = $1", [kid]);
     const jwk = new SecretBox(Buffer.from(SECRET_KEY, "base64")).open(row?.private_key ?? "", `signing key ${kid}`);
     return { kid, key: createPrivateKey({ key: JSON.parse(jwk) as Record<string, string>, format: "jwk" }) };
   }
-  const asOurs = async (changes: object, header: object = {}): Promise<string> => {
+  const signedByInstallation = async (changes: object, header: object = {}): Promise<string> => {
     const { kid, key } = await ownKey();
     return signedBy(key, { alg: "EdDSA", typ: "at+jwt", kid, ...header }, { ...decodeJwt(real), ...changes });
   };
   const seconds = (): number => Math.floor(Date.now() / 1_000);
 
-  test("nothing is wrong with is not", async () => {
-    assert.equal(await statusOf(godwit, await asOurs({ jti: randomUUID() })), 200);
-    assert.equal(await statusOf(godwit, await asOurs({}, { typ: "application/at+jwt" })), 200);
+  test("has a fault, and not one without", async () => {
+    assert.equal(await statusOf(godwit, await signedByInstallation({ jti: randomUUID() })), 200);
+    assert.equal(await statusOf(godwit, await signedByInstallation({}, { typ: "application/at+jwt" })), 200);
   });
 
   const FORGED: Readonly<Record<string, () => Promise<string> | string>> = {
-    "says more than was signed": () => {
+    "has other claims than were signed": () => {
       const [header = "", , signature = ""] = real.split(".");
       return `${header}.${text({ ...decodeJwt(real), scope: "keys:write" })}.${signature}`;
     },
-    "has another's signature": async () => [...real.split(".").slice(0, 2), (await createToken(godwit, client)).split(".")[2]].join("."),
+    "has the signature of another token": async () =>
+      [...real.split(".").slice(0, 2), (await createToken(godwit, client)).split(".")[2]].join("."),
     "has no signature": () => [...real.split(".").slice(0, 2), "AA"].join("."),
     "has alg none": () => `${text({ alg: "none", typ: "at+jwt", kid: decodeProtectedHeader(real).kid })}.${real.split(".")[1]}.AA`,
-    "is signed by HS256 with the public key": async () => {
+    "is signed with HS256 and the public key": async () => {
       const set = (await godwit.request("GET", "/.well-known/jwks.json")).json["keys"] as { x: string; kid: string }[];
       const { x = "", kid = "" } = set[0] ?? {};
       const body = `${text({ alg: "HS256", typ: "at+jwt", kid })}.${real.split(".")[1]}`;
       return `${body}.${createHmac("sha256", Buffer.from(x, "base64url")).update(body).digest("base64url")}`;
     },
-    "brings its own key": async () => {
+    "contains its own key": async () => {
       const jwk = await exportJWK(stranger.publicKey);
       return signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: "mine", jwk }, decodeJwt(real));
     },
-    "uses the name of our key": () =>
+    "has the id of our key and another signature": () =>
       signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: decodeProtectedHeader(real).kid }, decodeJwt(real)),
-    "names a key that nobody has": () =>
+    "has the id of an unknown key": () =>
       signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: randomBytes(32).toString("base64url") }, decodeJwt(real)),
-    "names no key": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt" }, decodeJwt(real)),
-    "names a number": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: 5 }, decodeJwt(real)),
-    "is signed in another way": async () => {
+    "has no key id": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt" }, decodeJwt(real)),
+    "has a number as key id": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: 5 }, decodeJwt(real)),
+    "is signed with another algorithm": async () => {
       const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
       return new SignJWT(decodeJwt(real)).setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: "x" }).sign(privateKey);
     },
-    "has the type of any JWT": () => asOurs({}, { typ: "JWT" }),
-    "has no type": () => asOurs({}, { typ: undefined }),
-    "must be understood in a way that we do not know": () => asOurs({}, { crit: ["exp"], exp: 1 }),
-    "is from another issuer": () => asOurs({ iss: "urn:godwit:11111111-1111-4111-8111-111111111111" }),
-    "is for another audience": () => asOurs({ aud: "https://example.com" }),
-    "is for nobody": () => asOurs({ aud: undefined }),
-    "has expired": () => asOurs({ exp: seconds() - 1 }),
-    "never ends": () => asOurs({ exp: undefined }),
-    "ends at a text": () => asOurs({ exp: "9999999999" }),
-    "begins later": () => asOurs({ nbf: seconds() + 600 }),
-    "is of a key that nobody has": () => asOurs({ client_id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
-    "is of our key in another account": () => asOurs({ account_id: "acct_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
-    "has a client that is no id": () => asOurs({ client_id: "x" }),
-    "has no client": () => asOurs({ client_id: undefined }),
-    "has no scope": () => asOurs({ scope: undefined }),
-    "holds a list": async () => {
+    "has the general type JWT": () => signedByInstallation({}, { typ: "JWT" }),
+    "has no type": () => signedByInstallation({}, { typ: undefined }),
+    "has an unknown critical header": () => signedByInstallation({}, { crit: ["exp"], exp: 1 }),
+    "is from another issuer": () => signedByInstallation({ iss: "urn:godwit:11111111-1111-4111-8111-111111111111" }),
+    "is for another audience": () => signedByInstallation({ aud: "https://example.com" }),
+    "has no audience": () => signedByInstallation({ aud: undefined }),
+    "has expired": () => signedByInstallation({ exp: seconds() - 1 }),
+    "has no expiry": () => signedByInstallation({ exp: undefined }),
+    "has a string as expiry": () => signedByInstallation({ exp: "9999999999" }),
+    "is not valid yet": () => signedByInstallation({ nbf: seconds() + 600 }),
+    "is of an unknown client": () => signedByInstallation({ client_id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "is of our client in another account": () => signedByInstallation({ account_id: "acct_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "has an invalid client id": () => signedByInstallation({ client_id: "x" }),
+    "has no client": () => signedByInstallation({ client_id: undefined }),
+    "has no scope": () => signedByInstallation({ scope: undefined }),
+    "contains a list": async () => {
       const { kid, key } = await ownKey();
       return signedBy(key, { alg: "EdDSA", typ: "at+jwt", kid }, [1]);
     },
     "is not JSON": () => `${Buffer.from("{").toString("base64url")}.${real.split(".")[1]}.AA`,
     "has four parts": () => `${real}.AA`,
-    "has five parts, as an encrypted one": () => "a.b.c.d.e",
+    "has five parts, like an encrypted token": () => "a.b.c.d.e",
     "has empty parts": () => "..",
     "is huge": () => `${real.slice(0, -4)}${"A".repeat(10_000)}`,
   };
@@ -261,9 +262,9 @@ describe("a token is refused that", () => {
     });
   }
 
-  test("says that it may do what its key may not: it may do no more", async () => {
+  test("has more scopes than its key, where it exceeds those of the key", async () => {
     const narrow = await newOAuthClient(godwit, { scopes: ["messages:read"] });
-    const token = await asOurs({ client_id: narrow.id, sub: narrow.id, scope: "messages:read keys:write no:such" });
+    const token = await signedByInstallation({ client_id: narrow.id, sub: narrow.id, scope: "messages:read keys:write no:such" });
     assert.equal(await statusOf(godwit, token), 200);
     assertProblem(
       await godwit.request("POST", "/v1/keys", { key: token, body: { scopes: ["messages:read"] } }),
@@ -271,7 +272,7 @@ describe("a token is refused that", () => {
     );
   });
 
-  test("is another installation's", async () => {
+  test("is of another installation", async () => {
     await using elsewhere = await startGodwit({ databaseUrl: await createEmptyDatabase() });
     const theirs = await createToken(elsewhere, await newOAuthClient(elsewhere));
     assert.notEqual(decodeJwt(theirs).iss, installation);
@@ -280,12 +281,12 @@ describe("a token is refused that", () => {
     assertInvalid(await read(elsewhere, real));
   });
 
-  test("is larger than a header may be: in the envelope of such", async () => {
+  test("is larger than a header may be, with the problem for large headers", async () => {
     const bytes = `GET /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${"a.b.c".padEnd(20_000, "c")}\r\n\r\n`;
     assertProblem(await exchange(godwit.url, bytes), "request_header_fields_too_large");
   });
 
-  test("is one of thousands made up at random, and none of them is a fault of ours", async (context) => {
+  test("is one of thousands of random modifications, and none causes an internal error", async (context) => {
     const random = seeded(context);
     const [header = "", payload = "", signature = ""] = real.split(".");
     const mangled = (part: string): string => {
@@ -298,14 +299,14 @@ describe("a token is refused that", () => {
         "base64url",
       );
     };
-    const made = Array.from({ length: 2_000 }, (_, index) => {
+    const modified = Array.from({ length: 2_000 }, (_, index) => {
       const parts = [header, payload, signature];
       parts[index % 3] = mangled(parts[index % 3] ?? "");
       return parts.join(".");
-      // The last characters of a signature have bits to spare.
+      // The last characters of a signature have unused bits.
     }).filter((token) => !token.startsWith(`${header}.${payload}.${signature.slice(0, -1)}`));
-    for (let at = 0; at < made.length; at += 50) {
-      const statuses = await Promise.all(made.slice(at, at + 50).map((token) => statusOf(godwit, token)));
+    for (let at = 0; at < modified.length; at += 50) {
+      const statuses = await Promise.all(modified.slice(at, at + 50).map((token) => statusOf(godwit, token)));
       assert.ok(
         statuses.every((status) => status === 401),
         `${statuses.find((status) => status !== 401)}`,
@@ -316,13 +317,13 @@ describe("a token is refused that", () => {
   });
 });
 
-test("what is none of ours is read again each time, and not remembered: nobody knows how many can be made up", async () => {
+test("an invalid token is verified each time and not cached, since their number is unlimited", async () => {
   assert.ok(godwit.db !== undefined);
   let reads = 0;
-  const nobody = new Authenticator(godwit.db, async () => {
+  const authenticator = new Authenticator(godwit.db, async () => {
     reads += 1;
     return undefined;
   });
-  for (let time = 0; time < 3; time += 1) await assert.rejects(async () => nobody.authenticate("Bearer a.b.c"), { status: 401 });
+  for (let time = 0; time < 3; time += 1) await assert.rejects(async () => authenticator.authenticate("Bearer a.b.c"), { status: 401 });
   assert.equal(reads, 3);
 });

@@ -40,24 +40,24 @@ const inForm = ({ id, secret }: OAuthClient, more: Record<string, string> = {}):
 function assertNoClient(reply: Reply, code: "unauthorized_invalid_token" | "unauthorized_missing_token"): void {
   assertOAuthError(reply, "invalid_client", code);
   assert.equal(reply.headers.get("www-authenticate"), BASIC_CHALLENGE);
-  assert.equal(reply.headers.get("ratelimit"), null, "of nobody's quota");
+  assert.equal(reply.headers.get("ratelimit"), null, "no quota is charged");
 }
 
-describe("a key buys a token", () => {
-  const WAYS: Readonly<Record<string, (who: OAuthClient) => Promise<Reply>>> = {
+describe("a key gets a token", () => {
+  const METHODS: Readonly<Record<string, (who: OAuthClient) => Promise<Reply>>> = {
     "by HTTP Basic": (who) => requestToken(godwit, { basic: who }),
     "by the form": (who) => requestToken(godwit, { form: inForm(who) }),
     "by HTTP Basic with every character percent-encoded": ({ id, secret }) => {
       const all = (text: string): string => text.replaceAll(/./g, (each) => `%${each.charCodeAt(0).toString(16)}`);
       return requestToken(godwit, { basic: `Basic ${Buffer.from(`${all(id)}:${all(secret)}`).toString("base64")}` });
     },
-    "with parameters that we do not know": (who) =>
+    "with unknown parameters": (who) =>
       requestToken(godwit, { basic: who, form: { resource: "https://example.com", audience: "x", foo: "" } }),
-    "with an Idempotency-Key, which means nothing here": (who) =>
+    "with an Idempotency-Key, which is ignored": (who) =>
       requestToken(godwit, { basic: who, headers: { "idempotency-key": "not a uuid" } }),
   };
-  for (const [way, ask] of Object.entries(WAYS)) {
-    test(way, async () => {
+  for (const [method, ask] of Object.entries(METHODS)) {
+    test(method, async () => {
       const reply = await ask(client);
       assert.equal(reply.status, 200, reply.text);
       assertCommonHeaders(reply);
@@ -69,7 +69,7 @@ describe("a key buys a token", () => {
     });
   }
 
-  test("and another one each time, though the request is the same", async () => {
+  test("that differs each time, although the request is the same", async () => {
     const idempotencyKey = randomUUID();
     const ask = () => requestToken(godwit, { basic: client, headers: { "idempotency-key": idempotencyKey } });
     const [one, two] = [await ask(), await ask()];
@@ -78,16 +78,16 @@ describe("a key buys a token", () => {
     assert.deepEqual(await godwit.rows("select from idempotency_keys where key = $1", [idempotencyKey]), [], "no token is stored");
   });
 
-  test("and that is a use of it", async () => {
+  test("which counts as a use of the key", async () => {
     const fresh = await newOAuthClient(godwit);
     const lastUsed = async (): Promise<unknown> =>
       (await godwit.request("GET", `/v1/keys/${fresh.id}`, { key: client.secret })).json["last_used_at"] ?? undefined;
     assert.equal(await lastUsed(), undefined);
     await createToken(godwit, fresh);
-    await until("last_used_at", lastUsed);
+    await until("last_used_at is set", lastUsed);
   });
 
-  test("which leaves neither of them in a log or a table", async () => {
+  test("without leaving the key or the token in a log or a table", async () => {
     const fresh = await newOAuthClient(godwit);
     const token = await createToken(godwit, fresh);
     await requestToken(godwit, { basic: { ...fresh, id: client.id } });
@@ -98,14 +98,14 @@ describe("a key buys a token", () => {
     );
     const rows = await Promise.all(tables.map(({ name }) => godwit.rows<{ text: string }>(`select t::text as text from ${name} t`)));
     const kept = JSON.stringify(rows);
-    assert.ok(kept.includes("sealed:") && kept.includes(fresh.secret.slice(0, 12)), "all is looked at");
+    assert.ok(kept.includes("sealed:") && kept.includes(fresh.secret.slice(0, 12)), "all tables are read");
     const [, payload = "", signature = ""] = token.split(".");
     for (const form of [fresh.secret, fresh.secret.slice(12), payload, signature])
-      assert.ok(!said.includes(form) && !kept.includes(form), "a secret lies about");
+      assert.ok(!said.includes(form) && !kept.includes(form), "a secret is readable");
   });
 });
 
-describe("the token, to a verifier that nobody here wrote", () => {
+describe("the token, for a standard verifier", () => {
   test("is an RFC 9068 JWT, signed by a key of the published set", async () => {
     const began = Math.floor(Date.now() / 1_000) - 1;
     const token = await createToken(godwit, client, "messages:read messages:send");
@@ -136,14 +136,14 @@ describe("the token, to a verifier that nobody here wrote", () => {
     assert.match(String(account), /^acct_/);
   });
 
-  test("has a name of its own each time, and is the live environment's for a live key", async () => {
+  test("has a unique id, and belongs to live for a live key", async () => {
     const live = await newOAuthClient(godwit, { environment: "live" });
     const tokens = await Promise.all(Array.from({ length: 20 }, () => createToken(godwit, live)));
     assert.equal(new Set(tokens.map((token) => decodeJwt(token).jti)).size, 20);
     for (const token of tokens) assert.equal(decodeJwt(token)["environment"], "live");
   });
 
-  test("the published set has public parts alone", async () => {
+  test("can be verified with the published set, which has only public parts", async () => {
     const reply = await godwit.request("GET", "/.well-known/jwks.json");
     assertCommonHeaders(reply);
     assert.equal(reply.status, 200);
@@ -164,22 +164,22 @@ const installation = async (node: Godwit): Promise<{ id: string }> => {
   return row;
 };
 
-describe("no token is for", () => {
+describe("no token is issued for", () => {
   const other = (secret: string): string => (secret.startsWith("gw_test_") ? "gw_live_" : "gw_test_") + secret.slice(8);
   const WRONG: Readonly<Record<string, () => Promise<OAuthClient> | OAuthClient>> = {
     "the id of another key": async () => ({ ...client, id: (await newOAuthClient(godwit)).id }),
     "the id of a key of the other environment": async () => ({ ...client, id: (await newOAuthClient(godwit, { environment: "live" })).id }),
-    "an id that nobody has": () => ({ ...client, id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
-    "an id in capitals": () => ({ ...client, id: client.id.toUpperCase() }),
+    "an unknown id": () => ({ ...client, id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "an id in upper case": () => ({ ...client, id: client.id.toUpperCase() }),
     "no id": () => ({ ...client, id: "" }),
-    "a key that nobody made": () => ({ ...client, secret: newApiKey("test") }),
+    "an unknown key": () => ({ ...client, secret: newApiKey("test") }),
     "a mistyped key": () => ({ ...client, secret: `${client.secret.slice(0, -1)}_` }),
-    "a key that says it is of the other environment": () => ({ ...client, secret: other(client.secret) }),
+    "a key with the prefix of the other environment": () => ({ ...client, secret: other(client.secret) }),
     "no key": () => ({ ...client, secret: "" }),
-    "a token in place of the key": async () => ({ ...client, secret: await createToken(godwit, client) }),
+    "a token instead of the key": async () => ({ ...client, secret: await createToken(godwit, client) }),
     "an expired key": () => newOAuthClient(godwit, { expiresAt: new Date(Date.now() - 1) }),
-    "a key that ends within this very second": async () => {
-      await until("a second to begin", () => Date.now() % 1_000 < 300 || undefined);
+    "a key that expires within the same second": async () => {
+      await until("a second begins", () => Date.now() % 1_000 < 300 || undefined);
       return newOAuthClient(godwit, { expiresAt: new Date(Math.floor(Date.now() / 1_000) * 1_000 + 999) });
     },
     "a revoked key": async () => {
@@ -193,17 +193,17 @@ describe("no token is for", () => {
     test(what, async () => {
       const wrong = await make();
       assertNoClient(await requestToken(godwit, { basic: wrong }), "unauthorized_invalid_token");
-      const isWhole = wrong.id !== "" && wrong.secret !== "";
+      const isComplete = wrong.id !== "" && wrong.secret !== "";
       assertNoClient(
         await requestToken(godwit, { form: inForm(wrong) }),
-        isWhole ? "unauthorized_invalid_token" : "unauthorized_missing_token",
+        isComplete ? "unauthorized_invalid_token" : "unauthorized_missing_token",
       );
     });
   }
 
-  test("nobody", async () => assertNoClient(await requestToken(godwit, {}), "unauthorized_missing_token"));
+  test("a request without credentials", async () => assertNoClient(await requestToken(godwit, {}), "unauthorized_missing_token"));
 
-  test("a bearer: a key as such buys nothing", async () =>
+  test("a key as a bearer token", async () =>
     assertNoClient(await requestToken(godwit, { basic: `Bearer ${client.secret}` }), "unauthorized_missing_token"));
 });
 
@@ -271,7 +271,7 @@ describe("a request is refused", () => {
     assertOAuthError(reply, "invalid_request", "invalid_request_payload");
   });
 
-  test("by another method, in the envelope of every path", async () => {
+  test("by another method, with a problem response", async () => {
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       const reply = await godwit.request(method, TOKEN_PATH, { key: client.secret });
       assertProblem(reply, "method_not_allowed");
@@ -316,7 +316,7 @@ describe("scope", () => {
     [Array.from({ length: 500 }, (_, index) => `s${index}`).join(" ")]: /s0, s1, .*s19$/,
   };
   for (const [asked, detail] of Object.entries(REFUSED)) {
-    test(`'${asked.slice(0, 40)}' is refused, and nothing less is granted`, async () => {
+    test(`'${asked.slice(0, 40)}' is refused, and no other scope is granted`, async () => {
       const reply = await ask(asked);
       assertOAuthError(reply, "invalid_scope", "invalid_request_payload");
       assert.match(String(reply.json["detail"]), detail);
@@ -326,7 +326,7 @@ describe("scope", () => {
   }
 });
 
-describe("the end of a token", () => {
+describe("the expiry of a token", () => {
   test("is never after that of its key", async () => {
     const expiresAt = new Date(Date.now() + 600_000);
     const brief = await newOAuthClient(godwit, { expiresAt });
@@ -337,13 +337,13 @@ describe("the end of a token", () => {
     assert.ok(exp - iat <= 600 && exp - iat >= 590);
   });
 
-  test("is an hour away for a key that lives longer", async () => {
+  test("is an hour later for a key that lives longer", async () => {
     const long = await newOAuthClient(godwit, { expiresAt: new Date(Date.now() + 30 * 86_400_000) });
     assert.equal((await requestToken(godwit, { basic: long })).json["expires_in"], HOUR_SECONDS);
   });
 });
 
-describe("quota", () => {
+describe("the quota", () => {
   test("counts tokens with the requests of their environment, and refuses in the form of RFC 6749", async () => {
     const limited = await oauthClientOf(godwit, await godwit.key({ account: "limited" }));
     await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('slow', 1, 3)");
@@ -352,11 +352,11 @@ describe("quota", () => {
     assert.equal(first.status, 200, first.text);
     assert.equal(first.headers.get("ratelimit-policy"), '"slow";q=3;w=3');
     assert.match(first.headers.get("ratelimit") ?? "", /^"slow";r=[0-2];t=\d+$/);
-    const refused = await until("the quota to be used up", async () => {
+    const refused = await until("the quota is exceeded", async () => {
       const reply = await requestToken(godwit, { basic: limited, form: { scope: "no:such" } });
       if (reply.status === 429) return reply;
       assertOAuthError(reply, "invalid_scope", "invalid_request_payload");
-      assert.match(reply.headers.get("ratelimit") ?? "", /^"slow"/, "a refused request shows the quota, too");
+      assert.match(reply.headers.get("ratelimit") ?? "", /^"slow"/, "a refused request also shows the quota");
       return undefined;
     });
     assertOAuthError(refused, "temporarily_unavailable", "rate_limit_exceeded");
@@ -366,7 +366,7 @@ describe("quota", () => {
     const both = await Promise.all([1, 2, 3].map(() => godwit.request("GET", "/v1/messages", { key: token })));
     assert.ok(
       both.some(({ status }) => status === 429),
-      "what tokens do and what keys do is one quota",
+      "tokens and keys share one quota",
     );
     const stranger = { ...limited, secret: newApiKey("test") };
     for (let index = 0; index < 5; index += 1)
@@ -376,12 +376,12 @@ describe("quota", () => {
 });
 
 describe("without its database", () => {
-  test("the service tells who wants a token, and who has one, to come again", async () => {
+  test("the service refuses requests for and with tokens with Retry-After", async () => {
     const tokens = await Promise.all([1, 2, 3].map(() => createToken(godwit, client)));
     const [bought, used, set] = await withoutDatabase(godwit, async () => [
       await requestToken(godwit, { basic: client }),
       await Promise.all(tokens.map((key) => godwit.request("GET", "/v1/messages", { key }))),
-      await until("the published keys to be asked for again", async () => {
+      await until("the published keys are read again", async () => {
         const reply = await godwit.request("GET", "/.well-known/jwks.json");
         return reply.status === 200 ? undefined : reply;
       }),
@@ -390,7 +390,7 @@ describe("without its database", () => {
     assert.match(bought.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
     for (const reply of used) assertProblem(reply, "service_unavailable");
     assertProblem(set, "service_unavailable");
-    const works = await until("the tokens to work again", async () => {
+    const works = await until("the tokens work again", async () => {
       const replies = await Promise.all(tokens.map((key) => godwit.request("GET", "/v1/messages", { key })));
       return replies.every(({ status }) => status === 200) || undefined;
     });

@@ -1,4 +1,4 @@
-/** Traces at a collector: one from the accept to the webhook, on however many nodes; and a collector that is no help. */
+/** Traces at a collector: one trace from the accept to the webhook across nodes, and a collector that fails. */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:net";
@@ -42,7 +42,7 @@ const named = (spans: readonly SeenSpan[], name: string): SeenSpan => {
   return span;
 };
 
-/** Waits for the whole trace of a message that was delivered, and of whom everybody was told. */
+/** Waits for the whole trace of a delivered message, including all webhooks. */
 const wholeTrace = (collector: Collector, traceId: string): Promise<SeenSpan[]> =>
   until(`the spans of ${traceId}`, () => (collector.of(traceId).length >= NAMES.length ? collector.of(traceId) : undefined));
 
@@ -77,7 +77,7 @@ describe("a message on one node", () => {
     await collector[Symbol.asyncDispose]();
   });
 
-  test("is one trace from the caller's span to the webhooks'", async () => {
+  test("is one trace from the span of the caller to those of the webhooks", async () => {
     const traceId = newTraceId();
     const { json } = await sendWithin(customer, traceId, "01", { body: "a secret text", recipient: "+14155550199" });
     const spans = await wholeTrace(collector, traceId);
@@ -86,7 +86,7 @@ describe("a message on one node", () => {
     assert.deepEqual(
       await godwit.rows(commits, [["message.queued", "message.sending"]]),
       [{ events: 2, commits: 2 }],
-      "the message became sending in a commit of its own",
+      "the message becomes sending in a separate commit",
     );
     const { attributes, resource } = named(spans, "POST /v1/messages");
     assert.equal(attributes["http.response.status_code"], 202);
@@ -120,23 +120,23 @@ describe("a message on one node", () => {
         assert.ok(!text.includes(secret), secret);
   });
 
-  test("begins a trace of its own where the caller named none, and webhooks carry it", async () => {
+  test("starts a trace if the caller sends none, and webhooks have it", async () => {
     const { id } = await customer.send();
-    const call = await until("a call", () => endpoint.calls.find((each) => messageOf(each)["id"] === id));
+    const call = await until("a call arrives", () => endpoint.calls.find((each) => messageOf(each)["id"] === id));
     const traceId = String(call.headers["traceparent"]).split("-")[1] ?? "";
     assertOneTrace(await wholeTrace(collector, traceId), undefined);
   });
 
-  test("in a trace that is not sampled leaves no span, and webhooks say so", async () => {
+  test("in a trace that is not sampled has no span, and webhooks are not sampled", async () => {
     const traceId = newTraceId();
     const { json } = await sendWithin(customer, traceId, "00");
-    const calls = await until("its calls", () => {
+    const calls = await until("its calls arrive", () => {
       const found = endpoint.calls.filter((call) => messageOf(call)["id"] === json["id"]);
       return found.length >= 4 ? found : undefined;
     });
     for (const { headers } of calls)
       assert.match(String(headers["traceparent"]), new RegExp(`^00-${traceId}-(?!${PARENT_SPAN})[0-9a-f]{16}-00$`));
-    // What came after it is there, and so it would be.
+    // A later trace has arrived, so an earlier one would have, too.
     const later = newTraceId();
     await sendWithin(customer, later);
     await wholeTrace(collector, later);
@@ -152,8 +152,9 @@ describe("a message on one node", () => {
     await other.tried(1);
     await other.makeDue();
     await other.tried(2);
-    const about = (): SeenSpan[] => collector.of(traceId).filter(({ attributes }) => attributes["godwit.endpoint_id"] === other.id);
-    const spans = await until("two calls", () => (about().length >= 2 ? about() : undefined));
+    const spansOfEndpoint = (): SeenSpan[] =>
+      collector.of(traceId).filter(({ attributes }) => attributes["godwit.endpoint_id"] === other.id);
+    const spans = await until("both spans arrive", () => (spansOfEndpoint().length >= 2 ? spansOfEndpoint() : undefined));
     assert.deepEqual(
       spans.map(({ attributes, status }) => [attributes["godwit.attempt"], attributes["http.response.status_code"], status.code]),
       [
@@ -168,7 +169,7 @@ describe("a message on one node", () => {
     );
   });
 
-  test("without a credential has no span, whatever it names", async () => {
+  test("without a credential has no span", async () => {
     const [refused, later] = [newTraceId(), newTraceId()];
     const headers = { traceparent: `00-${refused}-${PARENT_SPAN}-01` };
     assert.equal((await godwit.request("POST", "/v1/messages", { body: sms(), headers })).status, 401);
@@ -178,7 +179,7 @@ describe("a message on one node", () => {
     assert.deepEqual(collector.of(refused), []);
   });
 
-  test("of a batch and of a verification has its commit and its tries", async () => {
+  test("of a batch and of a verification has spans for its commit and its attempts", async () => {
     for (const [path, body, name] of [
       ["/v1/batches", { defaults: { channel: "sms", body: "Hello" }, items: [{ recipient: "+14155550142" }] }, "POST /v1/batches"],
       ["/v1/verifications", { recipient: "+14155550143", channels: ["sms"] }, "POST /v1/verifications"],
@@ -192,29 +193,29 @@ describe("a message on one node", () => {
   });
 });
 
-test("a message that one node accepts, another sends and a third tells of is one trace", async () => {
+test("a message that one node accepts, another sends and a third reports is one trace", async () => {
   await using collector = await Collector.listen();
   await using hook = await Hook.listen();
   const env = { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here` };
   await using accepting = await startGodwit({ env: { ...env, OTEL_SERVICE_NAME: "accepting" } });
   const { databaseUrl } = accepting;
   await using sending = await startGodwit({ databaseUrl, roles: "dispatch", env: { ...env, OTEL_SERVICE_NAME: "sending" } });
-  await using telling = await startGodwit({ databaseUrl, roles: "webhooks", env: { ...env, OTEL_SERVICE_NAME: "telling" } });
+  await using notifying = await startGodwit({ databaseUrl, roles: "webhooks", env: { ...env, OTEL_SERVICE_NAME: "notifying" } });
   const customer = await Customer.of(accepting);
   await customer.endpoint(hook, ["message.*"]);
   const traceId = newTraceId();
   await sendWithin(customer, traceId);
   const spans = await wholeTrace(collector, traceId);
   assertOneTrace(spans, PARENT_SPAN);
-  const homes = Object.fromEntries(spans.map(({ name, resource }) => [name.split(" ")[0], resource["service.name"]]));
-  assert.deepEqual(homes, { POST: "accepting", commit: "accepting", send: "sending", receipt: "sending", webhook: "telling" });
+  const services = Object.fromEntries(spans.map(({ name, resource }) => [name.split(" ")[0], resource["service.name"]]));
+  assert.deepEqual(services, { POST: "accepting", commit: "accepting", send: "sending", receipt: "sending", webhook: "notifying" });
   assert.ok(collector.requests.every(({ path }) => path === "/here"));
-  for (const node of [accepting, sending, telling]) assert.deepEqual(Object.keys(await spansOf(node)), ['{outcome="exported"}']);
+  for (const node of [accepting, sending, notifying]) assert.deepEqual(Object.keys(await spansOf(node)), ['{outcome="exported"}']);
 });
 
 const spansOf = async (godwit: Godwit): Promise<Record<string, number>> => seriesOf(await readMetrics(godwit), "godwit_spans_total");
 
-test("a collector that is away is waited for, told of once, and gets what waits when it comes", async () => {
+test("an unavailable collector is logged once, and gets the waiting spans when it is available", async () => {
   const port = await freePort();
   const godwit = await startGodwit({
     ...WITH_WEBHOOKS,
@@ -223,42 +224,42 @@ test("a collector that is away is waited for, told of once, and gets what waits 
   const customer = await Customer.of(godwit);
   const traceId = newTraceId();
   assert.equal((await sendWithin(customer, traceId)).status, 202);
-  const told = (): number => godwit.logs.filter(({ event }) => event === "tracing.export_failed").length;
-  await until("it is told", () => (told() > 0 ? true : undefined));
+  const failureCount = (): number => godwit.logs.filter(({ event }) => event === "tracing.export_failed").length;
+  await until("the failure is logged", () => (failureCount() > 0 ? true : undefined));
   await using collector = await Collector.listen(port);
-  await until("they come", () => (collector.of(traceId).length >= 4 ? true : undefined));
-  assert.equal(told(), 1);
+  await until("the spans arrive", () => (collector.of(traceId).length >= 4 ? true : undefined));
+  assert.equal(failureCount(), 1);
   assert.ok(((await spansOf(godwit))['{outcome="exported"}'] ?? 0) >= 4);
   assert.equal((await spansOf(godwit))['{outcome="dropped"}'], undefined);
   assert.equal(await godwit.stop(), 0);
 });
 
-test("a collector that never answers delays neither requests nor the stop", async () => {
+test("a collector that never responds delays neither requests nor the stop", async () => {
   await using collector = await Collector.listen();
   collector.status = null;
   const godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   await sendWithin(customer, newTraceId());
-  await until("it is called", () => collector.requests[0]);
+  await until("the collector is called", () => collector.requests[0]);
   const startedAt = performance.now();
   for (let count = 0; count < 20; count += 1) assert.equal((await sendWithin(customer, newTraceId())).status, 202);
   assert.ok(performance.now() - startedAt < LIMIT_MS);
   const stoppedAt = performance.now();
   assert.equal(await godwit.stop(), 0);
-  assert.ok(performance.now() - stoppedAt < LIMIT_MS, "it stops");
+  assert.ok(performance.now() - stoppedAt < LIMIT_MS, "the service stops");
   assert.ok(godwit.logs.some(({ event }) => event === "tracing.spans_dropped"));
 });
 
-test("what a collector refuses is dropped and counted", async () => {
+test("spans that a collector refuses are dropped and counted", async () => {
   await using collector = await Collector.listen();
   collector.status = 400;
   await using godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   await sendWithin(customer, newTraceId());
-  await until("it is counted", async () => ((await spansOf(godwit))['{outcome="dropped"}'] ?? 0) > 0 || undefined);
+  await until("the spans are counted", async () => ((await spansOf(godwit))['{outcome="dropped"}'] ?? 0) > 0 || undefined);
 });
 
-test("what was recorded last is sent when the service stops", async () => {
+test("the last spans are sent when the service stops", async () => {
   await using collector = await Collector.listen();
   const godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
@@ -268,7 +269,7 @@ test("what was recorded last is sent when the service stops", async () => {
   named(collector.of(traceId), "POST /v1/messages");
 });
 
-test("with a ratio of nothing no trace begins here, and the callers' are recorded all the same", async () => {
+test("with a sampling ratio of zero no trace starts here, and those of callers are still recorded", async () => {
   await using collector = await Collector.listen();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: "0" };
   const godwit = await startGodwit({ ...WITH_WEBHOOKS, env });

@@ -1,4 +1,4 @@
-/** GET /v1/usage and GET /v1/queue, through the door. */
+/** GET /v1/usage and GET /v1/queue over HTTP. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deliveryBucket } from "../../src/usage/usage.ts";
@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** An account of its own, so that each test knows all there is to count. */
+/** Creates a key of a new account, so that each test knows all its counts. */
 const freshKey = async (account: string, environment: "test" | "live" = "live"): Promise<string> =>
   (await clientOfAccount(godwit, account, { environment })).key;
 
@@ -85,7 +85,7 @@ async function usage(key: string, query: Record<string, string> = {}): Promise<U
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
 
 describe("usage", () => {
-  test("of nothing is empty, over the last thirty days", async () => {
+  test("without messages is empty, for the last thirty days", async () => {
     const key = await freshKey("nothing");
     const { from, to, ...rest } = await usage(key);
     const totals = { messages: 0, segments: 0, by_status: {}, by_error_code: {}, delivery_rate: null, time_to_delivered_ms: null };
@@ -96,7 +96,7 @@ describe("usage", () => {
     assert.equal(Date.parse(from), today - 30 * DAY_MS);
   });
 
-  test("has a row for each kind, newest first, and what they come to", async () => {
+  test("has a row for each kind, newest first, and the totals", async () => {
     const key = await freshKey("kinds");
     await count("kinds", [
       { status: "queued", messages: 4 },
@@ -143,7 +143,7 @@ describe("usage", () => {
     );
     assert.deepEqual([second?.messages, second?.segments, second?.delivery_rate], [105, 125, 0.9]);
     assert.deepEqual(second?.by_error_code, totals.by_error_code);
-    // All that were delivered are of one day, in three rows: the sums are of their histograms, not of their percentiles.
+    // All deliveries are of one day in three rows: the totals come from their histograms, not from their percentiles.
     assert.deepEqual(second?.time_to_delivered_ms, totals.time_to_delivered_ms);
     const { time_to_delivered_ms: times, ...sums } = totals;
     assert.deepEqual(sums, {
@@ -153,11 +153,11 @@ describe("usage", () => {
       by_error_code: { blocked_by_carrier: 2, invalid_destination: 8 },
       delivery_rate: 0.9,
     });
-    assert.ok(times !== null && times.p50 > 50 && times.p50 <= 100, "half of ninety is on the first step");
-    assert.ok(times.p95 > 60_000 && times.p95 <= 102_400, "the slowest ten are on their own");
+    assert.ok(times !== null && times.p50 > 50 && times.p50 <= 100, "half of the ninety are in the first bucket");
+    assert.ok(times.p95 > 60_000 && times.p95 <= 102_400, "the slowest ten are in their own bucket");
   });
 
-  test("by the hour has a row for each", async () => {
+  test("by hour has a row for each hour", async () => {
     const key = await freshKey("hours");
     await count("hours", [{ atMs: MIDNIGHT - HOUR_MS }, { atMs: MIDNIGHT - 2 * HOUR_MS, messages: 2 }]);
     const { data, interval } = await usage(key, { interval: "hour" });
@@ -171,7 +171,7 @@ describe("usage", () => {
     );
   });
 
-  test("counts the hours that the range touches", async () => {
+  test("includes every hour of which the range covers a part", async () => {
     const key = await freshKey("range");
     await count(
       "range",
@@ -201,7 +201,7 @@ describe("usage", () => {
     assert.equal(await total({ error_code: "no_route", channel: "whatsapp" }), 0);
   });
 
-  test("is that of the credential's own environment", async () => {
+  test("is that of the environment of the credential", async () => {
     const key = await freshKey("neighbours");
     await count("neighbours", [{ messages: 3 }]);
     assert.equal((await usage(key)).totals.messages, 3);
@@ -211,7 +211,7 @@ describe("usage", () => {
     assert.equal(other.totals.messages, 0);
   });
 
-  test("may reach back 400 days by day and 31 by hour, and no further", async () => {
+  test("can cover 400 days by day and 31 by hour, and no more", async () => {
     const key = await freshKey("far");
     for (const [interval, days] of [
       ["day", 400],
@@ -231,7 +231,7 @@ describe("usage", () => {
     assert.deepEqual((await usage(key, { created_before: "1066-10-14T00:00:00Z" })).data, []);
   });
 
-  test("that would have very many rows is refused", async () => {
+  test("with too many rows is refused", async () => {
     const key = await freshKey("wide");
     await godwit.rows(
       `insert into usage_hours (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
@@ -266,7 +266,7 @@ describe("usage", () => {
     ["limit=10", "limit"],
   ];
   for (const [query, parameter] of WRONG) {
-    test(`?${query} is a 400 that names ${parameter}`, async () => {
+    test(`with ?${query} is a 400 that names ${parameter}`, async () => {
       const reply = await godwit.request("GET", `/v1/usage?${query}`, { key: await freshKey("wrong") });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map((fault) => fault.parameter)), new Set([parameter]));
@@ -274,10 +274,10 @@ describe("usage", () => {
   }
 });
 
-describe("usage by the minute", () => {
+describe("usage by minute", () => {
   const minuteNow = (): number => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
 
-  test("is that of the last hour, newest first, and adds up", async () => {
+  test("covers the last hour, newest first, and adds up", async () => {
     const key = await freshKey("minutes");
     const now = minuteNow();
     await count("minutes", [
@@ -303,7 +303,7 @@ describe("usage by the minute", () => {
     assert.equal((await usage(key, { interval: "minute", status: "failed" })).totals.messages, 2);
   });
 
-  test("counts the minutes that the range touches", async () => {
+  test("includes every minute of which the range covers a part", async () => {
     const key = await freshKey("minute range");
     const end = minuteNow() - HOUR_MS;
     await count(
@@ -319,7 +319,7 @@ describe("usage by the minute", () => {
     assert.deepEqual(await asked(end - MINUTE_MS, end - MINUTE_MS + 1), [-1, 0, 1]);
   });
 
-  test("reaches back 24 hours, asked for by any clock that is about right, and no further", async () => {
+  test("covers 24 hours, with some tolerance for the clock of the client, and no more", async () => {
     const key = await freshKey("minutes ago");
     const yesterday = minuteNow() - DAY_MS;
     await count("minutes ago", [{ atMs: yesterday + MINUTE_MS }, { atMs: yesterday - HOUR_MS }]);
@@ -334,10 +334,10 @@ describe("usage by the minute", () => {
     assert.match(fault?.detail ?? "", /at most 24 hours ago where interval is minute/);
   });
 
-  test("says by `from` where minutes begin, in a database that is older than they are", async () => {
+  test("reports in `from` where minutes begin, in a database that is older than the minutes", async () => {
     const key = await freshKey("minutes begin");
     const begin = minuteNow() - 10 * MINUTE_MS;
-    // A message of which the minutes knew nothing moves: only half of it could be counted.
+    // A message from before the minutes changes its status: only half of the change could be counted.
     await count("minutes begin", [
       { atMs: begin - MINUTE_MS, status: "queued", messages: -1 },
       { atMs: begin - MINUTE_MS, status: "delivered" },
@@ -358,7 +358,7 @@ describe("usage by the minute", () => {
     }
   });
 
-  test("that would have very many rows is refused", async () => {
+  test("with too many rows is refused", async () => {
     const key = await freshKey("dense");
     const now = minuteNow();
     await godwit.rows(
@@ -386,7 +386,7 @@ describe("the queue", () => {
     return reply.json;
   };
 
-  test("of nothing is empty", async () => {
+  test("without messages is empty", async () => {
     const key = await freshKey("idle");
     assert.deepEqual(await depth(key), {
       object: "queue",
@@ -399,7 +399,7 @@ describe("the queue", () => {
     });
   });
 
-  test("counts what is under way, and tells how long the oldest has waited", async () => {
+  test("counts the messages in it, and shows how long the oldest has waited", async () => {
     const key = await freshKey("busy");
     await count("busy", [
       { status: "scheduled", messages: 7 },
@@ -410,7 +410,7 @@ describe("the queue", () => {
       { status: "sent", messages: 90 },
     ]);
     const dueAtMs = Date.now() - 90_000;
-    // In a lane that no link of this server serves, so that it stays there.
+    // No link of this server serves this lane, so that the entry stays there.
     await godwit.rows(
       `insert into delivery_queue (message_id, account_id, environment, priority, due_at, link, expires_at)
        select gen_random_uuid(), id, 'live', 1, to_timestamp($1::float8), 'nowhere', now() + interval '2 days'
@@ -425,7 +425,7 @@ describe("the queue", () => {
   });
 });
 
-test("both need the scope usage:read", async () => {
+test("usage and queue require the scope usage:read", async () => {
   const key = await godwit.key({ account: "scopeless", scopes: ["messages:read"] });
   await godwit.unlimited();
   for (const path of ["/v1/usage", "/v1/queue"]) {
@@ -434,7 +434,7 @@ test("both need the scope usage:read", async () => {
   }
 });
 
-test("a message that was accepted is counted at once", async () => {
+test("an accepted message is counted at once", async () => {
   const key = await freshKey("sender", "test");
   for (let index = 0; index < 3; index += 1) assert.equal((await godwit.send(key)).status, 202);
   const { totals } = await usage(key);

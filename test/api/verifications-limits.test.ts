@@ -1,4 +1,4 @@
-/** How often codes are sent: the limits hold to the number, however many ask at once and at how many nodes. */
+/** The limits for codes: exact, with any number of concurrent requests on any number of nodes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
@@ -24,11 +24,11 @@ after(() => Promise.all([godwit.stop(), other.stop()]));
 
 const node = (index: number): Client => nodes[index % 2] as Client;
 
-/** Twenty at once, at both nodes. */
+/** Sends twenty concurrent requests to both nodes. */
 const twenty = (recipientOf: (index: number) => string): Promise<Reply[]> =>
   Promise.all(Array.from({ length: 20 }, (_, index) => node(index).verifications.start({ recipient: recipientOf(index), channel: "sms" })));
 
-/** So many were sent, all others refused; and there is no message besides. */
+/** Asserts that so many codes were sent, all others were refused, and no other message exists. */
 async function assertSent(replies: readonly Reply[], count: number, recipients: readonly string[]): Promise<void> {
   assert.equal(replies.filter(({ status }) => status === 201).length, count);
   for (const reply of replies) {
@@ -46,7 +46,7 @@ async function assertSent(replies: readonly Reply[], count: number, recipients: 
   assert.deepEqual(sent, [{ messages: count, queued: count, verifications: count }]);
 }
 
-/** As if it had been sent so long ago: its id tells when that was. */
+/** Moves the creation of a verification, which is in its id, into the past. */
 const longAgo = (id: unknown, ms: number): Promise<unknown> =>
   godwit.rows(
     `update verifications
@@ -56,28 +56,28 @@ const longAgo = (id: unknown, ms: number): Promise<unknown> =>
     [rowId(id), ms],
   );
 
-describe("an hour", () => {
-  test("has so many codes for a recipient, of twenty that are asked for at once", async () => {
+describe("the limit per hour", () => {
+  test("allows a number of codes for a recipient, of twenty concurrent requests", async () => {
     const recipient = newRecipient();
     await assertSent(await twenty(() => recipient), PER_RECIPIENT, [recipient]);
     assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
-  test("has so many codes for numbers that begin alike, of twenty that are asked for at once", async () => {
+  test("allows a number of codes for a prefix, of twenty concurrent requests", async () => {
     const stem = newRecipient().slice(0, -4);
     const recipients = Array.from({ length: 20 }, (_, index) => `${stem}${String(1_000 + index)}`);
     await assertSent(await twenty((index) => recipients[index] as string), PER_PREFIX, recipients);
-    // Who lives next door is not held up.
+    // Another prefix is not affected.
     await node(0).verifications.started({ recipient: newRecipient() });
   });
 
-  test("is counted for each account by itself", async () => {
+  test("counts for each account separately", async () => {
     const recipient = newRecipient();
     await twenty(() => recipient);
     await (await clientOfAccount(godwit, "another")).verifications.started({ recipient });
   });
 
-  test("is over after an hour, and not before", async () => {
+  test("ends after an hour, and not before", async () => {
     const recipient = newRecipient();
     const replies = await twenty(() => recipient);
     const [first, second] = replies.filter(({ status }) => status === 201).map(({ json }) => json["id"]);
@@ -88,18 +88,18 @@ describe("an hour", () => {
     assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
-  test("counts only what was sent: what was refused for another reason is no code", async () => {
+  test("counts only sent codes, and not those refused for another reason", async () => {
     const recipient = newRecipient();
     const suppression = await godwit.request("POST", "/v1/suppressions", { key: node(0).key, body: { recipient } });
-    for (let tries = 0; tries < PER_RECIPIENT + 2; tries += 1)
-      assertProblem(await node(tries).verifications.start({ recipient, channel: "sms" }), "recipient_opted_out");
-    for (let tries = 0; tries < PER_RECIPIENT + 2; tries += 1)
-      assertProblem(await node(tries).verifications.start({ recipient, channel: "sms", template_id: "nothing" }), "template_not_found");
+    for (let attempt = 0; attempt < PER_RECIPIENT + 2; attempt += 1)
+      assertProblem(await node(attempt).verifications.start({ recipient, channel: "sms" }), "recipient_opted_out");
+    for (let attempt = 0; attempt < PER_RECIPIENT + 2; attempt += 1)
+      assertProblem(await node(attempt).verifications.start({ recipient, channel: "sms", template_id: "nothing" }), "template_not_found");
     await godwit.request("DELETE", `/v1/suppressions/${String(suppression.json["id"])}`, { key: node(0).key });
     await assertSent(await twenty(() => recipient), PER_RECIPIENT, [recipient]);
   });
 
-  test("counts those that are over as well", async () => {
+  test("also counts codes that are not pending any more", async () => {
     const recipient = newRecipient();
     for (let sent = 0; sent < PER_RECIPIENT; sent += 1) {
       const { id } = await node(sent).verifications.started({ recipient });
@@ -108,7 +108,7 @@ describe("an hour", () => {
     assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
-  test("a code that is refused leaves the one before as it was", async () => {
+  test("does not change the pending code when a further one is refused", async () => {
     const recipient = newRecipient();
     const replies = await twenty(() => recipient);
     const pending = await Promise.all(
@@ -121,13 +121,13 @@ describe("an hour", () => {
   });
 });
 
-test("a code follows another after the cool-down, and of many at once one is sent", async () => {
+test("a further code can be sent after the cool-down, and of many concurrent requests one is sent", async () => {
   await using strict = await startGodwit({ databaseUrl: godwit.databaseUrl, env: { ...NO_LIMITS, GODWIT_VERIFY_COOLDOWN: "600" } });
   const client = clientOf(strict, node(0).key);
   const recipient = newRecipient();
   const replies = await Promise.all(Array.from({ length: 20 }, () => client.verifications.start({ recipient, channel: "sms" })));
   const [first, ...more] = replies.filter(({ status }) => status === 201);
-  assert.ok(first !== undefined && more.length === 0, `${more.length + 1} were sent`);
+  assert.ok(first !== undefined && more.length === 0, `${more.length + 1} codes were sent`);
   for (const reply of replies) {
     if (reply === first) continue;
     assertProblem(reply, "verification_too_soon");
@@ -135,11 +135,11 @@ test("a code follows another after the cool-down, and of many at once one is sen
     assert.ok(Number(seconds) > 0 && Number(seconds) <= 600, String(reply.json["detail"]));
   }
   assert.equal((await client.messages.list({ recipient: recipient, limit: "100" })).data.length, 1);
-  // However it ended, and whichever channel it took.
+  // The cool-down applies with any final status and any channel.
   await client.verifications.checked(first.json["id"]);
   assertProblem(await client.verifications.start({ recipient, channel: "whatsapp" }), "verification_too_soon");
   await longAgo(first.json["id"], 600_000);
   assert.equal((await client.verifications.start({ recipient, channel: "sms" })).status, 201);
-  // The neighbours need not wait.
+  // Other recipients need not wait.
   await client.verifications.started({ recipient: `${recipient.slice(0, -1)}9` });
 });

@@ -1,4 +1,4 @@
-/** A code is for the recipient alone: the carrier gets it, by whichever channel it takes, and nobody else can read it anywhere. */
+/** A code is only for the recipient: the carrier receives it on any channel, and it is readable nowhere else. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
@@ -19,11 +19,11 @@ import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
-/** Unmistakable wherever it turns up, as text or as the bytes of it. */
+/** A code that is unique in all texts, also as bytes. */
 const CODE = "1234567890";
 const FORMS = [CODE, Buffer.from(CODE).toString("hex"), Buffer.from(CODE).toString("base64").slice(0, 12)];
 
-/** Every row of every table, as text. */
+/** Returns every row of every table as text. */
 async function dump(node: Pick<Godwit, "rows">): Promise<{ table: string; text: string }[]> {
   const tables = await node.rows<{ name: string }>(
     `select format('%I.%I', table_schema, table_name) as name
@@ -41,23 +41,23 @@ async function dump(node: Pick<Godwit, "rows">): Promise<{ table: string; text: 
 async function assertNowhere(node: Pick<Godwit, "rows">): Promise<void> {
   const rows = await dump(node);
   assert.ok(rows.some(({ table }) => table.endsWith("verifications")) && rows.some(({ table }) => table.includes("messages")));
-  for (const { table, text } of rows) for (const form of FORMS) assert.ok(!text.includes(form), `${table} has the code: ${text}`);
+  for (const { table, text } of rows) for (const form of FORMS) assert.ok(!text.includes(form), `${table} contains the code: ${text}`);
 }
 
-/** The only thing that lies beside the message, while it waits. */
+/** Returns the encrypted contents beside messages that wait, the only place of the code. */
 const sealedOf = async (node: Pick<Godwit, "rows">): Promise<string[]> =>
   (await node.rows<{ sealed_content: string }>("select sealed_content from delivery_queue where sealed_content is not null")).map(
     ({ sealed_content: sealed }) => sealed,
   );
 
-describe("nobody can read it", () => {
-  test("in the database, in answers, in events, at endpoints or in logs, from the accept to the last channel", async () => {
+describe("the code is not readable", () => {
+  test("in the database, responses, events, webhooks or logs, from the accept to the last channel", async () => {
     await using hook = await Hook.listen();
     await using api = await startGodwit({ env: { ...NO_LIMITS, ...ALLOW_LOOPBACK } });
     const customer = await Customer.of(api, { account: "default" });
     const endpoint = await customer.endpoint(hook);
     const client = clientOf(api, customer.key);
-    // On whatsapp it is refused, and then goes by sms.
+    // WhatsApp refuses the message, which is then sent by SMS.
     const verification = await client.verifications.started({ recipient: "+15005550015", channels: ["whatsapp", "sms"], code_length: 10 });
     const plain = await client.verifications.started({ recipient: "+15005550006", code_length: 10 });
     for (const sealed of await sealedOf(api)) assert.match(sealed, /^sealed:/);
@@ -67,7 +67,7 @@ describe("nobody can read it", () => {
     await assertNowhere(api);
 
     await using all = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl: api.databaseUrl, env: { ...ALLOW_LOOPBACK, ...NO_LIMITS } });
-    const delivered = await until("the code to be delivered by sms", async () =>
+    const delivered = await until("the code is delivered by SMS", async () =>
       (await client.messages.list({ recipient: "+15005550015", limit: "100" })).data.find(
         ({ channel, status }) => channel === "sms" && status === "delivered",
       ),
@@ -75,24 +75,26 @@ describe("nobody can read it", () => {
     assert.equal(delivered["fallback_of"], verification["message_id"]);
     assert.equal(delivered["body"], `${"*".repeat(10)} is your verification code. Do not share it with anyone.`);
     assert.deepEqual(delivered["template_variables"], { code: "*".repeat(10) });
-    await until("the other", async () => ((await client.messages.read(plain["message_id"]))["status"] === "delivered" ? true : undefined));
+    await until("the other message is delivered", async () =>
+      (await client.messages.read(plain["message_id"]))["status"] === "delivered" ? true : undefined,
+    );
     assert.deepEqual(await sealedOf(api), []);
     assert.deepEqual(await api.rows("select from fallbacks"), []);
-    await until("its events", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
+    await until("its events arrive", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
     await endpoint.at(all).test();
     await assertNowhere(api);
     assert.equal((await client.verifications.checked(verification["id"], CODE))["valid"], true);
     assert.equal((await client.verifications.checked(plain["id"], CODE))["valid"], true);
     await assertNowhere(api);
     const events = (await api.request("GET", "/v1/events?limit=100", { key: customer.key })).text;
-    const told = JSON.stringify([events, endpoint.calls, api.logs, api.output, all.logs, all.output]);
-    assert.ok(told.includes("**********"), "what was told is looked at");
-    assert.ok(!told.includes(CODE));
+    const output = JSON.stringify([events, endpoint.calls, api.logs, api.output, all.logs, all.output]);
+    assert.ok(output.includes("**********"), "the output contains the events");
+    assert.ok(!output.includes(CODE));
   });
 });
 
-/** Delivery and a client that sends codes, with a carrier that the test scripts. */
-async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
+/** Creates delivery with a scripted carrier, and a client that sends codes. */
+async function setUp(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   const { db, clock, accountId } = rig;
   const environment = "test";
   await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
@@ -121,7 +123,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
     check: async (id: string, code: string): Promise<unknown> =>
       (JSON.parse((await verifier.check(call, idOf("ver", id), code)).body) as { valid: unknown }).valid,
     cancel: (id: string) => verifier.cancel(call, idOf("ver", id)),
-    /** As if the next channel's time had come. */
+    /** Makes the next channel due. */
     hurry: () => rig.rows("update fallbacks set due_at = now() - interval '1 second'"),
     childrenOf: ({ id }: Message) =>
       rig.rows<{ id: Buffer; channel: string; status: string; body: string; expires_at: Date }>(
@@ -132,23 +134,23 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   };
 }
 
-/** Whatever fallback was due has been worked off: one that became due later has begun. */
-async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
+/** Waits until all due fallbacks are processed: a later one has started. */
+async function untilFallbacksProcessed(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
   const recipient = recipientNo(9_999);
   carrier.answers(recipient, refused(true));
   const marker = await rig.accept(
     { recipient, fallback: [{ channel: "sms", body: "Again", after_seconds: 3_600 }] },
     { link: SIMULATOR_LINK },
   );
-  await until("a later one to begin", async () => (await rig.rows("select from messages where fallback_of = $1", [marker.id]))[0]);
+  await until("a later fallback starts", async () => (await rig.rows("select from messages where fallback_of = $1", [marker.id]))[0]);
 }
 
 const TEXT = `${RIGHT} is your verification code. Do not share it with anyone.`;
 
-describe("the carrier gets it in clear", () => {
-  test("while the record shows asterisks, and what lay sealed is gone", async () => {
+describe("the carrier receives the code as clear text", () => {
+  test("while the record shows asterisks, and the encrypted content is deleted", async () => {
     await using rig = await Rig.open();
-    const { carrier, deliver, start } = await scene(rig);
+    const { carrier, deliver, start } = await setUp(rig);
     const { message } = await start();
     assert.equal((await sealedOf(rig)).length, 1);
     await deliver();
@@ -167,13 +169,13 @@ describe("the carrier gets it in clear", () => {
     assert.deepEqual(await rig.rows("select from delivery_queue"), []);
   });
 
-  test("also when it is tried again", async () => {
+  test("also in a retry", async () => {
     await using rig = await Rig.open();
-    const { carrier, deliver, start } = await scene(rig);
+    const { carrier, deliver, start } = await setUp(rig);
     carrier.answers(RECIPIENT, refused(false), accepted());
     const { message } = await start();
     await deliver();
-    await until("a first try", () => carrier.sends[0]);
+    await until("the first attempt is made", () => carrier.sends[0]);
     await rig.untilStatus(message, "queued");
     await rig.makeDue(message);
     carrier.changed();
@@ -184,13 +186,13 @@ describe("the carrier gets it in clear", () => {
     );
   });
 
-  test("by the next channel it gets the same one, which is taken for no longer than before", async () => {
+  test("on the next channel with the same code, which expires at the same time", async () => {
     await using rig = await Rig.open();
-    const { carrier, deliver, start, check, childrenOf } = await scene(rig);
+    const { carrier, deliver, start, check, childrenOf } = await setUp(rig);
     carrier.otherwise = ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted());
     const { id, message } = await start({ channels: ["whatsapp", "sms"], ttl: 120 });
     await deliver();
-    const child = await until("the next channel", async () => (await childrenOf(message)).find(({ status }) => status === "sent"));
+    const child = await until("the next channel is used", async () => (await childrenOf(message)).find(({ status }) => status === "sent"));
     assert.deepEqual(
       carrier.sends.map(({ message: { channel, body } }) => [channel, body]),
       [
@@ -204,53 +206,53 @@ describe("the carrier gets it in clear", () => {
   });
 });
 
-describe("no other channel is tried", () => {
+describe("no other channel is used", () => {
   const ends = {
-    "once the right code came back": async ({ check }: Awaited<ReturnType<typeof scene>>, id: string) => void (await check(id, RIGHT)),
-    "once five wrong ones came": async ({ check }: Awaited<ReturnType<typeof scene>>, id: string) => {
-      for (let tries = 0; tries < 5; tries += 1) assert.equal(await check(id, WRONG), false);
+    "after the right code is checked": async ({ check }: Awaited<ReturnType<typeof setUp>>, id: string) => void (await check(id, RIGHT)),
+    "after five wrong codes": async ({ check }: Awaited<ReturnType<typeof setUp>>, id: string) => {
+      for (let attempts = 0; attempts < 5; attempts += 1) assert.equal(await check(id, WRONG), false);
     },
-    "once it was canceled": async ({ cancel }: Awaited<ReturnType<typeof scene>>, id: string) => void (await cancel(id)),
-    "once another code was sent": async ({ start }: Awaited<ReturnType<typeof scene>>) => void (await start()),
+    "after it is canceled": async ({ cancel }: Awaited<ReturnType<typeof setUp>>, id: string) => void (await cancel(id)),
+    "after another code is sent": async ({ start }: Awaited<ReturnType<typeof setUp>>) => void (await start()),
   };
   for (const [when, end] of Object.entries(ends)) {
     test(when, async () => {
       await using rig = await Rig.open();
-      const scened = await scene(rig);
-      const { id, message } = await scened.start({ channels: ["whatsapp", "sms"] });
-      await scened.deliver();
+      const setting = await setUp(rig);
+      const { id, message } = await setting.start({ channels: ["whatsapp", "sms"] });
+      await setting.deliver();
       await rig.untilStatus(message, "sent");
-      assert.equal(await scened.fallbacks(), 1);
-      await end(scened, id);
-      assert.equal(await scened.fallbacks(), 0);
-      // A bad end is no reason any more, either.
+      assert.equal(await setting.fallbacks(), 1);
+      await end(setting, id);
+      assert.equal(await setting.fallbacks(), 0);
+      // An undelivered message causes no fallback any more.
       const { provider } = await rig.message(message);
-      await scened.carrier.receive([receipt(provider?.messageId ?? null, "undelivered")]);
+      await setting.carrier.receive([receipt(provider?.messageId ?? null, "undelivered")]);
       await rig.untilStatus(message, "undelivered");
-      await anotherFallsBack(rig, scened.carrier);
-      assert.deepEqual(await scened.childrenOf(message), []);
+      await untilFallbacksProcessed(rig, setting.carrier);
+      assert.deepEqual(await setting.childrenOf(message), []);
     });
   }
 
-  test("while it is pending and one wrong code came, it is", async () => {
+  test("unless the verification is pending after one wrong code", async () => {
     await using rig = await Rig.open();
-    const { start, deliver, check, hurry, childrenOf } = await scene(rig);
+    const { start, deliver, check, hurry, childrenOf } = await setUp(rig);
     const { id, message } = await start({ channels: ["whatsapp", "sms"] });
     await deliver();
     await rig.untilStatus(message, "sent");
     assert.equal(await check(id, WRONG), false);
     await hurry();
-    await until("the next channel", async () => (await childrenOf(message))[0]);
+    await until("the next channel is used", async () => (await childrenOf(message))[0]);
   });
 
-  test("once the code is over, though its message ends badly then", async () => {
+  test("after the code expires, although its message expires then", async () => {
     await using rig = await Rig.open();
-    const { carrier, start, deliver, childrenOf } = await scene(rig);
+    const { carrier, start, deliver, childrenOf } = await setUp(rig);
     const { message } = await start({ channels: ["whatsapp", "sms"], ttl: 60 });
     await rig.rows("update messages set expires_at = now() - interval '1 second' where id = $1", [message.id]);
     await deliver();
     await rig.untilStatus(message, "expired");
-    await anotherFallsBack(rig, carrier);
+    await untilFallbacksProcessed(rig, carrier);
     assert.deepEqual(await childrenOf(message), []);
     assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
     const last = (await rig.timeline(message)).at(-1);
@@ -258,8 +260,8 @@ describe("no other channel is tried", () => {
   });
 });
 
-describe("a secret key that was changed", () => {
-  test("still checks the codes, and opens the texts, of the one before", async () => {
+describe("a changed secret key", () => {
+  test("still checks the codes and decrypts the texts of the previous key", async () => {
     const before = await startGodwit({ env: NO_LIMITS });
     const client = await clientOfAccount(before, "default");
     const [first, second] = [await client.verifications.started(), await client.verifications.started()];
@@ -275,20 +277,20 @@ describe("a secret key that was changed", () => {
     assert.equal((await again.verifications.checked(first["id"], WRONG))["valid"], false);
     assert.equal((await again.verifications.checked(first["id"]))["valid"], true);
     for (const { message_id: id } of [first, second])
-      await until("it to be delivered", async () => ((await again.messages.read(id))["status"] === "delivered" ? true : undefined));
+      await until("the message is delivered", async () => ((await again.messages.read(id))["status"] === "delivered" ? true : undefined));
     const third = await again.verifications.started();
     assert.equal((await again.verifications.checked(third["id"]))["valid"], true);
   });
 
-  test("and is not known any more fails what it sealed, once, and holds up no other", async () => {
+  test("without the previous one fails the encrypted messages once, and delays no other", async () => {
     await using rig = await Rig.open();
-    const { carrier, start, deliver, childrenOf, fallbacks } = await scene(rig, new SecretBox(Buffer.alloc(32, 5)));
+    const { carrier, start, deliver, childrenOf, fallbacks } = await setUp(rig, new SecretBox(Buffer.alloc(32, 5)));
     const { message } = await start({ channels: ["whatsapp", "sms"] });
     await deliver();
     const { error, attempts } = await rig.untilStatus(message, "failed");
     assert.deepEqual([error?.code, attempts], ["content_unreadable", 0]);
-    await anotherFallsBack(rig, carrier);
-    await until("it to be given up", async () => ((await fallbacks()) === 0 ? true : undefined));
+    await untilFallbacksProcessed(rig, carrier);
+    await until("the fallback is removed", async () => ((await fallbacks()) === 0 ? true : undefined));
     assert.deepEqual(await childrenOf(message), []);
     assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Verification codes through the door: what starts one, what its check says, and what ends it. Nothing is delivered here. */
+/** The API of verifications: start, check and end. Nothing is delivered here. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -14,7 +14,7 @@ import { rowId } from "../support/tables.ts";
 let godwit: Godwit;
 let other: Godwit;
 let client: Client;
-/** The same client at the other node. */
+/** The same client on the other node. */
 let there: Client;
 before(async () => {
   godwit = await startGodwit({ env: NO_LIMITS });
@@ -29,8 +29,8 @@ const countOf = async (table: string): Promise<number> => {
   return row?.count ?? NaN;
 };
 
-/** Nothing was sent, and nothing is remembered but the answer. */
-async function sendsNothing(work: () => Promise<unknown>): Promise<void> {
+/** Asserts that nothing is sent and nothing but the response is stored. */
+async function assertSendsNothing(work: () => Promise<unknown>): Promise<void> {
   const tables = ["verifications", "messages", "events", "delivery_queue", "fallbacks"];
   const counts = await Promise.all(tables.map(countOf));
   await work();
@@ -40,7 +40,7 @@ async function sendsNothing(work: () => Promise<unknown>): Promise<void> {
 const secondsBetween = (from: unknown, to: unknown): number => (Date.parse(String(to)) - Date.parse(String(from))) / 1_000;
 
 describe("a request for a code", () => {
-  test("with a channel is answered 201 with the record, and where it is", async () => {
+  test("with a channel returns 201 with the record and its location", async () => {
     const recipient = newRecipient();
     const reply = await client.verifications.start({ recipient, channel: "sms" });
     assert.equal(reply.status, 201, reply.text);
@@ -68,7 +68,7 @@ describe("a request for a code", () => {
     assert.deepEqual(await there.verifications.read(id), reply.json);
   });
 
-  test("makes a message that is soon sent, and not after the code is over", async () => {
+  test("creates a message with high priority, which expires with the code", async () => {
     const recipient = newRecipient();
     const verification = await client.verifications.started({ recipient, ttl: 60, sender: "SHOP" });
     const message = await client.messages.read(verification["message_id"]);
@@ -82,7 +82,7 @@ describe("a request for a code", () => {
     assert.equal((await client.messages.list({ recipient: recipient, limit: "100" })).data.length, 1);
   });
 
-  test("with channels tries the first, and keeps the others for later", async () => {
+  test("with channels uses the first, and stores the others for later", async () => {
     const recipient = newRecipient();
     const verification = await client.verifications.started({ recipient, channels: ["whatsapp", "sms"], after_seconds: 45 });
     assert.deepEqual(verification["channels"], ["whatsapp", "sms"]);
@@ -99,7 +99,7 @@ describe("a request for a code", () => {
 
   for (let length = 4; length <= 10; length += 1) {
     const code = "1234567890".slice(0, length);
-    test(`of ${length} digits has the code ${code} in test, shown as asterisks, and counted as it is`, async () => {
+    test(`of ${length} digits has the code ${code} in test, shown as asterisks, and counted with its length`, async () => {
       const { id, code_length: shown, message_id: messageId } = await client.verifications.started({ code_length: length });
       assert.equal(shown, length);
       const { body, template_variables: variables, segments } = await client.messages.read(messageId);
@@ -119,27 +119,27 @@ describe("a request for a code", () => {
     ["an unknown channel among others", { channels: ["sms", "fax"] }, ["/channels/1 invalid_value"]],
     ["no channels", { channels: [] }, ["/channels too_few"]],
     ["a channel twice", { channels: ["sms", "sms"] }, ["/channels invalid"]],
-    ["channels that are no list", { channels: "sms" }, ["/channels invalid_type"]],
+    ["channels that are not a list", { channels: "sms" }, ["/channels invalid_type"]],
     ["a code of 3 digits", { channel: "sms", code_length: 3 }, ["/code_length out_of_range"]],
     ["a code of 11 digits", { channel: "sms", code_length: 11 }, ["/code_length out_of_range"]],
     ["a code of 6.5 digits", { channel: "sms", code_length: 6.5 }, ["/code_length invalid_type"]],
-    ["a length in words", { channel: "sms", code_length: "6" }, ["/code_length invalid_type"]],
-    ["59 seconds", { channel: "sms", ttl: 59 }, ["/ttl out_of_range"]],
-    ["3,601 seconds", { channel: "sms", ttl: 3_601 }, ["/ttl out_of_range"]],
-    ["a time in words", { channel: "sms", ttl: "600" }, ["/ttl invalid_type"]],
+    ["a length as a string", { channel: "sms", code_length: "6" }, ["/code_length invalid_type"]],
+    ["a time to live of 59 seconds", { channel: "sms", ttl: 59 }, ["/ttl out_of_range"]],
+    ["a time to live of 3,601 seconds", { channel: "sms", ttl: 3_601 }, ["/ttl out_of_range"]],
+    ["a time to live as a string", { channel: "sms", ttl: "600" }, ["/ttl invalid_type"]],
     ["4 seconds to the next channel", { channels: ["sms", "whatsapp"], after_seconds: 4 }, ["/after_seconds out_of_range"]],
     ["601 seconds to the next channel", { channel: "sms", ttl: 3_600, after_seconds: 601 }, ["/after_seconds out_of_range"]],
     [
-      "a next channel when the code is over",
+      "a next channel after the code expires",
       { channels: ["sms", "whatsapp"], ttl: 60, after_seconds: 60 },
       ["/after_seconds out_of_range"],
     ],
-    ["a number that cannot be", { channel: "sms", recipient: "+1415555" }, ["/recipient impossible_number"]],
-    ["a number without its country", { channel: "sms", recipient: "4155550123" }, ["/recipient invalid_format"]],
-    ["no number", { channel: "sms", recipient: null }, ["/recipient invalid_type"]],
-    ["a sender that cannot be", { channel: "sms", sender: "A name that is too long" }, ["/sender invalid_format"]],
+    ["an impossible number", { channel: "sms", recipient: "+1415555" }, ["/recipient impossible_number"]],
+    ["a number without a country code", { channel: "sms", recipient: "4155550123" }, ["/recipient invalid_format"]],
+    ["null as the number", { channel: "sms", recipient: null }, ["/recipient invalid_type"]],
+    ["an impossible sender", { channel: "sms", sender: "A name that is too long" }, ["/sender invalid_format"]],
     ["an empty template", { channel: "sms", template_id: "" }, ["/template_id too_short"]],
-    ["a code of its own", { channel: "sms", code: "123456" }, ["/code unknown_field"]],
+    ["a code of the client", { channel: "sms", code: "123456" }, ["/code unknown_field"]],
     [
       "many faults",
       { recipient: "x", ttl: 1, code_length: 1 },
@@ -148,7 +148,7 @@ describe("a request for a code", () => {
   ];
   for (const [what, body, faults] of BAD) {
     test(`with ${what} is refused, and sends nothing`, () =>
-      sendsNothing(async () => {
+      assertSendsNothing(async () => {
         const reply = await client.verifications.start(body);
         assertProblem(reply, "invalid_request_payload");
         assert.deepEqual(
@@ -161,7 +161,7 @@ describe("a request for a code", () => {
       }));
   }
 
-  test("is executed once under its key, and replayed on any node", async () => {
+  test("is executed once for its key, and replayed on any node", async () => {
     const body = { recipient: newRecipient(), channel: "sms" };
     const idempotencyKey = randomUUID();
     const nodes = [client, there] as const;
@@ -171,27 +171,27 @@ describe("a request for a code", () => {
     const first = assertOneExecution(replies, 201);
     assert.equal((await client.messages.list({ recipient: body.recipient, limit: "100" })).data.length, 1);
     await client.verifications.checked(first.json["id"]);
-    // What was answered then, whatever has become of it.
+    // A replay returns the first response, although the verification has changed since.
     for (const node of nodes) assertReplayOf(first, await node.verifications.start(body, { idempotencyKey }));
     assert.equal(first.json["status"], "pending");
     assertReused(await client.verifications.start({ ...body, code_length: 7 }, { idempotencyKey }));
     assert.equal((await client.messages.list({ recipient: body.recipient, limit: "100" })).data.length, 1);
   });
 
-  test("in live, where no link is, is refused and not counted", () =>
-    sendsNothing(async () => {
+  test("in live without a link is refused, and does not count", () =>
+    assertSendsNothing(async () => {
       const live = await clientOfAccount(godwit, "verifications", { environment: "live" });
       assertProblem(await live.verifications.start({ channel: "sms" }), "no_route");
     }));
 
-  test("to a recipient who opted out is refused, counts for nothing, and leaves the code before as it was", async () => {
+  test("to a recipient who opted out is refused, does not count, and does not change the earlier code", async () => {
     const recipient = newRecipient();
     const first = await client.verifications.started({ recipient });
     const suppress = await godwit.request("POST", "/v1/suppressions", { key: client.key, body: { recipient } });
     assert.equal(suppress.status, 201);
     const idempotencyKey = randomUUID();
     let refused: Reply | undefined;
-    await sendsNothing(async () => {
+    await assertSendsNothing(async () => {
       refused = await client.verifications.start({ recipient, channel: "sms" }, { idempotencyKey });
       assertProblem(refused, "recipient_opted_out");
       assert.deepEqual(pointersOf(refused), ["/recipient"]);
@@ -202,8 +202,8 @@ describe("a request for a code", () => {
     await client.verifications.started({ recipient });
   });
 
-  test("to the number that the simulated carrier knows as opted out is refused", () =>
-    sendsNothing(async () => {
+  test("to the number that has opted out at the simulator is refused", () =>
+    assertSendsNothing(async () => {
       const reply = await client.verifications.start({ recipient: "+15005550004", channel: "sms" });
       assertProblem(reply, "recipient_opted_out");
       assert.deepEqual(pointersOf(reply), ["/recipient"]);
@@ -218,7 +218,7 @@ describe("a template", () => {
   const CODE = { category: "authentication", channels: ["sms", "whatsapp"], body: "Code: {{code}}. Yours, {{code}}" };
 
   for (const by of ["id", "name"] as const) {
-    test(`is named by its ${by}`, async () => {
+    test(`can be given by its ${by}`, async () => {
       const template = await templates.create(CODE);
       const { message_id: messageId } = await client.verifications.started({ template_id: template[by] });
       const { body, template_id: id, template_version: version } = await client.messages.read(messageId);
@@ -233,7 +233,7 @@ describe("a template", () => {
     "without a variable": [{ body: "Hello" }, "template_variables_mismatch", ["extra_variable"]],
     "for another channel": [{ channels: ["whatsapp"] }, "template_channel_mismatch", ["template_channel_mismatch"]],
     "that is not approved": [{ name: newName("simulate_pending") }, "template_not_approved", ["template_not_approved"]],
-    "that is too long with the code in it": [
+    "that is too long with the code filled in": [
       { channels: ["sms"], body: `{{code}}${"x".repeat(1_592)}` },
       "template_text_too_long",
       ["too_long"],
@@ -242,10 +242,10 @@ describe("a template", () => {
   for (const [what, [fields, code, faults]] of Object.entries(refusals)) {
     test(`${what} is refused, and nothing is sent`, async () => {
       const template = await templates.create({ ...CODE, ...fields });
-      await sendsNothing(async () => {
+      await assertSendsNothing(async () => {
         const reply = await client.verifications.start({ channel: "sms", code_length: 10, template_id: template["id"] });
         assertProblem(reply, code);
-        // Of what was asked for, only the template can be another.
+        // The faults point to the template, the only field that the client can change.
         assert.deepEqual(
           faultsOf(reply).map((fault) => `${fault.pointer} ${fault.code}`),
           faults.map((fault) => `/template_id ${fault}`),
@@ -254,14 +254,14 @@ describe("a template", () => {
     });
   }
 
-  test("for one of the channels alone is refused for the other", async () => {
+  test("for only one of the channels is refused for the other", async () => {
     const template = await templates.create({ ...CODE, channels: ["sms"] });
     const reply = await client.verifications.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
     assertProblem(reply, "template_channel_mismatch");
     assert.deepEqual(pointersOf(reply), ["/template_id"]);
   });
 
-  test("that is wrong for both channels is told once", async () => {
+  test("that is invalid for both channels is reported once", async () => {
     const template = await templates.create({ ...CODE, body: "{{name}}" });
     const reply = await client.verifications.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
     assertProblem(reply, "template_variables_mismatch");
@@ -275,7 +275,7 @@ describe("a template", () => {
     assertProblem(await client.verifications.start({ channel: "sms", template_id: name }), "template_not_found");
   });
 
-  test("that nobody has is refused, and the refusal is replayed once there is one", async () => {
+  test("that is unknown is refused, and the refusal is replayed although it exists by then", async () => {
     const name = newName("later");
     const body = { recipient: newRecipient(), channel: "sms", template_id: name };
     const idempotencyKey = randomUUID();
@@ -288,7 +288,7 @@ describe("a template", () => {
 });
 
 describe("a check", () => {
-  test("of a wrong code says so, and leaves one try less", async () => {
+  test("of a wrong code returns that it is not valid, and leaves one attempt less", async () => {
     const { id } = await client.verifications.started();
     const checked = await client.verifications.checked(id, WRONG);
     assert.deepEqual(
@@ -299,7 +299,7 @@ describe("a check", () => {
     assert.deepEqual(await client.verifications.read(id), record);
   });
 
-  test("of the right code approves it, once", async () => {
+  test("of the right code approves the verification once", async () => {
     const { id } = await client.verifications.started();
     await client.verifications.checked(id, WRONG);
     const checked = await client.verifications.checked(id);
@@ -314,11 +314,11 @@ describe("a check", () => {
     assert.deepEqual(await there.verifications.read(id), record);
   });
 
-  test("fails it with the fifth wrong code, after which the right one is refused", async () => {
+  test("with the fifth wrong code fails the verification, after which the right one is refused", async () => {
     const { id } = await client.verifications.started();
     const states: unknown[] = [];
-    for (let tries = 1; tries <= 5; tries += 1) {
-      const { valid, status, attempts, attempts_left: left } = await (tries % 2 === 0 ? client : there).verifications.checked(id, WRONG);
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      const { valid, status, attempts, attempts_left: left } = await (attempt % 2 === 0 ? client : there).verifications.checked(id, WRONG);
       states.push([valid, status, attempts, left]);
     }
     assert.deepEqual(states, [
@@ -335,7 +335,7 @@ describe("a check", () => {
     assert.deepEqual([status, attempts, verifiedAt], ["failed", 5, null]);
   });
 
-  test("of forty wrong codes at once on two nodes counts five of them", async () => {
+  test("of forty wrong codes concurrently on two nodes counts five of them", async () => {
     const { id } = await client.verifications.started();
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? client : there).verifications.check(id, WRONG)),
@@ -346,7 +346,7 @@ describe("a check", () => {
   });
 
   for (const nodes of [1, 2]) {
-    test(`of the right code twenty times at once on ${nodes === 1 ? "one node" : "two nodes"} is valid for exactly one`, async () => {
+    test(`of the right code twenty times concurrently on ${nodes === 1 ? "one node" : "two nodes"} is valid for exactly one`, async () => {
       for (let round = 0; round < 5; round += 1) {
         const { id } = await client.verifications.started();
         const clients = nodes === 1 ? [client] : [client, there];
@@ -359,7 +359,7 @@ describe("a check", () => {
     });
   }
 
-  test("is executed once under its key, and replayed", async () => {
+  test("is executed once for its key, and replayed", async () => {
     const { id } = await client.verifications.started();
     const wrong = randomUUID();
     const first = await client.verifications.check(id, WRONG, { idempotencyKey: wrong });
@@ -386,7 +386,7 @@ describe("a check", () => {
     assertReplayOf(refused, await there.verifications.check(id, RIGHT, { idempotencyKey }));
   });
 
-  test("after its time is refused, and so is a cancel", async () => {
+  test("after the expiry is refused, and so is a cancel", async () => {
     const { id } = await client.verifications.started();
     await expire(godwit, id);
     for (const reply of [await client.verifications.check(id), await client.verifications.cancel(id)]) {
@@ -397,23 +397,23 @@ describe("a check", () => {
     assert.deepEqual([status, attempts, left, verifiedAt], ["expired", 0, 0, null]);
   });
 
-  test("of a code of another length is a wrong one", async () => {
+  test("of a code of another length is not valid", async () => {
     const { id } = await client.verifications.started();
     for (const code of ["1234", "1234567890"]) assert.equal((await client.verifications.checked(id, code))["valid"], false);
     assert.equal((await client.verifications.checked(id))["valid"], true);
   });
 
   const BAD: readonly (readonly [what: string, body: unknown, fault: string])[] = [
-    ["nothing", {}, "/code required"],
+    ["no code", {}, "/code required"],
     ["a number", { code: 123456 }, "/code invalid_type"],
     ["too few digits", { code: "123" }, "/code invalid_format"],
     ["too many digits", { code: "12345678901" }, "/code invalid_format"],
     ["letters", { code: "12345a" }, "/code invalid_format"],
-    ["a line break after it", { code: "123456\n" }, "/code invalid_format"],
-    ["something else", { code: RIGHT, id: "x" }, "/id unknown_field"],
+    ["a trailing line break", { code: "123456\n" }, "/code invalid_format"],
+    ["another field", { code: RIGHT, id: "x" }, "/id unknown_field"],
   ];
   for (const [what, body, fault] of BAD) {
-    test(`with ${what} is refused, and is no try`, async () => {
+    test(`with ${what} is refused, and does not count as an attempt`, async () => {
       const { id } = await client.verifications.started();
       const reply = await client.verifications.request("POST", `/${String(id)}/check`, { body });
       assertProblem(reply, "invalid_request_payload");
@@ -427,7 +427,7 @@ describe("a check", () => {
 });
 
 describe("a cancel", () => {
-  test("ends it: the right code is no longer taken, and no other channel tried", async () => {
+  test("ends the verification: the right code is refused, and no other channel is used", async () => {
     const { id, message_id: messageId } = await client.verifications.started({ channels: ["whatsapp", "sms"] });
     const idempotencyKey = randomUUID();
     const reply = await client.verifications.cancel(id, { idempotencyKey });
@@ -441,7 +441,7 @@ describe("a cancel", () => {
     assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(messageId)]), []);
   });
 
-  test("and a check of the right code at once: one of them is taken", async () => {
+  test("and a concurrent check of the right code: one of them succeeds", async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await client.verifications.started();
       const [checked, canceled] = await Promise.all([client.verifications.check(id), there.verifications.cancel(id)]);
@@ -453,7 +453,7 @@ describe("a cancel", () => {
 });
 
 describe("a second code", () => {
-  test("takes the place of the first, which is canceled with the channels it had left", async () => {
+  test("replaces the first, which is canceled with its remaining channels", async () => {
     const recipient = newRecipient();
     const first = await client.verifications.started({ recipient, channels: ["whatsapp", "sms"], code_length: 4 });
     const second = await there.verifications.started({ recipient });
@@ -464,7 +464,7 @@ describe("a second code", () => {
     assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(first["message_id"])]), []);
   });
 
-  test("for another recipient, another account or after the first is over leaves the first alone", async () => {
+  test("for another recipient, another account or after the end of the first does not change the first", async () => {
     const recipient = newRecipient();
     const first = await client.verifications.started({ recipient });
     await client.verifications.started({ recipient: newRecipient() });
@@ -475,7 +475,7 @@ describe("a second code", () => {
     assert.equal((await client.verifications.read(first["id"]))["status"], "approved");
   });
 
-  test("of twenty at once on two nodes leaves one that is taken", async () => {
+  test("of twenty concurrent requests on two nodes leaves one that is valid", async () => {
     const recipient = newRecipient();
     const started = await Promise.all(
       Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? client : there).verifications.started({ recipient })),
@@ -488,7 +488,7 @@ describe("a second code", () => {
   });
 });
 
-describe("who may", () => {
+describe("access to verifications", () => {
   const unknown = async (asker: Client, id: unknown): Promise<void> => {
     for (const reply of [
       await asker.verifications.request("GET", `/${String(id)}`),
@@ -498,7 +498,7 @@ describe("who may", () => {
       assertProblem(reply, "not_found");
   };
 
-  test("nobody of another account or environment sees one, nor can try its code", async () => {
+  test("of another account or environment is a 404, and checks no code", async () => {
     const { id } = await client.verifications.started();
     await unknown(await clientOfAccount(godwit, "a stranger"), id);
     await unknown(await clientOfAccount(godwit, "verifications", { environment: "live" }), id);
@@ -506,12 +506,12 @@ describe("who may", () => {
     assert.deepEqual([status, attempts], ["pending", 0]);
   });
 
-  test("what is no id of a verification is not found", async () => {
+  test("with an invalid id is a 404", async () => {
     const { message_id: messageId } = await client.verifications.started();
     for (const id of [messageId, "ver_00000000000000000000000000", "ver_x", "1"]) await unknown(client, id);
   });
 
-  test("reading needs its scope, and so does everything else", async () => {
+  test("requires the scope for reading, and another for everything else", async () => {
     const { id } = await client.verifications.started();
     const reader = await clientOfAccount(godwit, "verifications", { scopes: ["verifications:read"] });
     const writer = await clientOfAccount(godwit, "verifications", { scopes: ["verifications:write"] });
