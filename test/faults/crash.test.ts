@@ -103,7 +103,7 @@ describe("a service that is killed under load", () => {
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       await using godwit = await startGodwit({ asProcess: true, databaseUrl });
       await godwit.unlimited();
       const apiKey = await godwit.key();
@@ -128,7 +128,7 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       await using godwit = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
       await godwit.unlimited();
       const sent = await loadUntilKilled(godwit, await godwit.key(), () => inTraffic(godwit.db, random));

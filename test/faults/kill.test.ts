@@ -6,13 +6,13 @@ import { assertAccounted, isResend, isUnknown, storiesOf, tally, type Story } fr
 import { gate, Scene, usual, type Node } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
-const COUNT = 700;
-const ROUNDS = 3;
+const COUNT = 400;
+const ROUNDS = 2;
 const WINDOW = 40;
 
 /** Lets the node submit some more messages, and kills it. Its claimed messages are due immediately. */
 async function killUnderLoad(scene: Scene, node: Node): Promise<void> {
-  await scene.moreLines(node, 20 + Math.floor(scene.random() * 180));
+  await scene.moreLines(node, 20 + Math.floor(scene.random() * 130));
   await scene.kill(node);
   await scene.lapse();
 }
