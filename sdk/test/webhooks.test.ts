@@ -122,12 +122,12 @@ test("deliveries of the service are accepted, also while the secret is rotated",
   const client = new Godwit({ apiKey: await server.key(), baseUrl: server.url });
   const { id, secret } = await client.webhookEndpoints.create({ url: hooks.url(), event_types: ["message.delivered"] });
   const { event_id: first } = await client.webhookEndpoints.test(id);
-  const call = await hooks.told(first);
+  const call = await hooks.called(first);
   assert.equal((await verifyWebhook(call.body, call.headers, secret)).data.webhook_endpoint?.id, id);
 
   const { secret: rotated } = await client.webhookEndpoints.rotateSecret(id);
   const { event_id: second } = await client.webhookEndpoints.test(id);
-  const signedTwice = await hooks.told(second);
+  const signedTwice = await hooks.called(second);
   for (const known of [secret, rotated]) assert.equal((await verifyWebhook(signedTwice.body, signedTwice.headers, known)).id, second);
   await assert.rejects(verifyWebhook(call.body, call.headers, rotated), isRefused("no_matching_signature"));
 
@@ -137,7 +137,7 @@ test("deliveries of the service are accepted, also while the secret is rotated",
   const delivery = (await client.events.deliveries(second).page()).data[0];
   assert.equal(delivery?.status, "succeeded");
   assert.equal((await client.webhookEndpoints.retry(id, delivery.id)).id, delivery.id);
-  await hooks.told(second, 2);
+  await hooks.called(second, 2);
   assert.equal((await client.webhookEndpoints.delivery(id, delivery.id)).event_id, second);
   assert.equal((await client.webhookEndpoints.recover(id, { since: new Date().toISOString() })).id, id);
   assert.equal((await client.webhookEndpoints.edit(id, { status: "disabled" })).status, "disabled");

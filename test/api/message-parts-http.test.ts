@@ -8,7 +8,7 @@ import type { NewMessage } from "../../src/messages/new-message.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
-import { deliverSm, receiptSm } from "../support/fakes/smsc-words.ts";
+import { deliverSm, receiptSm } from "../support/fakes/smsc-scripts.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { acceptedParts, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 import { PASSWORDS, smppTable } from "../support/smpp-messages.ts";
@@ -227,10 +227,10 @@ describe("after an unknown outcome", () => {
     await node.unlimited();
     key = await node.key();
     accountId = (await rig.rows<{ id: AccountId }>("select id from accounts"))[0]?.id ?? assert.fail();
-    carrier.answers(AGAIN, unknown, acceptedParts("b-1", "b-2"));
-    carrier.answers(REFUSED_AGAIN, unknown, refused(true));
-    carrier.answers(WITHOUT_ID, unknown);
-    carrier.answers(TOO_LATE, () => late.promise);
+    carrier.responds(AGAIN, unknown, acceptedParts("b-1", "b-2"));
+    carrier.responds(REFUSED_AGAIN, unknown, refused(true));
+    carrier.responds(WITHOUT_ID, unknown);
+    carrier.responds(TOO_LATE, () => late.promise);
     await rig.deliver({ [LINK]: carrier, strict: carrier }, { links, responseTimeoutMs: 200 });
   });
   after(async () => {

@@ -379,7 +379,7 @@ describe("the webhooks of suppressions", () => {
     await own.suppressions.import([{ recipient: RECIPIENT, sender: SHOP }, { recipient: SHOP }]);
     const [again, imported] = [await own.suppressions.read(out["id"]), (await own.suppressions.list({ recipient: SHOP })).data[0] as Json];
 
-    const calls = (await all.heard(4)).toSorted((one, other) => (one.event.id < other.event.id ? -1 : 1));
+    const calls = (await all.received(4)).toSorted((one, other) => (one.event.id < other.event.id ? -1 : 1));
     await all.idle();
     await back.idle();
     assert.equal(all.calls.length, 4);

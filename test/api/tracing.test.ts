@@ -149,9 +149,9 @@ describe("a message on one node", () => {
     let refusals = 1;
     hook.behave = ({ path }) => (path === other.path && refusals-- > 0 ? REFUSED : OK);
     await sendWithin(customer, traceId, "01", { recipient: "+15005550002" });
-    await other.tried(1);
+    await other.attempted(1);
     await other.makeDue();
-    await other.tried(2);
+    await other.attempted(2);
     const spansOfEndpoint = (): SeenSpan[] =>
       collector.of(traceId).filter(({ attributes }) => attributes["godwit.endpoint_id"] === other.id);
     const spans = await until("both spans arrive", () => (spansOfEndpoint().length >= 2 ? spansOfEndpoint() : undefined));

@@ -137,7 +137,7 @@ async function setUp(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
 /** Waits until all due fallbacks are processed: a later one has started. */
 async function untilFallbacksProcessed(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
   const recipient = recipientNo(9_999);
-  carrier.answers(recipient, refused(true));
+  carrier.responds(recipient, refused(true));
   const marker = await rig.accept(
     { recipient, fallback: [{ channel: "sms", body: "Again", after_seconds: 3_600 }] },
     { link: SIMULATOR_LINK },
@@ -172,7 +172,7 @@ describe("the carrier receives the code as clear text", () => {
   test("also in a retry", async () => {
     await using rig = await Rig.open();
     const { carrier, deliver, start } = await setUp(rig);
-    carrier.answers(RECIPIENT, refused(false), accepted());
+    carrier.responds(RECIPIENT, refused(false), accepted());
     const { message } = await start();
     await deliver();
     await until("the first attempt is made", () => carrier.sends[0]);

@@ -144,7 +144,7 @@ describe("the keyboard", () => {
       await page.getByRole("dialog").waitFor();
       await keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      assert.equal(visitor.complaints.length, 0);
+      assert.equal(visitor.browserErrors.length, 0);
     }));
 });
 

@@ -109,12 +109,12 @@ describe("sending", () => {
       await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "The same in code" }));
       await visitor.button("TypeScript SDK").click();
       await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
-      const loads = visitor.asked.filter((address) => address.endsWith("/console/send")).length;
+      const loads = visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });
       await visitor.sees(/^delivered$/, followed.getByRole("status"));
       await visitor.sees("simulator", followed);
-      assert.equal(visitor.asked.filter((address) => address.endsWith("/console/send")).length, loads, "the page is not reloaded");
+      assert.equal(visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length, loads, "the page is not reloaded");
       await followed.getByRole("link", { name: /^Open msg_/ }).click();
       await visitor.heading("To +15005550006").waitFor();
       await visitor.sees("Hello from the console", page.getByRole("region", { name: "Text" }));
@@ -416,7 +416,9 @@ describe("scopes", () => {
         await visitor.goto(path);
         await visitor.sees(/Your key may not see/);
       }
-      const refused = visitor.asked.filter((address) => /\/v1\/(usage|queue|keys|links|templates|suppressions|webhook)/.test(address));
+      const refused = visitor.requestedUrls.filter((address) =>
+        /\/v1\/(usage|queue|keys|links|templates|suppressions|webhook)/.test(address),
+      );
       assert.deepEqual(refused, [], "no request is made that would be refused");
     }));
 

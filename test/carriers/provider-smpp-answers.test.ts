@@ -142,8 +142,8 @@ describe("a stream", () => {
   test("with an unknown command gets generic_nack as response, and continues", () =>
     withLink({}, {}, async ({ smsc, link }) => {
       smsc.session.raw(header(HEADER_BYTES, 0x00000999, 41));
-      await until("the carrier has received it", () => smsc.session.heard.some(({ command }) => command === "generic_nack"));
-      const nack = smsc.session.heard.find(({ command }) => command === "generic_nack");
+      await until("the carrier has received it", () => smsc.session.received.some(({ command }) => command === "generic_nack"));
+      const nack = smsc.session.received.find(({ command }) => command === "generic_nack");
       assert.deepEqual([nack?.sequence, nack?.status], [41, STATUS.invalidCommand]);
       idOf(await sendOne(link));
       assert.equal(smsc.sessions.length, 1);
@@ -153,7 +153,7 @@ describe("a stream", () => {
     withLink({}, {}, async ({ smsc, link }) => {
       smsc.session.raw(header(HEADER_BYTES, 0x80000999, 41));
       idOf(await sendOne(link));
-      assert.ok(!smsc.session.heard.some(({ command }) => command === "generic_nack"));
+      assert.ok(!smsc.session.received.some(({ command }) => command === "generic_nack"));
     }));
 
   test("in single bytes is read like a whole one", () => {

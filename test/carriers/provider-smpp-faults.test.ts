@@ -5,7 +5,7 @@ import type { SendOutcome } from "../../src/providers/provider.ts";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
 import { Smsc, until, type Script, type Submit } from "../support/fakes/smsc.ts";
-import { LoudHost } from "../support/fakes/loud-host.ts";
+import { LoggingHost } from "../support/fakes/logging-host.ts";
 import { idOf, LinkHost, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
 import { settled } from "../support/recording-host.ts";
 
@@ -87,7 +87,7 @@ test("the waits between binds grow with each failure, and are reset after a bind
       return STATUS.ok;
     },
   });
-  const host = new LoudHost();
+  const host = new LoggingHost();
   const link = await smpp.open(settingsFor(smsc, { times: { stableMs: 300 } }), host);
   const failures = (): number[] => Array.from(host.lines.matchAll(/"failures":(\d+)/g), ([, count]) => Number(count));
   try {
@@ -144,14 +144,17 @@ describe("a connection", () => {
     withLink({ enquire: "silence" }, { times: { enquireMs: 20, enquireResponseMs: 20 } }, async ({ smsc }) => {
       const [first] = smsc.sessions;
       await until("the first connection is closed", () => first?.isClosed === true);
-      assert.ok(first?.heard.some(({ command }) => command === "enquire_link"));
+      assert.ok(first?.received.some(({ command }) => command === "enquire_link"));
       await until("there is another connection", () => smsc.sessions.length > 1);
     }));
 
   test("whose carrier responds to enquire_link stays open, and the carrier's own enquire_link gets a response", () =>
     withLink({}, { times: { enquireMs: 10, enquireResponseMs: 2_000 } }, async ({ smsc, link }) => {
-      await until("five enquire_link were sent", () => smsc.session.heard.filter(({ command }) => command === "enquire_link").length >= 5);
-      assert.equal((await smsc.session.ask({ command: "enquire_link" }))?.command, "enquire_link_resp");
+      await until(
+        "five enquire_link were sent",
+        () => smsc.session.received.filter(({ command }) => command === "enquire_link").length >= 5,
+      );
+      assert.equal((await smsc.session.request({ command: "enquire_link" }))?.command, "enquire_link_resp");
       assert.equal(smsc.sessions.length, 1);
       assert.equal(link.isReady, true);
     }));
@@ -164,7 +167,7 @@ describe("unbind", () => {
       const sends = TEN.map(() => sendOne(link));
       await until("the window is full", () => held.length === WINDOW);
       const { session } = smsc;
-      const unbound = session.ask({ command: "unbind" });
+      const unbound = session.request({ command: "unbind" });
       await until("the link accepts no more", () => !link.isReady);
       for (const each of held.slice(0, 4)) session.accept(each);
       assert.equal((await unbound)?.command, "unbind_resp");
@@ -184,7 +187,7 @@ describe("unbind", () => {
     const link = await smpp.open(settingsFor(smsc, { times: { unbindMs: 50 } }), new LinkHost());
     await until("the link is ready", () => link.isReady);
     await settled(link.close(), "close", 2_000);
-    assert.ok(smsc.session.heard.some(({ command }) => command === "unbind"));
+    assert.ok(smsc.session.received.some(({ command }) => command === "unbind"));
     await until("the socket is closed", () => smsc.session.isClosed);
     await smsc.stop();
   });
@@ -199,11 +202,11 @@ describe("unbind", () => {
     const closed = link.close();
     const { session } = smsc;
     await quiet();
-    assert.ok(!session.heard.some(({ command }) => command === "unbind"));
+    assert.ok(!session.received.some(({ command }) => command === "unbind"));
     for (const each of held) session.accept(each);
     idOf(await sent);
     await settled(closed, "close");
-    assert.equal(session.heard.at(-1)?.command, "unbind");
+    assert.equal(session.received.at(-1)?.command, "unbind");
     assert.equal((await sendOne(link)).kind, "throttled", "a message that has not left is not refused");
     await smsc.stop();
   });

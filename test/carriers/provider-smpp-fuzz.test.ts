@@ -5,7 +5,7 @@ import { encode } from "../../src/providers/smpp/encode.ts";
 import { COMMAND, HEADER_BYTES, STATUS } from "../../src/providers/smpp/pdu.ts";
 import { until, type Script, type SmscSession } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
-import { receiptSm } from "../support/fakes/smsc-words.ts";
+import { receiptSm } from "../support/fakes/smsc-scripts.ts";
 
 /** Pseudo-random numbers, repeatable by their seed (mulberry32). */
 function randomOf(seed: number): (below: number) => number {
@@ -103,7 +103,7 @@ test(`a carrier with all faults: every message has one outcome, and none is at t
       if (random(4) === 0) session.socket.destroy();
     },
     (_each, session) => {
-      if (random(4) === 0) void session.ask({ command: "unbind" }, 100).then(() => session.socket.end());
+      if (random(4) === 0) void session.request({ command: "unbind" }, 100).then(() => session.socket.end());
     },
   ];
   const submit: Script["submit"] = (each, session) => faults[random(faults.length)]?.(each, session);

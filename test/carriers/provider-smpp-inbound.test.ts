@@ -4,7 +4,7 @@ import { within } from "../../src/lib/wait.ts";
 import { STATUS, TLV } from "../../src/providers/smpp/pdu.ts";
 import { Smsc, until, type Script } from "../support/fakes/smsc.ts";
 import { idOf, LinkHost, openReady, sendOne, withLink } from "../support/fakes/smsc-link.ts";
-import { deliverSm, receiptByTlvs, receiptSm } from "../support/fakes/smsc-words.ts";
+import { deliverSm, receiptByTlvs, receiptSm } from "../support/fakes/smsc-scripts.ts";
 import { settled } from "../support/recording-host.ts";
 
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), 100);
@@ -97,7 +97,7 @@ describe("a receipt", () => {
 
   test("in a data_sm is a receipt too", () =>
     withLink({}, {}, async ({ smsc, host }) => {
-      const response = await smsc.session.ask({ command: "data_sm", short: receiptByTlvs("d1", 5) });
+      const response = await smsc.session.request({ command: "data_sm", short: receiptByTlvs("d1", 5) });
       assert.deepEqual([response?.command, response?.status], ["data_sm_resp", STATUS.ok]);
       assert.deepEqual([host.receipts[0]?.providerMessageId, host.receipts[0]?.status], ["d1", "undelivered"]);
     }));
@@ -166,7 +166,7 @@ describe("an inbound message", () => {
   test("with a missing part is passed on with the parts that arrived, and marked", () =>
     withLink({}, { times: { partAckMs: 10, partsWaitMs: 40 } }, async ({ smsc, host }) => {
       await smsc.session.deliver(partSm(3, 3, 3, "end"));
-      const [message] = await host.untilWritten(1);
+      const [message] = await host.untilReceived(1);
       assert.equal(message?.text, "[…]end");
     }));
 
@@ -220,13 +220,13 @@ describe("an inbound message that the carrier repeats", () => {
   test("because the connection ended before our response is stored once", () =>
     withLink({}, {}, async ({ smsc, link, host }) => {
       const { commit } = slowly(host);
-      void smsc.session.ask({ command: "deliver_sm", short: YES }, 1);
+      void smsc.session.request({ command: "deliver_sm", short: YES }, 1);
       // Responses come in the order of arrival, so the message is being processed by then.
-      await smsc.session.ask({ command: "enquire_link" });
+      await smsc.session.request({ command: "enquire_link" });
       smsc.session.socket.destroy();
       await until("the link is bound again", () => smsc.sessions.length === 2 && link.isReady);
       commit();
-      await host.untilWritten(1);
+      await host.untilReceived(1);
       assert.equal(await smsc.session.deliver(YES), STATUS.ok);
       assert.equal(host.messages.length, 1);
       assert.equal(await smsc.session.deliver(YES), STATUS.ok);
@@ -240,7 +240,7 @@ describe("a carrier that delivers more than the link can process", () => {
       host.behave("hangs");
       const held: Promise<unknown>[] = [];
       for (let count = 0; count < 5_000; count += 1)
-        held.push(smsc.session.ask({ command: "deliver_sm", short: receiptSm(`h${count}`) }, 50));
+        held.push(smsc.session.request({ command: "deliver_sm", short: receiptSm(`h${count}`) }, 50));
       await Promise.all(held);
       const seen = host.calls.flat().length;
       assert.ok(seen >= 100 && seen < 5_000, `${seen} were read`);

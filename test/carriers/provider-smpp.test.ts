@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { describeProvider } from "../support/provider-conformance.ts";
 import { Smsc, until } from "../support/fakes/smsc.ts";
 import { idOf, LinkHost, openReady, sendOne, withLink } from "../support/fakes/smsc-link.ts";
-import { byRecipient, deliverSm, receiptSm, RECIPIENTS } from "../support/fakes/smsc-words.ts";
+import { byRecipient, deliverSm, receiptSm, RECIPIENTS } from "../support/fakes/smsc-scripts.ts";
 import { settled } from "../support/recording-host.ts";
 
 const partOfTwo = deliverSm({ esmClass: 0x40, text: Buffer.from([5, 0, 3, 1, 2, 1, 0x41]) });
@@ -50,8 +50,8 @@ test("a closed link leaves nothing open, whatever was in progress", async () => 
   const link = await openReady(smsc, host, { window: 1, partsPerSecond: 1, times: { drainMs: 50 } });
   const sends = [sendOne(link), sendOne(link), sendOne(link)];
   await until("one message was submitted", () => smsc.submits.length === 1);
-  void smsc.session.ask({ command: "deliver_sm", short: receiptSm("a") }, 1);
-  void smsc.session.ask({ command: "deliver_sm", short: partOfTwo }, 1);
+  void smsc.session.request({ command: "deliver_sm", short: receiptSm("a") }, 1);
+  void smsc.session.request({ command: "deliver_sm", short: partOfTwo }, 1);
   await host.untilCalled();
   await settled(link.close(), "close");
   assert.deepEqual(

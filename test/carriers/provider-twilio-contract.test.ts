@@ -1,5 +1,5 @@
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
-import { Door, withCarrier } from "../support/fakes/http-carrier.ts";
+import { CallbackServer, withCarrier } from "../support/fakes/http-carrier.ts";
 import { FakeTwilio, TWILIO_RECIPIENTS, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 
@@ -16,14 +16,15 @@ describeProvider({
   channels: ["sms"],
   open: async (host) => {
     const carrier = await FakeTwilio.start();
-    const door: Door = await Door.open(
-      (request) => twilio.handleRequest?.(settingsFor(carrier.url, door.url()), request, host) ?? Promise.reject(new Error("no response")),
+    const callbacks: CallbackServer = await CallbackServer.open(
+      (request) =>
+        twilio.handleRequest?.(settingsFor(carrier.url, callbacks.url()), request, host) ?? Promise.reject(new Error("no response")),
     );
-    return withCarrier(await twilio.open(settingsFor(carrier.url, door.url()), host), carrier, door);
+    return withCarrier(await twilio.open(settingsFor(carrier.url, callbacks.url()), host), carrier, callbacks);
   },
   openMute: async (host) => {
     const carrier = await FakeTwilio.start();
-    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.plays.set(recipient, { kind: "is silent" });
+    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.behaviours.set(recipient, { kind: "is silent" });
     return withCarrier(await twilio.open(settingsFor(carrier.url, null), host), carrier);
   },
   recipients: TWILIO_RECIPIENTS,

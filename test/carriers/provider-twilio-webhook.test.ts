@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
-import { Door } from "../support/fakes/http-carrier.ts";
-import { LoudHost } from "../support/fakes/loud-host.ts";
+import { CallbackServer } from "../support/fakes/http-carrier.ts";
+import { LoggingHost } from "../support/fakes/logging-host.ts";
 import { FakeTwilio, twilioSignature, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 
 const PUBLIC = "https://godwit.example/providers/twilio/main";
@@ -12,9 +12,9 @@ const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null,
 const ACKNOWLEDGED: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
-type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoudHost; method?: string };
+type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoggingHost; method?: string };
 
-async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoudHost(), ...rest }: Call): Promise<CarrierResponse> {
+async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoggingHost(), ...rest }: Call): Promise<CarrierResponse> {
   const { signature = twilioSignature(url, fields), method = "POST" } = rest;
   const request: CarrierRequest = {
     method,
@@ -26,8 +26,8 @@ async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new Loud
   return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no response");
 }
 
-async function hostAfter(fields: Fields, url = PUBLIC): Promise<LoudHost> {
-  const host = new LoudHost();
+async function hostAfter(fields: Fields, url = PUBLIC): Promise<LoggingHost> {
+  const host = new LoggingHost();
   assert.deepEqual(await call({ fields, url, host }), ACKNOWLEDGED);
   return host;
 }
@@ -50,7 +50,7 @@ for (const [what, signature] of [
   ["too short", twilioSignature(PUBLIC, STATUS).slice(0, -2)],
 ] as const)
   test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
-    const host = new LoudHost();
+    const host = new LoggingHost();
     assert.equal((await call({ fields: STATUS, signature, host })).status, 403);
     assert.deepEqual([host.calls, host.messages], [[], []]);
     assert.ok(!host.lines.includes(TWILIO_SECRETS.authToken));
@@ -117,7 +117,7 @@ for (const [code, ours, isPermanent] of ERRORS)
   });
 
 test("statuses are passed on in the order of their arrival, repeated ones too", async () => {
-  const host = new LoudHost();
+  const host = new LoggingHost();
   for (const word of ["delivered", "sent", "delivered"]) await call({ fields: { ...STATUS, MessageStatus: word }, host });
   assert.deepEqual(
     host.receipts.map(({ status }) => status),
@@ -164,10 +164,10 @@ test("other methods are refused", async () => assert.equal((await call({ fields:
 
 test("a call that cannot be committed is not acknowledged, so that Twilio repeats it", async () => {
   for (const fields of [STATUS, INBOUND]) {
-    const host = new LoudHost();
+    const host = new LoggingHost();
     host.behave("rejects");
     assert.equal((await call({ fields, host })).status, 503);
-    host.behave("takes");
+    host.behave("accepts");
     assert.deepEqual(await call({ fields, host }), ACKNOWLEDGED);
     assert.equal(host.receipts.length + host.messages.length, 1);
     for (const word of ["STOP", "5551234567", TWILIO_SECRETS.authToken]) assert.ok(!host.lines.includes(word), word);
@@ -175,14 +175,14 @@ test("a call that cannot be committed is not acknowledged, so that Twilio repeat
 });
 
 test("statuses and messages arrive over a real socket", async () => {
-  const host = new LoudHost();
+  const host = new LoggingHost();
   const carrier = await FakeTwilio.start();
-  const door = await Door.open(
+  const callbacks = await CallbackServer.open(
     (request) => twilio.handleRequest?.({ ...SETTINGS, statusCallbackUrl: null }, request, host) ?? assert.fail(),
   );
-  carrier.call(door.url("/providers/twilio/main?reference=msg_1"), STATUS);
+  carrier.call(callbacks.url("/providers/twilio/main?reference=msg_1"), STATUS);
   await host.untilCalled();
   assert.equal(host.receipts[0]?.reference, "msg_1");
   await carrier.close();
-  await door.close();
+  await callbacks.close();
 });

@@ -4,8 +4,8 @@ import { poll } from "../../src/lib/wait.ts";
 import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import type { Play } from "../support/fakes/http-carrier.ts";
-import { LoudHost } from "../support/fakes/loud-host.ts";
+import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import { LoggingHost } from "../support/fakes/logging-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
 
@@ -13,11 +13,11 @@ const never = new AbortController().signal;
 const TO = "+4915112345678";
 const CALLBACK = "https://godwit.example/providers/twilio/main";
 
-type Rig = { carrier: FakeTwilio; connection: Connection; host: LoudHost };
+type Rig = { carrier: FakeTwilio; connection: Connection; host: LoggingHost };
 
 async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSettings> = {}): Promise<void> {
   const carrier = await FakeTwilio.start();
-  const host = new LoudHost();
+  const host = new LoggingHost();
   const base = { ...TWILIO_SECRETS, baseUrl: carrier.url, messagingServiceSid: null, statusCallbackUrl: null, partsPerSecond: 1_000 };
   const connection = await twilio.open({ ...base, ...fields }, host);
   try {
@@ -46,7 +46,7 @@ test("a message is sent as a form, with our id in the callback URL", async () =>
   const statusCallbackUrl = "http://127.0.0.1:1/providers/twilio/main";
   await onLink(
     async ({ carrier, connection }) => {
-      carrier.plays.set(TO, { kind: "answers", status: 201, body: '{"sid":"SM1"}' });
+      carrier.behaviours.set(TO, { kind: "responds", status: 201, body: '{"sid":"SM1"}' });
       assert.deepEqual(await send(connection, { id: "msg_1", body: "Hello & good-bye 👋" }), {
         kind: "accepted",
         providerMessageId: "SM1",
@@ -126,31 +126,31 @@ const summary = (outcome: SendOutcome, kind: string | undefined): string => {
 for (const [code, status, expected] of ROWS)
   test(`code ${code} with HTTP ${status} is ${expected}`, () =>
     onLink(async ({ carrier, connection }) => {
-      carrier.plays.set(TO, twilioError(code, status));
+      carrier.behaviours.set(TO, twilioError(code, status));
       const outcome = await send(connection);
       assert.equal(summary(outcome, connection.state?.kind), expected);
       assert.ok((outcome.kind === "refused" || outcome.kind === "throttled") && outcome.providerCode === String(code));
       assert.ok(!JSON.stringify(outcome).includes("as Twilio says it"), "Twilio's error text quotes numbers");
     }));
 
-const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
+const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[] = [
   ["no response in time", { kind: "is silent" }],
-  ["a response that is too slow", { kind: "answers", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
-  ["a connection that ends", { kind: "cuts" }],
-  ["a response that is not HTTP", { kind: "babbles" }],
-  ["a truncated success response", { kind: "breaks off", status: 201, body: '{"sid":' }],
-  ["a success response without a SID", { kind: "answers", status: 201, body: '{"sid":null}' }],
-  ["a success response that is not JSON", { kind: "answers", status: 201, body: "<html>" }],
-  ["a gateway's 502", { kind: "answers", status: 502, body: "<html>Bad gateway</html>" }],
-  ["an empty 500", { kind: "answers", status: 500, body: "" }],
-  ["a 500 without a code", { kind: "answers", status: 500, body: '{"message":"upstream"}' }],
+  ["a response that is too slow", { kind: "responds", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
+  ["a connection that ends", { kind: "disconnects" }],
+  ["a response that is not HTTP", { kind: "sends garbage" }],
+  ["a truncated success response", { kind: "truncates", status: 201, body: '{"sid":' }],
+  ["a success response without a SID", { kind: "responds", status: 201, body: '{"sid":null}' }],
+  ["a success response that is not JSON", { kind: "responds", status: 201, body: "<html>" }],
+  ["a gateway's 502", { kind: "responds", status: 502, body: "<html>Bad gateway</html>" }],
+  ["an empty 500", { kind: "responds", status: 500, body: "" }],
+  ["a 500 without a code", { kind: "responds", status: 500, body: '{"message":"upstream"}' }],
 ];
 
-for (const [what, play] of UNKNOWN)
+for (const [what, behaviour] of UNKNOWN)
   test(`${what} is an unknown outcome, and nothing is sent twice`, () =>
     onLink(
       async ({ carrier, connection }) => {
-        carrier.plays.set(TO, play);
+        carrier.behaviours.set(TO, behaviour);
         assert.equal((await send(connection)).kind, "unknown");
         assert.equal(carrier.server.seen.length, 1);
       },
@@ -168,7 +168,7 @@ test("when the port is closed, nothing has left and the refusal is temporary", (
 
 test("the link waits for the time in Retry-After", () =>
   onLink(async ({ carrier, connection }) => {
-    carrier.plays.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
+    carrier.behaviours.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 3_000, providerCode: "20429" });
   }));
 
@@ -210,8 +210,8 @@ test("nothing is open after close", () =>
 test("the log contains no secret, text or number", () =>
   onLink(
     async ({ carrier, connection, host }) => {
-      for (const play of [twilioError(21211), { kind: "cuts" }, twilioError(20003, 401)] as const) {
-        carrier.plays.set(TO, play);
+      for (const behaviour of [twilioError(21211), { kind: "disconnects" }, twilioError(20003, 401)] as const) {
+        carrier.behaviours.set(TO, behaviour);
         await send(connection, { body: "the secret text" });
       }
       assert.notEqual(host.lines, "");

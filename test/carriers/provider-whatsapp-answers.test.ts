@@ -3,15 +3,18 @@ import { test } from "node:test";
 import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
 import { graphError } from "../support/fakes/graph.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
-import type { Play } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
 import type { OutgoingFields } from "../support/recording-host.ts";
 
 /** Sends a message to a carrier that responds as given. Returns the outcome, the state of the link, and the number of requests. */
-async function sendTo(play: Play, fields: OutgoingFields = {}): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
+async function sendTo(
+  behaviour: CarrierBehaviour,
+  fields: OutgoingFields = {},
+): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
   let result: { outcome: SendOutcome; state: LinkState; seen: number } | undefined;
   await onLink(
     async ({ graph, connection }) => {
-      graph.plays.set(TO, play);
+      graph.behaviours.set(TO, behaviour);
       const outcome = await send(connection, fields);
       assert.ok(connection.state);
       result = { outcome, state: connection.state, seen: graph.server.seen.length };
@@ -72,7 +75,7 @@ test("an unknown code that Meta marks as transient is a temporary refusal", asyn
 
 test("throttling for one recipient stops all messages to that recipient, whatever their attempts, and no others", () =>
   onLink(async ({ graph, connection }) => {
-    graph.plays.set(TO, graphError(131056));
+    graph.behaviours.set(TO, graphError(131056));
     const first = await send(connection, { attempt: 9 });
     assert.deepEqual(first, { kind: "throttled", scope: "recipient", retryAfterMs: 4_000, providerCode: "131056" });
     const second = await send(connection);
@@ -92,18 +95,18 @@ test("repeated throttling for one recipient waits 4^n seconds, at most an hour, 
       waits.push(outcome.kind === "throttled" ? outcome.retryAfterMs : outcome.kind);
       nowMs += outcome.kind === "throttled" ? (outcome.retryAfterMs ?? 0) : 0;
     };
-    graph.plays.set(TO, graphError(131056));
+    graph.behaviours.set(TO, graphError(131056));
     for (let count = 0; count < 7; count += 1) await next();
-    graph.plays.delete(TO);
+    graph.behaviours.delete(TO);
     await next();
-    graph.plays.set(TO, graphError(131056));
+    graph.behaviours.set(TO, graphError(131056));
     await next();
     assert.deepEqual(waits, [4_000, 16_000, 64_000, 256_000, 1_024_000, 3_600_000, 3_600_000, "accepted", 4_000]);
   }));
 
 test("the link waits for the time in Retry-After and sends nothing until then", () =>
   onLink(async ({ graph, connection, host }) => {
-    graph.plays.set(TO, { ...graphError(130429, 429), headers: { "retry-after": "7" } } as Play);
+    graph.behaviours.set(TO, { ...graphError(130429, 429), headers: { "retry-after": "7" } } as CarrierBehaviour);
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 7_000, providerCode: "130429" });
     const next = await send(connection, { recipient: ANOTHER });
     assert.ok(next.kind === "throttled" && next.scope === "link" && (next.retryAfterMs ?? 0) > 6_000);
@@ -115,7 +118,7 @@ test("the link waits for the time in Retry-After and sends nothing until then", 
 test("a blocked account pauses the link, reports the reason, and allows one message at a time as a probe", () =>
   onLink(async ({ graph, connection, host }) => {
     assert.equal(connection.window, 80);
-    graph.plays.set(TO, { ...graphError(190, 401), afterMs: 50 } as Play);
+    graph.behaviours.set(TO, { ...graphError(190, 401), afterMs: 50 } as CarrierBehaviour);
     const outcomes = await Promise.all([send(connection), send(connection), send(connection)]);
     for (const outcome of outcomes)
       assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 180_000, providerCode: "190" });
@@ -130,7 +133,7 @@ test("a blocked account pauses the link, reports the reason, and allows one mess
 
 test("a pause ends when a message is accepted again, and not before its time", (context) =>
   onLink(async ({ graph, connection, host }) => {
-    graph.plays.set(TO, graphError(131048));
+    graph.behaviours.set(TO, graphError(131048));
     await send(connection);
     const now = performance.now.bind(performance);
     const clock = context.mock.method(performance, "now", () => now() + 181_000);
@@ -146,8 +149,8 @@ test("a pause ends when a message is accepted again, and not before its time", (
 
 test("the response to a request from before a pause does not end the pause", () =>
   onLink(async ({ graph, connection }) => {
-    graph.plays.set(ANOTHER, { kind: "answers", status: 200, body: '{"messages":[{"id":"wamid.1"}]}', afterMs: 200 });
-    graph.plays.set(TO, graphError(190));
+    graph.behaviours.set(ANOTHER, { kind: "responds", status: 200, body: '{"messages":[{"id":"wamid.1"}]}', afterMs: 200 });
+    graph.behaviours.set(TO, graphError(190));
     const before = send(connection, { recipient: ANOTHER });
     await send(connection);
     assert.equal((await before).kind, "accepted");
@@ -157,7 +160,7 @@ test("the response to a request from before a pause does not end the pause", () 
 test("a message that waits for the rate is not sent when the carrier throttles", () =>
   onLink(
     async ({ graph, connection }) => {
-      graph.plays.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as Play);
+      graph.behaviours.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as CarrierBehaviour);
       const outcomes = await Promise.all([send(connection), send(connection, { recipient: ANOTHER })]);
       for (const { kind } of outcomes) assert.equal(kind, "throttled");
       assert.equal(graph.server.seen.length, 1);
@@ -165,40 +168,40 @@ test("a message that waits for the rate is not sent when the carrier throttles",
     { messagesPerSecond: 2 },
   ));
 
-const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
+const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[] = [
   ["no response in time", { kind: "is silent" }],
-  ["a response that is too slow", { kind: "answers", status: 200, body: "{}", afterMs: 4_000 }],
-  ["a connection that ends after the request", { kind: "cuts" }],
-  ["a response that is not HTTP", { kind: "babbles" }],
-  ["a truncated success response", { kind: "breaks off", status: 200, body: '{"messages":[' }],
-  ["a success response without an id", { kind: "answers", status: 200, body: '{"messages":[{}]}' }],
-  ["a success response that is not JSON", { kind: "answers", status: 200, body: "<html>" }],
-  ["an empty success response", { kind: "answers", status: 200, body: "" }],
-  ["an oversized success response", { kind: "answers", status: 200, body: `${" ".repeat(1_000_000)}{"messages":[{"id":"wamid.1"}]}` }],
-  ["a gateway's 502", { kind: "answers", status: 502, body: "<html>Bad gateway</html>" }],
-  ["an empty 503", { kind: "answers", status: 503, body: "" }],
-  ["a truncated 500", { kind: "breaks off", status: 500, body: '{"error":{"code":1' }],
-  ["a 500 with JSON that is not Meta's", { kind: "answers", status: 500, body: '{"error":"upstream"}' }],
-  ["a 408 of a proxy", { kind: "answers", status: 408, body: "" }],
+  ["a response that is too slow", { kind: "responds", status: 200, body: "{}", afterMs: 4_000 }],
+  ["a connection that ends after the request", { kind: "disconnects" }],
+  ["a response that is not HTTP", { kind: "sends garbage" }],
+  ["a truncated success response", { kind: "truncates", status: 200, body: '{"messages":[' }],
+  ["a success response without an id", { kind: "responds", status: 200, body: '{"messages":[{}]}' }],
+  ["a success response that is not JSON", { kind: "responds", status: 200, body: "<html>" }],
+  ["an empty success response", { kind: "responds", status: 200, body: "" }],
+  ["an oversized success response", { kind: "responds", status: 200, body: `${" ".repeat(1_000_000)}{"messages":[{"id":"wamid.1"}]}` }],
+  ["a gateway's 502", { kind: "responds", status: 502, body: "<html>Bad gateway</html>" }],
+  ["an empty 503", { kind: "responds", status: 503, body: "" }],
+  ["a truncated 500", { kind: "truncates", status: 500, body: '{"error":{"code":1' }],
+  ["a 500 with JSON that is not Meta's", { kind: "responds", status: 500, body: '{"error":"upstream"}' }],
+  ["a 408 of a proxy", { kind: "responds", status: 408, body: "" }],
 ];
 
-for (const [what, play] of UNKNOWN)
+for (const [what, behaviour] of UNKNOWN)
   test(`${what} is an unknown outcome, and nothing is sent twice`, async () => {
-    const { outcome, seen } = await sendTo(play);
+    const { outcome, seen } = await sendTo(behaviour);
     assert.equal(outcome.kind, "unknown", JSON.stringify(outcome));
     assert.equal(seen, 1);
   });
 
 test("a connection that ends before the request is read is an unknown outcome too, because bytes may have left", () =>
   onLink(async ({ graph, connection }) => {
-    graph.server.isHasty = true;
+    graph.server.closesEarly = true;
     assert.equal((await send(connection)).kind, "unknown");
   }));
 
 test("a carrier that ends every connection immediately gets nothing twice, and the attempt ends in time", () =>
   onLink(
     async ({ graph, connection }) => {
-      graph.server.isHostile = true;
+      graph.server.refusesConnections = true;
       const outcome = await send(connection);
       assert.ok(outcome.kind === "unknown" || (outcome.kind === "refused" && !outcome.isPermanent), JSON.stringify(outcome));
       assert.deepEqual(graph.server.seen, []);
@@ -209,7 +212,7 @@ test("a carrier that ends every connection immediately gets nothing twice, and t
 test("a kept-alive connection that the carrier ends never causes a message to be sent twice", () =>
   onLink(async ({ graph, connection }) => {
     for (let round = 0; round < 20; round += 1) {
-      graph.plays.set(TO, round % 2 === 0 ? { kind: "cuts" } : graphError(131026));
+      graph.behaviours.set(TO, round % 2 === 0 ? { kind: "disconnects" } : graphError(131026));
       await send(connection);
     }
     assert.equal(graph.server.seen.length, 20);
@@ -227,7 +230,7 @@ const WORDLESS: readonly (readonly [status: number, expected: string])[] = [
 
 for (const [status, expected] of WORDLESS)
   test(`HTTP ${status} without Meta's error is ${expected}`, async () => {
-    const { outcome, state } = await sendTo({ kind: "answers", status, body: "<html>", headers: { location: "http://127.0.0.1:1/" } });
+    const { outcome, state } = await sendTo({ kind: "responds", status, body: "<html>", headers: { location: "http://127.0.0.1:1/" } });
     assert.equal(summary(outcome, state), expected);
   });
 

@@ -4,8 +4,8 @@ import type { CarrierResponse, CarrierRequest } from "../../src/providers/provid
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status, templateCall } from "../support/fakes/graph.ts";
 import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
-import { Door } from "../support/fakes/http-carrier.ts";
-import { LoudHost } from "../support/fakes/loud-host.ts";
+import { CallbackServer } from "../support/fakes/http-carrier.ts";
+import { LoggingHost } from "../support/fakes/logging-host.ts";
 
 const SETTINGS: WhatsAppSettings = { ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
 const FROM = "15551234567";
@@ -19,15 +19,15 @@ const request = (fields: Partial<CarrierRequest>): CarrierRequest => ({
   ...fields,
 });
 
-const respond = async (fields: Partial<CarrierRequest>, host = new LoudHost(), settings = SETTINGS): Promise<CarrierResponse> =>
+const respond = async (fields: Partial<CarrierRequest>, host = new LoggingHost(), settings = SETTINGS): Promise<CarrierResponse> =>
   (await whatsapp.handleRequest?.(settings, request(fields), host)) ?? assert.fail("no response");
 
 /** A call with a valid signature. */
-const post = (body: string, host = new LoudHost()): Promise<CarrierResponse> =>
+const post = (body: string, host = new LoggingHost()): Promise<CarrierResponse> =>
   respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host);
 
-async function hostAfter(body: string): Promise<LoudHost> {
-  const host = new LoudHost();
+async function hostAfter(body: string): Promise<LoggingHost> {
+  const host = new LoggingHost();
   assert.equal((await post(body, host)).status, 200);
   return host;
 }
@@ -61,19 +61,19 @@ for (const [what, fields] of [
 test("an empty token or secret accepts no call", async () => {
   const unset = { ...SETTINGS, verifyToken: "", appSecret: "" };
   const query = { "hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1" };
-  assert.equal((await respond({ method: "GET", query }, new LoudHost(), unset)).status, 403);
+  assert.equal((await respond({ method: "GET", query }, new LoggingHost(), unset)).status, 403);
   const body = Buffer.from(graphCall({ statuses: [] }));
   const headers = { "x-hub-signature-256": graphSignature(body, "") };
-  assert.equal((await respond({ body, headers }, new LoudHost(), unset)).status, 401);
+  assert.equal((await respond({ body, headers }, new LoggingHost(), unset)).status, 401);
 });
 
 test("Meta's published signature is valid: its body is refused only because it is not JSON", async () => {
   const settings = { ...SETTINGS, appSecret: "It's a Secret to Everybody" };
   const body = Buffer.from("Hello, World!");
   const hex = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-  assert.equal((await respond({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new LoudHost(), settings)).status, 400);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new LoggingHost(), settings)).status, 400);
   const wrong = `sha256=${hex.replace(/.$/, "8")}`;
-  assert.equal((await respond({ body, headers: { "x-hub-signature-256": wrong } }, new LoudHost(), settings)).status, 401);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": wrong } }, new LoggingHost(), settings)).status, 401);
 });
 
 const GOOD = graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "delivered")] });
@@ -88,7 +88,7 @@ for (const [what, header] of [
   ["too long", `${graphSignature(GOOD)}00`],
 ] as const)
   test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
-    const host = new LoudHost();
+    const host = new LoggingHost();
     const headers: Record<string, string> = header === undefined ? {} : { "x-hub-signature-256": header };
     assert.equal((await respond({ headers, body: Buffer.from(GOOD) }, host)).status, 401);
     assert.deepEqual([host.calls, host.messages], [[], []]);
@@ -248,24 +248,24 @@ test("a call that cannot be committed is not acknowledged, so that Meta repeats 
     statuses: [status("wamid.1", FROM, "msg_1", "sent")],
     messages: [written("text", { text: { body: "the text" } })],
   });
-  const host = new LoudHost();
+  const host = new LoggingHost();
   host.behave("rejects");
   assert.equal((await post(both, host)).status, 503);
-  host.behave("takes");
+  host.behave("accepts");
   assert.equal((await post(both, host)).status, 200);
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
   for (const word of ["the text", FROM, ...Object.values(GRAPH_SECRETS)]) assert.ok(!host.lines.includes(word), word);
 });
 
 test("statuses and messages arrive over a real socket", async () => {
-  const host = new LoudHost();
-  const door = await Door.open((call) => whatsapp.handleRequest?.(SETTINGS, call, host) ?? assert.fail());
-  const asked = await fetch(`${door.url()}?hub.mode=subscribe&hub.verify_token=${GRAPH_SECRETS.verifyToken}&hub.challenge=77`);
+  const host = new LoggingHost();
+  const callbacks = await CallbackServer.open((call) => whatsapp.handleRequest?.(SETTINGS, call, host) ?? assert.fail());
+  const asked = await fetch(`${callbacks.url()}?hub.mode=subscribe&hub.verify_token=${GRAPH_SECRETS.verifyToken}&hub.challenge=77`);
   assert.equal(await asked.text(), "77");
-  const said = await fetch(door.url(), { method: "POST", body: GOOD, headers: { "X-Hub-Signature-256": graphSignature(GOOD) } });
+  const said = await fetch(callbacks.url(), { method: "POST", body: GOOD, headers: { "X-Hub-Signature-256": graphSignature(GOOD) } });
   assert.equal(said.status, 200);
   assert.equal(host.receipts.length, 1);
-  await door.close();
+  await callbacks.close();
 });
 
 const THEIRS: GraphTemplate = {
@@ -297,11 +297,11 @@ for (const [event, fields, decided, reason] of [
 ] as const)
   test(`the template status ${event} is ${decided ?? "a reason for a sync"}`, async () => {
     const host = await hostAfter(templateCall(THEIRS, event, fields, 1_749_416_383));
-    assert.deepEqual(host.verdicts, [{ ...UPDATE, status: decided, reason }]);
+    assert.deepEqual(host.reviewUpdates, [{ ...UPDATE, status: decided, reason }]);
   });
 
 test("a call about a template is acknowledged when it is committed, and not before", async () => {
-  const host = new LoudHost();
+  const host = new LoggingHost();
   host.behave("rejects");
   assert.equal((await post(templateCall(THEIRS, "APPROVED"), host)).status, 503);
 });
@@ -309,18 +309,18 @@ test("a call about a template is acknowledged when it is committed, and not befo
 test("a call about a template without a name or an account is acknowledged and ignored", async () => {
   for (const fields of [{ message_template_name: 7 }, { message_template_language: null }]) {
     const host = await hostAfter(templateCall(THEIRS, "APPROVED", fields));
-    assert.deepEqual(host.verdicts, []);
+    assert.deepEqual(host.reviewUpdates, []);
     assert.match(host.lines, /"ignored":1/);
   }
-  assert.deepEqual((await hostAfter(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).verdicts, []);
-  const host = new LoudHost();
+  assert.deepEqual((await hostAfter(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).reviewUpdates, []);
+  const host = new LoggingHost();
   const body = templateCall({ ...THEIRS, waba: "x" }, "APPROVED");
   await respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host, { ...SETTINGS, wabaId: "8" });
-  assert.equal(host.verdicts[0]?.account, "whatsapp graph.facebook.com 8", "the account of the link is used");
+  assert.equal(host.reviewUpdates[0]?.account, "whatsapp graph.facebook.com 8", "the account of the link is used");
 });
 
 test("a status that failed because of its template causes a sync of the template", async () => {
   const failed = (code: number) => graphCall({ statuses: [{ ...status("wamid.1", FROM, "msg_1", "failed"), errors: [{ code }] }] });
-  assert.equal((await hostAfter(failed(132015))).doubts, 1);
-  assert.equal((await hostAfter(failed(131026))).doubts, 0);
+  assert.equal((await hostAfter(failed(132015))).templateChanges, 1);
+  assert.equal((await hostAfter(failed(131026))).templateChanges, 0);
 });

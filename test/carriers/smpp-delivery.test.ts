@@ -9,7 +9,7 @@ import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type Script } from "../support/fakes/smsc.ts";
 import { settingsFor } from "../support/fakes/smsc-link.ts";
-import { receiptSm } from "../support/fakes/smsc-words.ts";
+import { receiptSm } from "../support/fakes/smsc-scripts.ts";
 
 const carriers = { [LINK]: smpp as Provider<unknown> };
 const linkAt = (smsc: Smsc, settings: Partial<SmppSettings> = {}): Link => ({ ...linkTo(LINK), settings: settingsFor(smsc, settings) });

@@ -6,7 +6,7 @@ import { STATUS } from "../../src/providers/smpp/pdu.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
-import { deliverSm, receiptSm } from "../support/fakes/smsc-words.ts";
+import { deliverSm, receiptSm } from "../support/fakes/smsc-scripts.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
 import { PASSWORDS, sendTexts, smppTable, messageStates, textsAt, untilAll } from "../support/smpp-messages.ts";
@@ -108,9 +108,9 @@ describe("an SMPP link", { concurrency: 2 }, () => {
         const [row] = await db<{ count: number }>("select count(*)::integer as count from delivery_queue where due_at > now()");
         return row?.count === 5 || undefined;
       });
-      assert.ok(!session.heard.some(({ command }) => command === "unbind"), "no unbind before the responses");
+      assert.ok(!session.received.some(({ command }) => command === "unbind"), "no unbind before the responses");
       for (const submit of held) session.accept(submit);
-      const unbind = await until("the unbind", () => session.heard.find(({ command }) => command === "unbind"));
+      const unbind = await until("the unbind", () => session.received.find(({ command }) => command === "unbind"));
       // A message that the carrier still delivers is read, and is requested again.
       assert.equal(await session.deliver(receiptSm("m1")), STATUS.temporaryError);
       assert.equal(session.isClosed, false);
@@ -143,7 +143,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
         smppTable("acme", smsc, { window: 2, rate: 1_000 }) + OUR_NUMBER + `[[route]]\nchannel = "sms"\nlinks = ["acme"]\n`,
       );
       assert.deepEqual([smsc.sessions.length, first?.isClosed], [1, false]);
-      assert.ok(!first?.heard.some(({ command }) => command === "unbind"));
+      assert.ok(!first?.received.some(({ command }) => command === "unbind"));
 
       const reloading = reload(godwit, smppTable("acme", smsc, { window: 3, rate: 500 }) + OUR_NUMBER);
       await until("the link to show its new window", async () => (await linkNow(godwit, key, "acme"))["window"] === 3 || undefined);
@@ -151,7 +151,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       for (const each of held) first?.accept(each);
       await reloading;
       await until("the link to be bound again", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
-      assert.equal(first?.heard.at(-1)?.command, "unbind", "the unbind follows the responses");
+      assert.equal(first?.received.at(-1)?.command, "unbind", "the unbind follows the responses");
       await untilAll(godwit, "all to be sent", isSent);
       const texts = textsAt(smsc);
       assert.deepEqual([texts.length, new Set(texts).size, smsc.mostBound], [20, 20, 1]);

@@ -14,7 +14,7 @@ import { uuidToText } from "../../src/lib/uuid.ts";
 import { StartupError } from "../../src/storage/startup-error.ts";
 import { insertEvents, newOwner } from "../support/event-reader.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
-import { runGodwit, startGodwit, surroundings, type Godwit } from "../support/harness.ts";
+import { runGodwit, startGodwit, baseEnv, type Godwit } from "../support/harness.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
 const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
@@ -46,7 +46,7 @@ class Listener {
 
   static async start(key: string, args: readonly string[] = [], url = godwit.url): Promise<Listener> {
     const child = spawn(process.execPath, [MAIN, "listen", ...args], {
-      env: { ...surroundings(), GODWIT_URL: url, GODWIT_KEY: key },
+      env: { ...baseEnv(), GODWIT_URL: url, GODWIT_KEY: key },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const listener = new Listener(child);
@@ -188,7 +188,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     { skip: hasScript ? false : "script, which makes a terminal, is not installed" },
     async () => {
       const { key } = await newOwner(godwit, "colours");
-      const env = { ...surroundings(), TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key };
+      const env = { ...baseEnv(), TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key };
       const atTerminal = (more: Record<string, string>): ChildProcess =>
         spawn("script", ["-qec", `${process.execPath} ${MAIN} listen --type message.delivered`, "/dev/null"], {
           env: { ...env, ...more },

@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 import type { Scope } from "../../src/access/scope.ts";
 import type { Json } from "../support/client/request.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
-import { runGodwit, startGodwit, surroundings, type Godwit } from "../support/harness.ts";
+import { runGodwit, startGodwit, baseEnv, type Godwit } from "../support/harness.ts";
 import { bodyServer } from "../support/hook-server.ts";
 
 type Result = Awaited<ReturnType<typeof runGodwit>>;
@@ -339,7 +339,7 @@ describe("--wait", { concurrency: 3 }, () => {
 
   test("exits with 3 immediately when it is interrupted", async () => {
     const child = spawn(process.execPath, [MAIN, "send", "--to", "+15005550007", "--body", "hello", "--wait"], {
-      env: { ...surroundings(), GODWIT_URL: godwit.url, GODWIT_KEY: key },
+      env: { ...baseEnv(), GODWIT_URL: godwit.url, GODWIT_KEY: key },
       stdio: ["ignore", "pipe", "ignore"],
     });
     let stdout = "";

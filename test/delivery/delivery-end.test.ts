@@ -148,8 +148,8 @@ describe("a time to live", () => {
     const db = new Counting({ url: rig.url }, "counting", () => undefined);
     const carrier = new ScriptedCarrier();
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
-    carrier.answers(recipientNo(1), () => promise);
-    carrier.answers(recipientNo(2), unknown);
+    carrier.responds(recipientNo(1), () => promise);
+    carrier.responds(recipientNo(2), unknown);
     const messages = await rig.acceptMany(2, (index) => ({ recipient: recipientNo(index + 1) }));
     const delivery = await rig.deliver({ [LINK]: carrier }, { db });
     await until("both to be submitted", () => carrier.sends.length === 2 || undefined);
@@ -187,7 +187,7 @@ describe("a time to live", () => {
 
 describe("a receipt that never arrives", () => {
   const silence = async (rig: Rig, carrier: ScriptedCarrier) => {
-    carrier.answers(RECIPIENT, accepted("7"));
+    carrier.responds(RECIPIENT, accepted("7"));
     const message = await rig.accept();
     const other = await rig.accept({ recipient: recipientNo(1) });
     await rig.deliver({ [LINK]: carrier }, { receiptWaitMs: 700 });
@@ -240,7 +240,7 @@ describe("a receipt that never arrives", () => {
   test("leaves a message of unknown outcome to the link's policy", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, unknown);
+    carrier.responds(RECIPIENT, unknown);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { receiptWaitMs: 200, links: [linkTo(LINK, { holdMs: 2_500, policy: "fail" })] });
     await until("the carrier id to be processed", async () => {

@@ -249,7 +249,7 @@ describe("accounts", () => {
     const carrier = new ScriptedCarrier({ window: 2 });
     const owners = accounts(4);
     const bad = await rig.acceptMany(20, (index) => ({ recipient: recipientNo(index) }), { accountId: owners[0] as AccountId });
-    for (const { recipient } of bad) carrier.answers(recipient, refused(false));
+    for (const { recipient } of bad) carrier.responds(recipient, refused(false));
     const good = await backlog(rig, owners.slice(1), 10);
     await rig.deliver({ [LINK]: carrier });
     await Promise.all(good.map((message) => rig.untilStatus(message, "sent")));

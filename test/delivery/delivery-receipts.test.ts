@@ -12,7 +12,7 @@ const ERROR = { error: CARRIER_ERROR };
 
 /** A message that a carrier has accepted with this carrier id. */
 async function sent(rig: Rig, carrier: ScriptedCarrier, name = "7", fields: Parameters<Rig["accept"]>[0] = {}): Promise<Message> {
-  carrier.answers(RECIPIENT, accepted(name));
+  carrier.responds(RECIPIENT, accepted(name));
   await rig.deliver({ [LINK]: carrier });
   const message = await rig.accept({ channel: "whatsapp", ...fields });
   carrier.changed();
@@ -60,7 +60,7 @@ describe("a receipt", () => {
     test(`${where} belongs to a message of its own link, also when other links use the same carrier id`, async () => {
       await using rig = await Rig.open();
       const senders = { first: new ScriptedCarrier(), second: new ScriptedCarrier() };
-      for (const carrier of Object.values(senders)) carrier.answers(RECIPIENT, accepted("7"));
+      for (const carrier of Object.values(senders)) carrier.responds(RECIPIENT, accepted("7"));
       await rig.deliver(senders);
       const messages = [await rig.accept({}, { link: "first" }), await rig.accept({}, { link: "second" })];
       for (const carrier of Object.values(senders)) carrier.changed();
@@ -213,7 +213,7 @@ describe("a receipt that arrives before the response", () => {
       const [here, there] = [new ScriptedCarrier(), new ScriptedCarrier()];
       const receiving = arrivesAt === "another process" ? there : here;
       let waiting: object[] = [];
-      here.answers(RECIPIENT, accepted("7"));
+      here.responds(RECIPIENT, accepted("7"));
       here.onSend = async () => {
         await receiving.receive([receipt("7", "delivered", { reference: null }), receipt("7", "read")]);
         waiting = await parked(rig);
@@ -264,7 +264,7 @@ describe("a receipt that arrives before the response", () => {
 
 describe("a receipt with our own reference", () => {
   const heldMessage = async (rig: Rig, carrier: ScriptedCarrier, holdMs: number): Promise<Message> => {
-    carrier.answers(RECIPIENT, unknown);
+    carrier.responds(RECIPIENT, unknown);
     const message = await rig.accept({ channel: "whatsapp" });
     await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs, policy: "fail" })] });
     await until("the hold", async () => ((await rig.queueRow(message))?.state === 1 ? true : undefined));

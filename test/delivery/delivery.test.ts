@@ -28,7 +28,7 @@ describe("before a message is submitted", () => {
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
     const seen: object[] = [];
-    carrier.answers(RECIPIENT, refused(false), refused(false), accepted("7"));
+    carrier.responds(RECIPIENT, refused(false), refused(false), accepted("7"));
     // Another connection than the writer's sees only committed rows.
     carrier.onSend = async () => {
       const { status, attempts, provider, sequence } = await rig.message(message);
@@ -59,7 +59,7 @@ describe("before a message is submitted", () => {
     // Room for one message at the carrier, and for one that is claimed and waits.
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
-    carrier.answers(recipientNo(1), () => promise);
+    carrier.responds(recipientNo(1), () => promise);
     const [first, second] = await rig.acceptMany(2, (index) => ({ recipient: recipientNo(index + 1) }));
     assert.ok(first !== undefined && second !== undefined);
     const delivery = await rig.deliver({ [LINK]: carrier });
@@ -96,7 +96,7 @@ describe("before a message is submitted", () => {
   test("it expires when its time to live passes between two attempts, and is not attempted again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(false));
+    carrier.responds(RECIPIENT, refused(false));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await until("a first attempt", () => carrier.sends[0]);
@@ -114,7 +114,7 @@ describe("the carrier's response", () => {
   test("accepted: the message is sent and stored with its carrier id", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, accepted("7"));
+    carrier.responds(RECIPIENT, accepted("7"));
     const message = await rig.accept({ channel: "whatsapp", body: "Hello" });
     await rig.deliver({ [LINK]: carrier });
     const { provider, attempts, sentAtMs, sequence } = await rig.untilStatus(message, "sent");
@@ -153,7 +153,7 @@ describe("the carrier's response", () => {
   test("refused permanently: the message fails and is not attempted again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(true), accepted());
+    carrier.responds(RECIPIENT, refused(true), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     const { error, failedAtMs } = await rig.untilStatus(message, "failed");
@@ -167,7 +167,7 @@ describe("the carrier's response", () => {
   test("refused temporarily: the message waits and is attempted again when it is due", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(false), accepted());
+    carrier.responds(RECIPIENT, refused(false), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await until("a first attempt", () => carrier.sends[0]);
@@ -186,7 +186,7 @@ describe("the carrier's response", () => {
   test("refused temporarily every time: each wait is longer, and the last error stays when no attempt is left", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(false, "first_error"), ...Array.from({ length: 9 }, () => refused(false, "last_error")));
+    carrier.responds(RECIPIENT, refused(false, "first_error"), ...Array.from({ length: 9 }, () => refused(false, "last_error")));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     for (let attempt = 1; attempt <= 9; attempt += 1) {
@@ -223,7 +223,7 @@ describe("the carrier's response", () => {
   test("throttled for its recipient: only that message waits", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, throttled("recipient", 40_000), accepted());
+    carrier.responds(RECIPIENT, throttled("recipient", 40_000), accepted());
     const message = await rig.accept();
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until("a first attempt", () => carrier.sends[0]);
@@ -242,7 +242,7 @@ describe("the carrier's response", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const PAUSE_MS = 1_200;
-    carrier.answers(recipientNo(0), throttled("link", PAUSE_MS), accepted());
+    carrier.responds(recipientNo(0), throttled("link", PAUSE_MS), accepted());
     const messages: Message[] = [];
     for (let index = 0; index < 6; index += 1) messages.push(await rig.accept({ recipient: recipientNo(index) }));
     const [message] = messages;
@@ -264,7 +264,7 @@ describe("the carrier's response", () => {
   test("throttled without a delay: the lane waits about one second, then twice as long", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
+    carrier.responds(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await rig.untilStatus(message, "sent");
@@ -281,7 +281,7 @@ describe("a provider that breaks its contract", () => {
   test("by throwing has an unknown outcome", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, new Error("broken pipe"));
+    carrier.responds(RECIPIENT, new Error("broken pipe"));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await isHeld(rig, message);
@@ -301,7 +301,7 @@ describe("a provider that breaks its contract", () => {
     const carrier = new ScriptedCarrier();
     const respondsOnAbort = ({ signal }: Send): Promise<SendOutcome> =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(accepted("late"))));
-    carrier.answers(RECIPIENT, respondsOnAbort);
+    carrier.responds(RECIPIENT, respondsOnAbort);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     assert.equal((await rig.untilStatus(message, "sent")).provider?.messageId, "late");
@@ -312,7 +312,7 @@ describe("a provider that breaks its contract", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
-    carrier.answers(RECIPIENT, () => promise);
+    carrier.responds(RECIPIENT, () => promise);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     await isHeld(rig, message);
@@ -332,7 +332,7 @@ describe("a provider that breaks its contract", () => {
     const { log, lines } = keepLines();
     const carrier = new ScriptedCarrier();
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
-    carrier.answers(RECIPIENT, () => promise);
+    carrier.responds(RECIPIENT, () => promise);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50, log });
     await isHeld(rig, message);
@@ -345,7 +345,7 @@ describe("a provider that breaks its contract", () => {
 
 describe("a message of unknown outcome", () => {
   const held = async (rig: Rig, carrier: ScriptedCarrier, onUnknown: { holdMs: number; policy: "fail" | "resend" }): Promise<Message> => {
-    carrier.answers(RECIPIENT, unknown, accepted("again"));
+    carrier.responds(RECIPIENT, unknown, accepted("again"));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, onUnknown)] });
     await until("the first attempt", () => carrier.sends[0]);

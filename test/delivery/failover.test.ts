@@ -74,7 +74,7 @@ describe("a message that is refused temporarily", () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
     const carriers = carriersOf();
-    carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+    carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
     const message = await send(rig, linkChooser, { sender: "+15550009", recipient: recipientNo(1) });
     await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
@@ -84,7 +84,7 @@ describe("a message that is refused temporarily", () => {
   test("moves through all links of the route and then to the first one again", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
-    carriers.a.answers(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
+    carriers.a.responds(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
     carriers.b.otherwise = refused(false);
     const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
     await rig.deliver(carriers, { linkChooser });
@@ -97,7 +97,7 @@ describe("a message that is refused temporarily", () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] });
     const carriers = carriersOf();
-    carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+    carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
     const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
     await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
@@ -122,7 +122,7 @@ test("a message of unknown outcome stays with its link, also when it is resent a
   const again = { ...A, onUnknown: { holdMs: 50, policy: "resend" as const } };
   const linkChooser = linkChooserWith(rig, { links: [again, B] });
   const carriers = carriersOf();
-  carriers.a.answers(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
+  carriers.a.responds(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
   const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
   await rig.deliver(carriers, { linkChooser });
   const sent = await rig.untilStatus(message, "sent");
@@ -277,7 +277,7 @@ describe("a link that is down on every node", () => {
     const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
     await rig.deliver(other, { linkChooser, ...DOWN, node: "node-2", db: rig.connect("node-2") });
     // The owner is slow: the message waits while the other node checks more than once.
-    owner.a.answers(recipientNo(1), "never");
+    owner.a.responds(recipientNo(1), "never");
     const waiting = await send(rig, linkChooser, { recipient: recipientNo(1) });
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
     await until("the marker to be rerouted", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);

@@ -31,7 +31,7 @@ const hurry = (rig: Rig): Promise<unknown> => rig.rows("update fallbacks set due
 
 /** Starts the fallback of a later message. Every step that was due before it has been processed by then. */
 async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
-  carrier.answers(recipientNo(9_999), refused(true));
+  carrier.responds(recipientNo(9_999), refused(true));
   const marker = await rig.accept({ recipient: recipientNo(9_999), fallback: BY_SMS });
   await childOf(rig, marker);
 }
@@ -50,7 +50,7 @@ describe("the next step starts", () => {
   test("when the carrier refuses the message permanently", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted()));
+    carrier.responds(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted()));
     await rig.deliver({ [LINK]: carrier });
     const message = await rig.accept({ channel: "whatsapp", body: "By whatsapp", fallback: BY_SMS });
     const child = await childOf(rig, message);
@@ -101,7 +101,7 @@ describe("the next step starts", () => {
   test("when the outcome is unknown and no receipt arrives during the hold", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? unknown : accepted()));
+    carrier.responds(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? unknown : accepted()));
     await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 200, policy: "fail" })] });
     const message = await rig.accept({ fallback: BY_SMS, channel: "whatsapp" });
     await childOf(rig, message);
@@ -182,7 +182,7 @@ describe("a fallback message", () => {
   test("inherits the fields of the message and refers to it", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(true), refused(true));
+    carrier.responds(RECIPIENT, refused(true), refused(true));
     await rig.deliver({ [LINK]: carrier });
     const message = await rig.accept({
       channel: "whatsapp",
@@ -257,7 +257,7 @@ describe("a fallback message", () => {
   test("skips the steps that cannot be sent, with a timeline entry for each", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(true));
+    carrier.responds(RECIPIENT, refused(true));
     const message = await rig.accept({
       fallback: [
         { channel: "whatsapp", body: "Free text", after_seconds: LATER },
@@ -311,7 +311,7 @@ describe("a fallback message", () => {
   test("is skipped where an edit has made it too large, and the next step is sent", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, refused(true));
+    carrier.responds(RECIPIENT, refused(true));
     const message = await rig.accept({
       fallback: [{ channel: "whatsapp", body: "€".repeat(4_096), after_seconds: LATER }, ...BY_SMS],
     });

@@ -67,7 +67,7 @@ describe("a message that finds room", () => {
     const late: Handover = { ...delivery.handover, take: (...place) => store(() => delivery.handover.take(...place)) };
     const message = await rig.accept({ recipient: recipientNo(1) }, { handover: late });
     assert.equal(message.status, "queued");
-    carrier.answers(recipientNo(2), throttled("link", 700), accepted());
+    carrier.responds(recipientNo(2), throttled("link", 700), accepted());
     await rig.accept({ recipient: recipientNo(2) }, { handover: delivery.handover });
     await until("the pause", () => delivery.lanes.get(LINK)?.isPaused || undefined);
     (await isStored)();

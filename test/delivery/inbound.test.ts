@@ -226,7 +226,7 @@ describe("a carrier that repeats a message", () => {
     const carriers = { [LINK]: new InboundCarrier(), second: new InboundCarrier() };
     await own.deliver(carriers);
     for (const [index, name] of [LINK, "second"].entries()) {
-      carriers[name as keyof typeof carriers]?.answers(recipientNo(index), accepted("same"));
+      carriers[name as keyof typeof carriers]?.responds(recipientNo(index), accepted("same"));
       const message = await own.accept({ recipient: recipientNo(index) }, { link: name });
       await own.untilStatus(message, "sent");
       await carriers[name as keyof typeof carriers]?.deliver([reply(message, { providerMessageId: "in-same", inReplyTo: "same" })]);
@@ -461,7 +461,7 @@ describe("a reply", () => {
     people += 1;
     const recipient = recipientNo(people);
     const { promise: isDelivered, resolve } = Promise.withResolvers<void>();
-    carrier.answers(recipient, async ({ message }) => {
+    carrier.responds(recipient, async ({ message }) => {
       const name = `quick-${message.id}`;
       resolve(carrier.deliver([reply(messageOf({ recipient, provider: { name: LINK, link: LINK, messageId: name } }))]));
       // The response to the submission has not arrived yet.

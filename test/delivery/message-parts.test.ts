@@ -71,7 +71,7 @@ describe("a message in parts", () => {
 
   test("has no rows for a single part, and the carrier id is that of the message", async () => {
     const recipient = recipientNo((people += 1));
-    carrier.answers(recipient, accepted("single"));
+    carrier.responds(recipient, accepted("single"));
     const accepting = await rig.accept({ recipient });
     carrier.changed();
     const message = await rig.untilStatus(accepting, "sent");
@@ -185,7 +185,7 @@ describe("a message in parts", () => {
     ].entries()) {
       const recipient = recipientNo((people += 1));
       const [first = "", ...further] = names;
-      carrier.answers(recipient, acceptedParts(first, ...further));
+      carrier.responds(recipient, acceptedParts(first, ...further));
       const accepting = await rig.accept({ recipient });
       carrier.changed();
       const message = await rig.untilStatus(accepting, "sent");
@@ -262,7 +262,7 @@ describe("a message that is resent", () => {
   test("has the carrier ids of the accepted attempt, and receipts of that attempt move it", async () => {
     await using own = await Rig.open();
     const again = new ScriptedCarrier();
-    again.answers(recipientNo(1), unknown, acceptedParts("b-1", "b-2"));
+    again.responds(recipientNo(1), unknown, acceptedParts("b-1", "b-2"));
     const message = await own.accept({ recipient: recipientNo(1) });
     await own.deliver({ [LINK]: again }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })] });
     await own.untilStatus(message, "sent");
@@ -278,7 +278,7 @@ describe("a message that is resent", () => {
     await using own = await Rig.open();
     const again = new ScriptedCarrier();
     const late = Promise.withResolvers<ReturnType<typeof accepted>>();
-    again.answers(recipientNo(1), () => late.promise, acceptedParts("b-1", "b-2"));
+    again.responds(recipientNo(1), () => late.promise, acceptedParts("b-1", "b-2"));
     const message = await own.accept({ recipient: recipientNo(1) });
     await own.deliver({ [LINK]: again }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })], responseTimeoutMs: 200 });
     await own.untilStatus(message, "sent");

@@ -108,7 +108,7 @@ describe("a message that was accepted before its recipient opted out", () => {
     test(`and ${what} is not attempted again`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier();
-      carrier.answers(RECIPIENT, answer, accepted());
+      carrier.responds(RECIPIENT, answer, accepted());
       const message = await rig.accept();
       await rig.deliver({ [LINK]: carrier });
       await until("a first attempt", () => carrier.sends[0]);
@@ -126,7 +126,7 @@ describe("a message that was accepted before its recipient opted out", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
-    carrier.answers(RECIPIENT, () => promise);
+    carrier.responds(RECIPIENT, () => promise);
     const [first, ...others] = await rig.acceptMany(5, () => ({}));
     assert.ok(first !== undefined);
     const delivery = await rig.deliver({ [LINK]: carrier });

@@ -98,11 +98,11 @@ describe("the end of batches on two nodes", () => {
       }),
     );
     for (const { id } of made) await clients[0].batches.completed(id);
-    await endpoint.heard(30);
+    await endpoint.received(30);
     // The check for open batches runs at least once more and finds none.
     const probe = await clients[1].batches.send(items(1));
     await clients[1].batches.completed(probe.id);
-    await endpoint.heard(31);
+    await endpoint.received(31);
     await endpoint.test();
     const completed = endpoint.calls
       .filter(({ event }) => event.type === "batch.completed")

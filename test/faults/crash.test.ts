@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../../src/lib/wait.ts";
 import { socketDir } from "../../src/storage/data-directory.ts";
 import { Database } from "../../src/storage/database.ts";
-import { createDatabase, lookingUrl } from "../support/database.ts";
+import { createDatabase, inspectionUrl } from "../support/database.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
@@ -21,8 +21,8 @@ import {
   assertEachOnce,
   assertNothingDone,
   assertNothingHalfDone,
-  assertTravelled,
-  journeysOf,
+  assertSubmittedOnce,
+  storedMessagesOf,
   postBytes,
   retryUnanswered,
   sendUntil,
@@ -141,10 +141,10 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const apiKey = await godwit.key();
     const settled = await retryUnanswered(godwit, apiKey, all);
     await settledAfter(godwit.db, diedAtMs);
-    const journeys = await journeysOf(godwit.db);
-    assertTravelled(journeys, settled);
+    const messages = await storedMessagesOf(godwit.db);
+    assertSubmittedOnce(messages, settled);
     await assertKeysReplay(godwit, apiKey, settled);
-    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tallyOf(journeys)}`);
+    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tallyOf(messages)}`);
   });
 
   test("next to another node leaves it every message that was not submitted", async (context) => {
@@ -158,10 +158,10 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const diedAtMs = Date.now();
     const settled = await retryUnanswered(other, apiKey, sent);
     await settledAfter(other.db, diedAtMs);
-    const journeys = await journeysOf(other.db);
-    assertTravelled(journeys, settled);
+    const messages = await storedMessagesOf(other.db);
+    assertSubmittedOnce(messages, settled);
     await assertKeysReplay(other, apiKey, settled);
-    context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tallyOf(journeys)}`);
+    context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tallyOf(messages)}`);
   });
 });
 
@@ -201,7 +201,7 @@ describe("a service with its embedded database", () => {
     chmodSync(dataDir, 0o755);
     await start();
     const url = `postgres://godwit@/postgres?host=${encodeURIComponent(socketDir(dataDir))}`;
-    db = new Database({ url: lookingUrl(url) }, "test", () => undefined);
+    db = new Database({ url: inspectionUrl(url) }, "test", () => undefined);
     await run("environments", "set-tier", "test", "unlimited");
     const made = await run("keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json");
     apiKey = (JSON.parse(made) as { key: string }).key;
@@ -290,10 +290,10 @@ describe("a service with its embedded database", () => {
     all.push(...(await retryUnanswered(godwit, apiKey, sent)));
     // No carrier died, so every receipt arrives.
     await settledAfter(db, 0);
-    const journeys = await journeysOf(db);
-    assertTravelled(journeys, all);
+    const messages = await storedMessagesOf(db);
+    assertSubmittedOnce(messages, all);
     await assertKeysReplay(godwit, apiKey, all);
-    context.diagnostic(`${journeys.length} messages; ${tallyOf(journeys)}`);
+    context.diagnostic(`${messages.length} messages; ${tallyOf(messages)}`);
   });
 
   test("stops gracefully after these crashes", async () => {
@@ -336,9 +336,9 @@ describe("a graceful stop", () => {
     });
     const settled = await retryUnanswered(other, apiKey, sent);
     await settledAfter(other.db, 0);
-    const journeys = await journeysOf(other.db);
-    assertTravelled(journeys, settled);
-    assert.deepEqual(new Set(journeys.map(({ status }) => status)), new Set(["delivered"]), tallyOf(journeys));
+    const messages = await storedMessagesOf(other.db);
+    assertSubmittedOnce(messages, settled);
+    assert.deepEqual(new Set(messages.map(({ status }) => status)), new Set(["delivered"]), tallyOf(messages));
   });
 
   test("waits for a running request and responds to it", async () => {

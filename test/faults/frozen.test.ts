@@ -2,7 +2,7 @@
  *  ran out of memory. No message leaves twice unless the policy permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { assertAccounted, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { assertAccounted, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
 import { gate, Scene, usual } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
@@ -18,11 +18,11 @@ describe("a process that is frozen for longer than its lease", () => {
       await scene.lapse();
       await scene.settle();
       scene.thaw(frozen);
-      await until("the process has released everything", async () => (await scene.inHand(frozen)) === 0);
+      await until("the process has released everything", async () => (await scene.claimedCount(frozen)) === 0);
       assert.equal((await scene.stop(frozen)).code, 0);
       await scene.settle();
-      const stories = await assertAccounted(scene, 400);
-      context.diagnostic(`${tally(stories)}; ${scene.witness.linesOf(frozen.name).length - seen} left after it continued`);
+      const traces = await assertAccounted(scene, 400);
+      context.diagnostic(`${tally(traces)}; ${scene.witness.linesOf(frozen.name).length - seen} left after it continued`);
     });
   }
 
@@ -38,8 +38,8 @@ describe("a process that is frozen for longer than its lease", () => {
           count += 1;
           const isRefused = attempt === 1 && count % 2 === 0;
           return {
-            answer: isRefused ? "refused" : attempt === 1 ? "silent" : "accepted",
-            answerAfterMs: 0,
+            response: isRefused ? "refused" : attempt === 1 ? "silent" : "accepted",
+            responseAfterMs: 0,
             until: attempt === 1 ? first.opened : second.opened,
             receiptAfterMs: null,
             isNamed: false,
@@ -55,15 +55,17 @@ describe("a process that is frozen for longer than its lease", () => {
     await scene.lapse();
     await scene.start();
     await until("the second attempts are at the carrier", () => witness.lines.length === 48);
-    const before = await storiesOf(scene);
+    const before = await tracesOf(scene);
     first.open();
-    const refused = witness.lines.filter(({ plan }) => plan.answer === "refused");
+    const refused = witness.lines.filter(({ plan }) => plan.response === "refused");
     scene.thaw(frozen);
-    await until("the process has received the refusals of its attempts", () => refused.every(({ isHeard }) => isHeard));
+    await until("the process has received the refusals of its attempts", () =>
+      refused.every(({ isResponseReceived }) => isResponseReceived),
+    );
     // The others get no response, because their connection breaks.
     witness.cut(frozen.name);
-    await until("the process has released everything", async () => (await scene.inHand(frozen)) === 0);
-    const after = await storiesOf(scene);
+    await until("the process has released everything", async () => (await scene.claimedCount(frozen)) === 0);
+    const after = await tracesOf(scene);
     assert.deepEqual(after.map(standing), before.map(standing), "an ended attempt changed a message whose next attempt is running");
     const held = await scene.rows("select message_id from delivery_queue where state <> 0");
     assert.deepEqual(held, [], "the second attempts have no unknown outcome");
@@ -74,4 +76,4 @@ describe("a process that is frozen for longer than its lease", () => {
   });
 });
 
-const standing = ({ id, status, sequence, attempts }: Story): unknown => ({ id, status, sequence, attempts });
+const standing = ({ id, status, sequence, attempts }: MessageTrace): unknown => ({ id, status, sequence, attempts });

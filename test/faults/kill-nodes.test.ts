@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decodeId } from "../../src/lib/id.ts";
-import { assertAccounted, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { gate, prompt, Scene, type Node } from "../support/dispatching.ts";
 import type { PlanOf } from "../support/fakes/witness.ts";
@@ -18,19 +18,19 @@ const ANSWER_WITHIN_MS = 20_000;
 const answering =
   (random: () => number): PlanOf =>
   () => ({
-    answer: "accepted",
-    answerAfterMs: random() * (random() > 0.9 ? 300 : 40),
+    response: "accepted",
+    responseAfterMs: random() * (random() > 0.9 ? 300 : 40),
     receiptAfterMs: random() < 0.2 ? null : random() * 200,
     isNamed: random() < 0.5,
   });
 
 /** Checks that each message left once, got a response, and never had an unknown outcome. */
-function assertUndoubted(stories: readonly Story[]): void {
-  for (const story of stories) {
-    const { id, lines, timeline, status } = story;
+function assertUndoubted(traces: readonly MessageTrace[]): void {
+  for (const trace of traces) {
+    const { id, lines, timeline, status } = trace;
     assert.equal(lines.length, 1, `${id} was submitted ${lines.length} times`);
-    assert.equal(status, lines[0]?.plan.receiptAfterMs === null ? "sent" : "delivered", JSON.stringify(story));
-    assert.ok(!timeline.some(isUnknown), `${id} had an unknown outcome: ${JSON.stringify(story)}`);
+    assert.equal(status, lines[0]?.plan.receiptAfterMs === null ? "sent" : "delivered", JSON.stringify(trace));
+    assert.ok(!timeline.some(isUnknown), `${id} had an unknown outcome: ${JSON.stringify(trace)}`);
   }
 }
 
@@ -50,10 +50,10 @@ test("two processes share two thousand messages: the carrier gets each once, and
   await Promise.all(looks);
   assert.ok(looks.length > 0);
   assert.deepEqual(unrecorded, [], "the attempts were not stored when the bytes left");
-  const stories = await assertAccounted(scene, 2_000);
-  assertUndoubted(stories);
+  const traces = await assertAccounted(scene, 2_000);
+  assertUndoubted(traces);
   const shares = nodes.map(({ name }) => witness.linesOf(name).length);
-  context.diagnostic(`${tally(stories)}; ${shares.join(" and ")} by the two`);
+  context.diagnostic(`${tally(traces)}; ${shares.join(" and ")} by the two`);
   for (const share of shares) assert.ok(share > 0, "both processes sent messages");
   for (const node of nodes) assert.equal((await scene.stop(node)).code, 0);
 });
@@ -73,7 +73,7 @@ async function cutAll(scene: Scene, wire: DatabaseWire, { name }: Node): Promise
 
 /** Messages that are left when the node is idle were claimed by a statement whose result was lost. */
 async function lapseOrphans(scene: Scene, node: Node): Promise<void> {
-  const isIdle = async (): Promise<boolean> => (await scene.inHand(node)) === 0;
+  const isIdle = async (): Promise<boolean> => (await scene.claimedCount(node)) === 0;
   await until("the node is idle, or nothing is left", async () => {
     const due = await scene.rows("select from delivery_queue where due_at <= now()");
     return due.length === 0 && (await isIdle());
@@ -94,9 +94,9 @@ describe("a process that loses the database", () => {
       }
       await lapseOrphans(scene, node);
       await scene.settle();
-      const stories = await assertAccounted(scene, 600);
-      context.diagnostic(tally(stories));
-      assertUndoubted(stories);
+      const traces = await assertAccounted(scene, 600);
+      context.diagnostic(tally(traces));
+      assertUndoubted(traces);
       assert.equal((await scene.stop(node)).code, 0);
     } finally {
       await wire.close();
@@ -108,7 +108,7 @@ describe("a process that loses the database", () => {
     await using scene = await Scene.open(context, {
       window: 80,
       responseTimeoutMs: ANSWER_WITHIN_MS,
-      plan: () => () => ({ answer: "accepted", answerAfterMs: 0, until: answers.opened, receiptAfterMs: 600, isNamed: false }),
+      plan: () => () => ({ response: "accepted", responseAfterMs: 0, until: answers.opened, receiptAfterMs: 600, isNamed: false }),
     });
     const { witness } = scene;
     const wire = await DatabaseWire.to(scene.databaseUrl);
@@ -120,10 +120,10 @@ describe("a process that loses the database", () => {
       await allow(false);
       wire.cutAll();
       answers.open();
-      await until("the process has received all responses", () => witness.lines.every(({ isHeard }) => isHeard));
-      const away = await storiesOf(scene);
+      await until("the process has received all responses", () => witness.lines.every(({ isResponseReceived }) => isResponseReceived));
+      const away = await tracesOf(scene);
       assert.deepEqual(new Set(away.map(({ status }) => status)), new Set(["sending"]), "the database was unavailable");
-      assert.ok(!witness.lines.some(({ isReceiptTaken }) => isReceiptTaken), "nothing is acknowledged before it is stored");
+      assert.ok(!witness.lines.some(({ isReceiptStored }) => isReceiptStored), "nothing is acknowledged before it is stored");
       await allow(true);
       await scene.settle();
       assertUndoubted(await assertAccounted(scene, 50));
@@ -150,12 +150,12 @@ describe("a process that is stopped", () => {
     const stopped = await scene.start();
     await until(
       "more messages are claimed than the window holds",
-      async () => witness.lines.length === WINDOW && (await scene.inHand(stopped)) > WINDOW,
+      async () => witness.lines.length === WINDOW && (await scene.claimedCount(stopped)) > WINDOW,
     );
     const other = await scene.start();
     await until("the other has sent the rest", async () => {
       const due = await scene.rows("select from delivery_queue where due_at <= now()");
-      return due.length === 0 && (await scene.inHand(other)) === 0;
+      return due.length === 0 && (await scene.claimedCount(other)) === 0;
     });
     const claimed = 200 - witness.lines.length;
     assert.ok(claimed > 0);
@@ -182,8 +182,8 @@ describe("a process that is stopped", () => {
       assert.equal(code, 0, node.run.output.join("\n"));
     }
     await scene.settle();
-    const stories = await assertAccounted(scene, 500);
-    context.diagnostic(tally(stories));
+    const traces = await assertAccounted(scene, 500);
+    context.diagnostic(tally(traces));
     assert.equal((await scene.stop(other)).code, 0);
   });
 });

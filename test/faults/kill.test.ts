@@ -2,7 +2,7 @@
  *  permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { assertAccounted, isResend, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { assertAccounted, isResend, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
 import { gate, Scene, usual, type Node } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
@@ -17,7 +17,7 @@ async function killUnderLoad(scene: Scene, node: Node): Promise<void> {
   await scene.lapse();
 }
 
-const withResend = (stories: readonly Story[]): Story[] => stories.filter(({ timeline }) => timeline.some(isResend));
+const withResend = (traces: readonly MessageTrace[]): MessageTrace[] => traces.filter(({ timeline }) => timeline.some(isResend));
 
 describe("processes killed under load", () => {
   test("one after the other finish each message, and the carrier gets none twice", async (context) => {
@@ -26,9 +26,9 @@ describe("processes killed under load", () => {
     for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
     await scene.start();
     await scene.settle();
-    const stories = await assertAccounted(scene, COUNT);
-    context.diagnostic(tally(stories));
-    const struck = stories.filter(({ timeline }) => timeline.some(isUnknown));
+    const traces = await assertAccounted(scene, COUNT);
+    context.diagnostic(tally(traces));
+    const struck = traces.filter(({ timeline }) => timeline.some(isUnknown));
     assert.ok(struck.length > 0, "no kill interrupted an attempt");
   });
 
@@ -42,8 +42,8 @@ describe("processes killed under load", () => {
       if (round % 2 === 1) scene.witness.cut(living.name);
     }
     await scene.settle();
-    const stories = await assertAccounted(scene, COUNT);
-    context.diagnostic(tally(stories));
+    const traces = await assertAccounted(scene, COUNT);
+    context.diagnostic(tally(traces));
     assert.equal(living.run.child.exitCode, null, "the other process still runs");
   });
 
@@ -53,11 +53,11 @@ describe("processes killed under load", () => {
     for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
     await scene.start();
     await scene.settle();
-    const stories = await assertAccounted(scene, COUNT);
-    context.diagnostic(`${tally(stories)}, sent again: ${withResend(stories).length}`);
-    assert.ok(withResend(stories).length > 0, "no kill interrupted an attempt");
+    const traces = await assertAccounted(scene, COUNT);
+    context.diagnostic(`${tally(traces)}, sent again: ${withResend(traces).length}`);
+    assert.ok(withResend(traces).length > 0, "no kill interrupted an attempt");
     assert.deepEqual(
-      stories.filter(({ status }) => status === "failed"),
+      traces.filter(({ status }) => status === "failed"),
       [],
     );
   });
@@ -71,25 +71,25 @@ test("a kill before the response: messages are held, resolved by receipts with o
     plan:
       (random) =>
       ({ id, node }) => {
-        if (node !== "node1") return { ...usual(random)({ id, node, attempt: 2 }), answer: "accepted", receiptAfterMs: null };
+        if (node !== "node1") return { ...usual(random)({ id, node, attempt: 2 }), response: "accepted", receiptAfterMs: null };
         const isNamed = receipts.size % 2 === 0;
         receipts.set(id, isNamed);
-        return { answer: "accepted", answerAfterMs: 0, until: answers.opened, receiptAfterMs: 50, isNamed };
+        return { response: "accepted", responseAfterMs: 0, until: answers.opened, receiptAfterMs: 50, isNamed };
       },
   });
   await scene.accept(150);
   const doomed = await scene.start();
   // More messages are claimed than the window holds, and none is being submitted.
-  await until("the window is full", async () => receipts.size === WINDOW && (await scene.inHand(doomed)) > WINDOW);
+  await until("the window is full", async () => receipts.size === WINDOW && (await scene.claimedCount(doomed)) > WINDOW);
   await scene.kill(doomed);
   answers.open();
   const left = new Map(receipts);
   await scene.lapse();
   await scene.start();
   await scene.settle();
-  const stories = await assertAccounted(scene, 150);
-  context.diagnostic(tally(stories));
-  for (const { id, status, lines, timeline } of stories) {
+  const traces = await assertAccounted(scene, 150);
+  context.diagnostic(tally(traces));
+  for (const { id, status, lines, timeline } of traces) {
     assert.equal(lines.length, 1, `${id} was submitted ${lines.length} times`);
     const isNamed = left.get(id);
     if (isNamed === undefined) assert.equal(status, "sent", "the message was only claimed, and the next process sends it");
@@ -110,11 +110,11 @@ test("a kill during the storage of attempts: messages with a stored attempt that
     await scene.kill(node);
     await scene.lapse();
   }
-  const written = (await storiesOf(scene)).filter(({ status, lines }) => status === "sending" && lines.length === 0);
+  const written = (await tracesOf(scene)).filter(({ status, lines }) => status === "sending" && lines.length === 0);
   await scene.start();
   await scene.settle();
-  const stories = await assertAccounted(scene, 300);
-  context.diagnostic(`${tally(stories)}; stored and never left: ${written.length}`);
-  const ends = new Map(stories.map((story) => [story.id, story]));
+  const traces = await assertAccounted(scene, 300);
+  context.diagnostic(`${tally(traces)}; stored and never left: ${written.length}`);
+  const ends = new Map(traces.map((trace) => [trace.id, trace]));
   for (const { id } of written) assert.equal(ends.get(id)?.lines.length, 0, `${id} was sent after an unknown outcome`);
 });

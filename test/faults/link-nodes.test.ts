@@ -68,7 +68,7 @@ describe("an exclusive link on two nodes", () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 1 }), new ExclusiveCarrier(exchange, "2")];
-    mine.answers(recipientNo(0), "never");
+    mine.responds(recipientNo(0), "never");
     const owner = await rig.deliver({ [LINK]: mine });
     await until("the link to be open", () => exchange.open === 1 || undefined);
     const stuck = await rig.accept({ recipient: recipientNo(0) });
@@ -93,7 +93,7 @@ describe("the stored state of a link", () => {
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1"), new ExclusiveCarrier(exchange, "2")];
     mine.state = { kind: "throttled", reason: "less, please" };
-    mine.answers(recipientNo(1), { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true });
+    mine.responds(recipientNo(1), { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true });
     const owner = await rig.deliver({ [LINK]: mine }, LASTING);
     await until("the link to be open", () => exchange.open === 1 || undefined);
     await rig.deliver({ [LINK]: theirs }, second(rig));
@@ -156,7 +156,7 @@ describe("a changed plan", () => {
     const lane = delivery.lanes.get("same");
     // One message is being submitted on the link that is removed. The close waits for it.
     const answer = Promise.withResolvers<ReturnType<typeof accepted>>();
-    carriers["gone"]?.answers(RECIPIENT, () => answer.promise);
+    carriers["gone"]?.responds(RECIPIENT, () => answer.promise);
     const message = await rig.accept({}, { link: "gone" });
     carriers["gone"]?.changed();
     await until("the message to be at the carrier", () => carriers["gone"]?.sends[0]);
@@ -279,8 +279,8 @@ describe("an inbound message to one of our numbers", () => {
     outcomes.length = 0;
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
-    carrier.answers(recipientNo(1), accepted("mine"));
-    carrier.answers(recipientNo(2), accepted("theirs"));
+    carrier.responds(recipientNo(1), accepted("mine"));
+    carrier.responds(recipientNo(2), accepted("theirs"));
     const mine = await rig.accept({ recipient: recipientNo(1) });
     const theirs = await rig.accept({ recipient: recipientNo(2) }, { accountId: OTHER });
     carrier.changed();

@@ -7,7 +7,7 @@ import { STATUS } from "../../src/providers/smpp/pdu.ts";
 import { TIMINGS } from "../../src/timings.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type SmscSession, type Submit } from "../support/fakes/smsc.ts";
-import { receiptSm } from "../support/fakes/smsc-words.ts";
+import { receiptSm } from "../support/fakes/smsc-scripts.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { expireLeases, PASSWORDS, sendTexts, smppTable, textOf, textsAt, untilAll } from "../support/smpp-messages.ts";
 
@@ -118,7 +118,7 @@ const freeze = (): Promise<void> =>
     owner.child.kill("SIGCONT");
     await until("the process to disconnect", () => first.isClosed || undefined);
     assert.equal(first.submits.length, seen, "the process has sent nothing since");
-    assert.ok(first.heard.some(({ command }) => command === "unbind"));
+    assert.ok(first.received.some(({ command }) => command === "unbind"));
     await expireLeases(other);
     await untilAll(other, "all to be finished", ({ status }) => status === "sent" || status === "failed");
     const texts = textsAt(smsc);

@@ -19,7 +19,7 @@ describe("two nodes", () => {
     await using other = await rig.another("api,dispatch");
     await rig.synced();
     const made = await Promise.all(Array.from({ length: 5 }, () => rig.create()));
-    for (const each of made) await rig.handedIn(each);
+    for (const each of made) await rig.submitted(each);
     for (const each of made) assert.equal(rig.creations(each["name"]).length, 1);
     rig.graph.webhookUrl = `${other.url}/providers/whatsapp/wa`;
     for (const each of made) rig.graph.decide(rig.graph.templates.find(String(each["name"])) ?? assert.fail(), "APPROVED");
@@ -32,7 +32,7 @@ describe("two nodes", () => {
     await rig.synced();
     let isHeard = 0;
     // The first template is created, and its response is lost with the node. The others follow later.
-    rig.graph.templates.play = ({ method, path, body }) => {
+    rig.graph.templates.behaviour = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/message_templates")) return undefined;
       isHeard += 1;
       if (isHeard > 1) return undefined;
@@ -51,7 +51,7 @@ describe("two nodes", () => {
     assert.equal(claim?.isHeld, true, "the claim of the dead node lasts until it expires");
     await rig.godwit.rows("update template_syncs set claimed_until = now()");
     const templates = clientOf(other, rig.key).templates;
-    for (const each of made) await rig.handedIn(each);
+    for (const each of made) await rig.submitted(each);
     rig.graph.webhookUrl = `${other.url}/providers/whatsapp/wa`;
     for (const each of made) rig.graph.decide(rig.graph.templates.find(String(each["name"])) ?? assert.fail(), "APPROVED");
     for (const each of made)
@@ -62,7 +62,7 @@ describe("two nodes", () => {
   test("release the business account when they stop during a sync", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
     await rig.synced();
-    rig.graph.templates.play = () => ({ kind: "is silent" });
+    rig.graph.templates.behaviour = () => ({ kind: "is silent" });
     await rig.makeDue();
     await until("the business account to be read", () => rig.graph.templateCalls("GET").length > 1 || undefined);
     await using other = await rig.another("api");
@@ -104,7 +104,7 @@ describe("two business accounts", () => {
     await using rig = await ReviewRig.start({ config: (url) => waLink({ url }) + waLink({ url, name: "wb" }) });
     await rig.synced();
     const made = await rig.create();
-    await rig.handedIn(made);
+    await rig.submitted(made);
     assert.equal(rig.creations(made["name"]).length, 1);
     assert.equal((await rig.godwit.rows("select from template_syncs")).length, 1);
   });
@@ -162,12 +162,12 @@ describe("a failing carrier", () => {
     await rig.synced();
     const { template } = await rig.approved();
     const waiting = await rig.create({ status: "draft" });
-    for (const [play, error] of [
+    for (const [behaviour, error] of [
       [graphError(190, 401), /token has expired/],
       [graphError(80008), /asks for less/],
-      [{ kind: "cuts" }, /no answer from WhatsApp/],
+      [{ kind: "disconnects" }, /no answer from WhatsApp/],
     ] as const) {
-      rig.graph.templates.play = () => play;
+      rig.graph.templates.behaviour = () => behaviour;
       for (let round = 0; round < 2; round += 1) {
         const before = (await rig.sync())?.failures ?? 0;
         await rig.makeDue();
@@ -187,9 +187,9 @@ describe("a failing carrier", () => {
     await rig.templates.edit(waiting["id"], { status: "pending" });
     const [row] = await rig.godwit.rows<{ wait: number }>("select extract(epoch from due_at - now())::float8 as wait from template_syncs");
     assert.ok((row?.wait ?? 0) > 10);
-    rig.graph.templates.play = undefined;
+    rig.graph.templates.behaviour = undefined;
     await rig.makeDue();
-    await rig.handedIn(waiting);
+    await rig.submitted(waiting);
     await until("the sync to end", async () => (await rig.sync())?.last_error === null || undefined);
     await until("the recovery to be logged", () =>
       rig.godwit.logs.find(({ msg }) => msg === "templates are synced with the carrier again"),
@@ -203,10 +203,10 @@ describe("a failing carrier", () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const decided = await rig.create();
-    const theirs = await rig.handedIn(decided);
-    await rig.longAgo();
+    const theirs = await rig.submitted(decided);
+    await rig.backdateSync();
     let posts = 0;
-    rig.graph.templates.play = ({ method }) => (method === "POST" && (posts += 1) > 1 ? graphError(80008) : undefined);
+    rig.graph.templates.behaviour = ({ method }) => (method === "POST" && (posts += 1) > 1 ? graphError(80008) : undefined);
     await rig.godwit.rows("update template_syncs set due_at = now() + interval '1 hour', synced_at = now() + interval '1 hour'");
     const made = [await rig.create(), await rig.create()];
     theirs.status = "APPROVED";
@@ -214,9 +214,9 @@ describe("a failing carrier", () => {
     await until("the sync to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined);
     for (const each of made) assert.equal((await rig.templates.read(each["id"]))["status"], "pending");
     assert.equal((await rig.templates.read(decided["id"]))["status"], "approved");
-    rig.graph.templates.play = undefined;
+    rig.graph.templates.behaviour = undefined;
     await rig.makeDue();
-    for (const each of made) await rig.handedIn(each);
+    for (const each of made) await rig.submitted(each);
     assert.equal(
       rig.creations(made[0]?.["name"]).length + rig.creations(made[1]?.["name"]).length,
       3,

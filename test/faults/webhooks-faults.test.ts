@@ -105,7 +105,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
       const ids = await sendMany(customer, 600);
       hook.behave = () => sleep(20, OK);
       telling = await startWebhooks(wire.url, SHORT);
-      await endpoint.heard(150);
+      await endpoint.received(75);
       await allow(false);
       wire.cutAll();
       await sleep(2_500);
@@ -138,7 +138,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
     hook.behave = () => null;
     await customer.send();
-    await endpoint.heard(1);
+    await endpoint.received(1);
     const startedAt = performance.now();
     const code = await within(godwit.stop(), LIMIT_MS);
     context.diagnostic(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
@@ -146,9 +146,9 @@ describe("no event is lost", { concurrency: 3 }, () => {
     hook.behave = () => OK;
     await using next = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl });
     const again = endpoint.at(next);
-    const [first, second] = await endpoint.heard(2);
+    const [first, second] = await endpoint.received(2);
     assert.equal(first?.event.id, second?.event.id);
-    const delivery = await again.tried(1);
+    const delivery = await again.attempted(1);
     assert.equal(delivery.status, "succeeded");
     assert.equal((await again.record())["failing_since"], null);
     await again.idle();
@@ -222,7 +222,7 @@ describe("a process that is stopped", () => {
     const ids = await sendMany(customer, 300);
     hook.behave = () => sleep(20, OK);
     const first = await startWebhooks(accepting.databaseUrl);
-    await endpoint.heard(75);
+    await endpoint.received(75);
     assert.equal(await first.stop(), 0);
     const left = await endpoint.queue();
     assert.ok(left.length > 0, "the process was stopped during delivery");
@@ -274,14 +274,14 @@ describe("one endpoint among many", () => {
     const endpoint = await (await Customer.of(godwit)).endpoint(hook, ["message.queued"]);
     hook.behave = () => ({ status: 503, headers: { "retry-after": "3600" } });
     await endpoint.customer.send();
-    await endpoint.tried(1);
+    await endpoint.attempted(1);
     await queueRetries(2_000, null);
     for (let attempts = 2; attempts <= 3; attempts += 1) {
       // Long enough for a worker that found nothing to poll rarely.
       await sleep(3_000);
       const startedAt = performance.now();
       await endpoint.makeDue();
-      await endpoint.heard(attempts);
+      await endpoint.received(attempts);
       context.diagnostic(`found in ${Math.round(performance.now() - startedAt)} ms`);
     }
   });
@@ -341,7 +341,7 @@ describe("one endpoint among many", () => {
     const [loaded, other] = [await customer.endpoint(hook, ["message.queued"]), await customer.endpoint(hook, ["message.queued"])];
     await queueRetries(5_000, loaded.uuid);
     await sendInTurn(other, 30);
-    await loaded.heard(30);
+    await loaded.received(30);
     await until("no new delivery to be left", async () => (await loaded.queue()).length === 5_000 || undefined);
   });
 });

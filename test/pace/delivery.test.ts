@@ -17,7 +17,7 @@ describe("a throttled link", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const PAUSE_MS = 1_200;
-    carrier.answers(RECIPIENT, throttled("link", PAUSE_MS), accepted());
+    carrier.responds(RECIPIENT, throttled("link", PAUSE_MS), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await rig.untilStatus(message, "sent");
@@ -28,7 +28,7 @@ describe("a throttled link", () => {
   test("pauses for about a second without a given time, and then for twice as long", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    carrier.answers(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
+    carrier.responds(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
     await rig.untilStatus(message, "sent");
@@ -41,7 +41,7 @@ describe("a throttled link", () => {
 test("a receipt that arrives before the response is applied at once by the process that stores the carrier id", async () => {
   await using rig = await Rig.open();
   const carrier = new ScriptedCarrier();
-  carrier.answers(RECIPIENT, accepted("7"));
+  carrier.responds(RECIPIENT, accepted("7"));
   carrier.onSend = () => carrier.receive([receipt("7", "delivered", { reference: null })]);
   const message = await rig.accept();
   await rig.deliver({ [LINK]: carrier });

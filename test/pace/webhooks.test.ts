@@ -93,7 +93,7 @@ describe("one endpoint beside many", () => {
       return REFUSED;
     };
     await endpoint.makeDue();
-    await endpoint.heard(64);
+    await endpoint.received(64);
     const message = await endpoint.customer.send();
     await until("the new event arrives", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id), 1_500);
     await endpoint.delete();

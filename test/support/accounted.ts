@@ -1,4 +1,4 @@
-/** Holds what the database says against what the witness saw. */
+/** Compares the messages in the database with the submissions that the witness recorded. */
 import assert from "node:assert/strict";
 import { encodeId, type MessageId } from "../../src/lib/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
@@ -8,14 +8,14 @@ import type { Scene } from "./dispatching.ts";
 
 export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; detail: Detail };
 
-export type Story = {
+export type MessageTrace = {
   id: string;
   status: string;
   sequence: number;
   attempts: number;
   errorCode: string | null;
   timeline: Entry[];
-  /** What the witness saw of it. */
+  /** The submissions of the message that the witness recorded. */
   lines: Line[];
 };
 
@@ -28,8 +28,8 @@ type MessageRow = {
 };
 type EntryRow = { message_id: MessageId; type: string; sequence: number; is_event: boolean; is_ignored: boolean; detail: Detail | null };
 
-/** All messages, with their timelines and what was seen of them outside. */
-export async function storiesOf(scene: Scene): Promise<Story[]> {
+/** All messages, with their timelines and the submissions that the witness recorded. */
+export async function tracesOf(scene: Scene): Promise<MessageTrace[]> {
   const messages = await scene.rows<MessageRow>(
     "select id, status, sequence, attempts, error ->> 'code' as error_code from messages order by id",
   );
@@ -61,86 +61,86 @@ export async function storiesOf(scene: Scene): Promise<Story[]> {
 export const isResend = ({ detail }: Entry): boolean => detail.reason === "on_unknown: resend";
 export const isUnknown = ({ type }: Entry): boolean => type === "attempt.unknown";
 
-const tell = (story: Story): string => JSON.stringify(story, null, 1);
+const textOf = (trace: MessageTrace): string => JSON.stringify(trace, null, 1);
 const isAttempt = ({ type, isEvent }: Entry): boolean => type === "message.sending" && isEvent;
-const isRefused = ({ plan }: Line): boolean => plan.answer === "refused";
+const isRefused = ({ plan }: Line): boolean => plan.response === "refused";
 
-/** 1, 2, 3 … and the message stands at the last one. */
-function assertSequence(story: Story): void {
-  const sequences = story.timeline.filter(({ isEvent }) => isEvent).map(({ sequence }) => sequence);
-  const counted = Array.from({ length: story.sequence }, (_, index) => index + 1);
+/** The sequence numbers are 1, 2, 3 … without gaps, and the message has the last one. */
+function assertSequence(trace: MessageTrace): void {
+  const sequences = trace.timeline.filter(({ isEvent }) => isEvent).map(({ sequence }) => sequence);
+  const counted = Array.from({ length: trace.sequence }, (_, index) => index + 1);
   assert.deepEqual(
     sequences.toSorted((a, b) => a - b),
     counted,
-    `the sequence has gaps or doubles: ${tell(story)}`,
+    `the sequence has gaps or duplicates: ${textOf(trace)}`,
   );
 }
 
-/** Nothing left that was not on record, and no try left twice. */
-function assertWrittenFirst(story: Story): void {
-  const written = story.timeline.filter(isAttempt).map(({ detail }) => detail.attempt?.number);
+/** Every submitted attempt was stored first, and no attempt was submitted twice. */
+function assertWrittenFirst(trace: MessageTrace): void {
+  const written = trace.timeline.filter(isAttempt).map(({ detail }) => detail.attempt?.number);
   assert.deepEqual(
     written,
-    Array.from({ length: story.attempts }, (_, index) => index + 1),
-    `its tries are not counted: ${tell(story)}`,
+    Array.from({ length: trace.attempts }, (_, index) => index + 1),
+    `the attempts are not numbered from 1: ${textOf(trace)}`,
   );
-  const seen = story.lines.map(({ attempt }) => attempt);
-  assert.equal(new Set(seen).size, seen.length, `one try was handed over twice: ${tell(story)}`);
-  for (const attempt of seen) assert.ok(written.includes(attempt), `try ${attempt} left and is not on record: ${tell(story)}`);
+  const seen = trace.lines.map(({ attempt }) => attempt);
+  assert.equal(new Set(seen).size, seen.length, `an attempt was submitted twice: ${textOf(trace)}`);
+  for (const attempt of seen) assert.ok(written.includes(attempt), `attempt ${attempt} was submitted and is not stored: ${textOf(trace)}`);
 }
 
-/** After a try there is another only if the carrier had refused that one, if it never left, or if the policy wanted it so. */
-function assertRetriesJustified(story: Story): void {
-  const { timeline } = story;
-  for (const [place, entry] of timeline.entries()) {
+/** A further attempt follows only if the carrier refused the last one, if the last one was not submitted, or if the policy is `resend`. */
+function assertRetriesJustified(trace: MessageTrace): void {
+  const { timeline } = trace;
+  for (const [index, entry] of timeline.entries()) {
     const number = entry.detail.attempt?.number ?? 0;
     if (!isAttempt(entry) || number === 1) continue;
-    const before = timeline.slice(0, place).findLast(({ type, isEvent }) => type === "message.queued" && isEvent);
-    const last = story.lines.find(({ attempt }) => attempt === number - 1);
-    assert.ok(before !== undefined, tell(story));
+    const before = timeline.slice(0, index).findLast(({ type, isEvent }) => type === "message.queued" && isEvent);
+    const last = trace.lines.find(({ attempt }) => attempt === number - 1);
+    assert.ok(before !== undefined, textOf(trace));
     if (isResend(before)) continue;
-    assert.equal(before.detail.attempt?.outcome, "refused", `try ${number} has no reason: ${tell(story)}`);
+    assert.equal(before.detail.attempt?.outcome, "refused", `attempt ${number} has no reason: ${textOf(trace)}`);
     assert.ok(
       last === undefined || isRefused(last),
-      `try ${number} came though the carrier had not refused the one before: ${tell(story)}`,
+      `attempt ${number} was made although the carrier had not refused the previous one: ${textOf(trace)}`,
     );
   }
 }
 
-/** Under `fail` a carrier has a message once at most; under `resend` once more for each time the timeline says so. */
-function assertNotTwice(story: Story, policy: "fail" | "resend"): void {
-  const resends = story.timeline.filter(isResend).length;
-  const taken = story.lines.filter((line) => !isRefused(line)).length;
-  assert.ok(taken <= 1 + resends, `the carrier has it ${taken} times: ${tell(story)}`);
-  if (policy === "fail") assert.equal(resends, 0, tell(story));
+/** With the policy `fail` a carrier accepts a message at most once; with `resend` once more for each resend in the timeline. */
+function assertNotTwice(trace: MessageTrace, policy: "fail" | "resend"): void {
+  const resends = trace.timeline.filter(isResend).length;
+  const accepted = trace.lines.filter((line) => !isRefused(line)).length;
+  assert.ok(accepted <= 1 + resends, `the carrier accepted the message ${accepted} times: ${textOf(trace)}`);
+  if (policy === "fail") assert.equal(resends, 0, textOf(trace));
 }
 
-/** It has an end, and the end is what the carrier said. */
-function assertEnd(story: Story): void {
-  const { status, lines, timeline } = story;
-  // The carrier's name for it is known from an answer, be it a late one.
-  const names = new Set(timeline.map(({ detail }) => detail.attempt?.provider_message_id ?? detail.receipt?.provider_message_id));
-  const isNamedBy = (line: Line): boolean => line.plan.isNamed || names.has(line.providerMessageId);
-  const received = lines.some((line) => line.isReceiptTaken && isNamedBy(line));
-  if (status === "delivered") assert.ok(received, `nobody said that it was delivered: ${tell(story)}`);
-  else assert.ok(!received, `its receipt was acknowledged, and is lost: ${tell(story)}`);
+/** The status is the last one that the message can reach, and agrees with the responses and receipts of the carrier. */
+function assertEnd(trace: MessageTrace): void {
+  const { status, lines, timeline } = trace;
+  // The carrier id of the message is known from a response, also from a late one.
+  const carrierIds = new Set(timeline.map(({ detail }) => detail.attempt?.provider_message_id ?? detail.receipt?.provider_message_id));
+  const isNamedBy = (line: Line): boolean => line.plan.isNamed || carrierIds.has(line.providerMessageId);
+  const received = lines.some((line) => line.isReceiptStored && isNamedBy(line));
+  if (status === "delivered") assert.ok(received, `no receipt reported the delivery: ${textOf(trace)}`);
+  else assert.ok(!received, `an acknowledged receipt is lost: ${textOf(trace)}`);
   if (status === "sent")
     assert.ok(
-      lines.some(({ plan }) => plan.answer === "accepted"),
-      `nobody took it: ${tell(story)}`,
+      lines.some(({ plan }) => plan.response === "accepted"),
+      `the carrier did not accept the message: ${textOf(trace)}`,
     );
   if (status === "failed") {
-    assert.equal(story.errorCode, "outcome_unknown", tell(story));
-    assert.ok(timeline.some(isUnknown), `it was not held: ${tell(story)}`);
+    assert.equal(trace.errorCode, "outcome_unknown", textOf(trace));
+    assert.ok(timeline.some(isUnknown), `the message was not held: ${textOf(trace)}`);
   }
-  assert.ok(["delivered", "sent", "failed"].includes(status), `it has no end: ${tell(story)}`);
+  assert.ok(["delivered", "sent", "failed"].includes(status), `the message is not finished: ${textOf(trace)}`);
 }
 
 type Count = { status: string; error_code: string; messages: number; segments: number };
 
-/** The counts are those of the messages. */
+/** The usage counts equal the counts of the messages. */
 async function assertCounted(scene: Scene): Promise<void> {
-  const there = await scene.rows<Count>(
+  const expected = await scene.rows<Count>(
     `select status, coalesce(error ->> 'code', '') as error_code, count(*)::integer as messages, sum(segments_count)::integer as segments
        from messages
       group by 1, 2
@@ -155,11 +155,11 @@ async function assertCounted(scene: Scene): Promise<void> {
      having sum(messages) <> 0 or sum(segments) <> 0
       order by 1, 2`,
   );
-  assert.deepEqual(counted, there);
+  assert.deepEqual(counted, expected);
 }
 
-/** A receipt whose message is known does not stay parked: that would be a receipt lost. */
-async function assertNothingForgotten(scene: Scene): Promise<void> {
+/** No receipt stays parked once its message is known, because it would be lost. */
+async function assertNoReceiptForgotten(scene: Scene): Promise<void> {
   let known: unknown[] = [];
   const isEmpty = async (): Promise<boolean> => {
     known = await scene.rows(
@@ -170,40 +170,40 @@ async function assertNothingForgotten(scene: Scene): Promise<void> {
     );
     return known.length === 0;
   };
-  await until("parked receipts are taken up", isEmpty).catch(() => assert.fail(`parked for good: ${JSON.stringify(known)}`));
+  await until("the parked receipts are processed", isEmpty).catch(() => assert.fail(`receipts stay parked: ${JSON.stringify(known)}`));
 }
 
-/** Everything that must hold, whatever happened. Returns the stories, for what must hold besides. */
-export async function assertAccounted(scene: Scene, count: number): Promise<Story[]> {
-  await assertNothingForgotten(scene);
-  const stories = await storiesOf(scene);
-  assert.equal(stories.length, count, "a message is gone, or one came from nowhere");
-  assertNoStrangers(scene.witness, stories);
-  for (const story of stories) {
-    assertSequence(story);
-    assertWrittenFirst(story);
-    assertRetriesJustified(story);
-    assertNotTwice(story, scene.onUnknown.policy);
-    assertEnd(story);
+/** Asserts the invariants of every delivery, and returns the traces for further assertions. */
+export async function assertAccounted(scene: Scene, count: number): Promise<MessageTrace[]> {
+  await assertNoReceiptForgotten(scene);
+  const traces = await tracesOf(scene);
+  assert.equal(traces.length, count, "the number of messages has changed");
+  assertAllKnown(scene.witness, traces);
+  for (const trace of traces) {
+    assertSequence(trace);
+    assertWrittenFirst(trace);
+    assertRetriesJustified(trace);
+    assertNotTwice(trace, scene.onUnknown.policy);
+    assertEnd(trace);
   }
   assert.deepEqual(await scene.rows("select message_id from delivery_queue"), []);
   await assertCounted(scene);
-  return stories;
+  return traces;
 }
 
-function assertNoStrangers({ lines }: Witness, stories: readonly Story[]): void {
-  const known = new Set(stories.map(({ id }) => id));
+function assertAllKnown({ lines }: Witness, traces: readonly MessageTrace[]): void {
+  const known = new Set(traces.map(({ id }) => id));
   assert.deepEqual(
     lines.filter(({ id }) => !known.has(id)),
     [],
   );
 }
 
-/** `delivered: 12, failed: 3`, for the one who reads the test's output. */
-export function tally(stories: readonly Story[]): string {
-  const statuses = Map.groupBy(stories, ({ status }) => status);
-  const retried = stories.filter(({ attempts }) => attempts > 1).length;
-  const held = stories.filter(({ timeline }) => timeline.some(isUnknown)).length;
+/** `delivered: 12, failed: 3`, for the output of the test. */
+export function tally(traces: readonly MessageTrace[]): string {
+  const statuses = Map.groupBy(traces, ({ status }) => status);
+  const retried = traces.filter(({ attempts }) => attempts > 1).length;
+  const held = traces.filter(({ timeline }) => timeline.some(isUnknown)).length;
   const parts = Array.from(statuses, ([status, group]) => `${status}: ${group.length}`).toSorted();
-  return `${parts.join(", ")}; held: ${held}, tried again: ${retried}`;
+  return `${parts.join(", ")}; held: ${held}, retried: ${retried}`;
 }

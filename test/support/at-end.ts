@@ -1,9 +1,9 @@
-/** Stops whatever a test file started and did not stop itself, so that a failed test does not keep its process alive. */
+/** Stops everything that a test file started and did not stop itself, so that a failed test does not keep its process alive. */
 import { after } from "node:test";
 
 const stops = new Set<() => Promise<unknown>>();
 
-/** Runs when the tests of the file are done. Stopping twice must do no harm. */
+/** Registers a function that runs after the tests of the file. A second stop must have no effect. */
 export const atEnd = (stop: () => Promise<unknown>): void => void stops.add(stop);
 
 export async function stopAll(): Promise<void> {

@@ -1,11 +1,11 @@
-/** Files that make later test runs faster. Deleting the folder costs time and nothing else. */
+/** Files that make later test runs faster. The folder can be deleted; the next run creates it again. */
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const NAME = `godwit-test-${process.getuid?.() ?? "all"}`;
 
-/** Inside node_modules, or in the temporary folder where the checkout belongs to somebody else. */
+/** A folder inside node_modules, or in the temporary folder if node_modules belongs to another user. */
 export function cachedFolder(name: string): string {
   const [folder, other] = [join(import.meta.dirname, "..", "..", "node_modules", ".cache", NAME, name), join(tmpdir(), NAME, name)];
   try {

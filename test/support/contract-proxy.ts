@@ -1,5 +1,6 @@
-/** A validating proxy that nobody here wrote, between a test's client and the service: Redocly's, which holds what passes to the schemas and
- *  the security requirements of docs/openapi.json. GODWIT_CONTRACT_PROXY=1 makes test/support/harness.ts put one before every service it starts. */
+/** Redocly's validating proxy between a test's client and the service. The proxy checks requests and responses against the schemas and the
+ *  security requirements of docs/openapi.json, independently of our own code. GODWIT_CONTRACT_PROXY=1 makes test/support/harness.ts put a
+ *  proxy in front of every service that it starts. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,14 +10,14 @@ import { violationsOf, type Exchange, type Finding } from "./contract.ts";
 import { DOCUMENT, QUIET, REDOCLY, ROOT } from "./redocly.ts";
 
 const START_TIMEOUT_MS = 30_000;
-// It waits for answers that are still on their way, and then writes down what it saw.
+// The proxy waits for outstanding responses, and then writes its report.
 const STOP_TIMEOUT_MS = 20_000;
 
 type Sarif = {
   runs: { results: { ruleId: string; level: Finding["level"]; message: { text: string }; properties: Finding["about"] }[] }[];
 };
 
-/** It knows these methods; what others are answered with is no part of the document. */
+/** The methods that the proxy supports. The document does not describe responses to other methods. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 export const isContractRun = (): boolean => process.env["GODWIT_CONTRACT_PROXY"] === "1";
@@ -42,25 +43,25 @@ export class ContractProxy {
     const files = ["--har", join(folder, "traffic.har"), "--api", DOCUMENT, "--config", join(ROOT, "redocly.yaml")];
     const args = [REDOCLY, "proxy", "--target", target, "--port", "0", "--report-format", "sarif", ...files];
     const child = spawn(process.execPath, args, { cwd: folder, env: QUIET, stdio: ["ignore", "pipe", "pipe"] });
-    // A test that ends without stopping its service leaves nobody behind.
+    // A test that ends without stopping its service leaves no process behind.
     const orphaned = (): void => void child.kill("SIGKILL");
     process.once("exit", orphaned);
     let report = "";
-    let said = "";
+    let stderr = "";
     child.stdout.on("data", (chunk: Buffer) => (report += chunk.toString()));
-    // Every finding is said here, too: only the beginning is of interest.
-    child.stderr.on("data", (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(0, 10_000)));
-    const listening = async () => /listening on (http:\S+)/.exec(said)?.[1];
+    // The proxy also prints every finding here; only the beginning is needed.
+    child.stderr.on("data", (chunk: Buffer) => (stderr = `${stderr}${chunk.toString()}`.slice(0, 10_000)));
+    const listening = async () => /listening on (http:\S+)/.exec(stderr)?.[1];
     const url = await poll(listening, { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
-    if (url === undefined) throw new Error(`the proxy did not start: ${said}`);
+    if (url === undefined) throw new Error(`the proxy did not start: ${stderr}`);
     return new ContractProxy(url, { child, folder, report: () => report, orphaned });
   }
 
-  takes(method: string): boolean {
+  supports(method: string): boolean {
     return METHODS.has(method);
   }
 
-  /** What passed and was not as the document says, each in a line. It is told once. */
+  /** Stops the proxy and returns the violations of the document, one per line. A second call returns none. */
   async close(): Promise<string[]> {
     if (this.#isClosed) return [];
     this.#isClosed = true;

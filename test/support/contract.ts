@@ -1,6 +1,6 @@
-/** What of the traffic through the validating proxy is a violation of the document. The proxy judges bodies, parameters and credentials; what it
- *  does not look at (statuses, media types, headers that must be there) is judged here. Requests that the service refuses may be
- *  anything: tests send them broken on purpose. */
+/** Finds the violations of the document in the traffic through the validating proxy. The proxy checks bodies, parameters and credentials;
+ *  this file checks statuses, media types and required headers. A request that the service refuses is not checked, because tests send
+ *  invalid requests on purpose. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -22,7 +22,7 @@ type Document = { paths: Record<string, Record<string, Operation>>; components: 
 
 const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
 const paths = Object.entries(document.paths).map(([path, methods]) => ({
-  // A path without parameters goes before one that would match it.
+  // A path without parameters comes before a path whose parameters would match it.
   rank: path.split("{").length,
   path,
   matches: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
@@ -32,43 +32,43 @@ paths.sort((one, other) => one.rank - other.rank);
 
 const isRefusal = (status: number): boolean => status >= 400;
 
-/** What is wrong with a part of the body is told in an answer that goes well. */
-const TELLING = new Set(["/v1/batches", "/v1/messages/validate", "/v1/suppressions/import"]);
+/** Paths whose successful response reports the faults of single items of the request. */
+const REPORTING_FAULTS = new Set(["/v1/batches", "/v1/messages/validate", "/v1/suppressions/import"]);
 
-/** Pages, probes and what carriers call are not of the API, and not in its document. */
-const isOfApi = (path: string): boolean => path.startsWith("/v1/");
+/** Pages, probes and the callbacks of carriers are not part of the API, and not in its document. */
+const isApiPath = (path: string): boolean => path.startsWith("/v1/");
 
 export function violationsOf(exchanges: readonly Exchange[], findings: readonly Finding[]): string[] {
-  const told = [...exchanges.flatMap(undeclared), ...findings.filter(isViolation).map(inWords)];
-  // What is wrong with one item of a list is wrong with a hundred.
-  return [...new Map(told.map((each) => [each.replaceAll(/\d+/g, "n"), each])).values()];
+  const violations = [...exchanges.flatMap(undeclared), ...findings.filter(isViolation).map(textOf)];
+  // A violation in one item of a list occurs in all items, and is reported once.
+  return [...new Map(violations.map((each) => [each.replaceAll(/\d+/g, "n"), each])).values()];
 }
 
 function isViolation({ rule, level, about: { method, path, status, target } }: Finding): boolean {
-  // Headers that a client sends without need are its own business.
+  // Undeclared headers of a request do no harm.
   if (level === "note") return false;
-  if (rule === "undocumented-endpoint") return isOfApi(path) && status !== 404 && status !== 405;
+  if (rule === "undocumented-endpoint") return isApiPath(path) && status !== 404 && status !== 405;
   if (target === "response") return true;
-  return !isRefusal(status) && !(method === "POST" && rule === "schema-consistency" && TELLING.has(path));
+  return !isRefusal(status) && !(method === "POST" && rule === "schema-consistency" && REPORTING_FAULTS.has(path));
 }
 
-const inWords = ({ rule, text, about: { method, path, status, dataPath } }: Finding): string =>
+const textOf = ({ rule, text, about: { method, path, status, dataPath } }: Finding): string =>
   `${method} ${path} → ${status}: ${text} (${rule}${dataPath === undefined ? "" : `, ${dataPath}`})`;
 
-/** The status, the media type and the headers of an answer, where they are not those of the document. */
+/** The deviations of a response from the document in its status, media type and headers. */
 function undeclared({ method, path, status, headers }: Exchange): string[] {
   const operation = paths.find(({ matches }) => matches.test(path))?.methods[method.toLowerCase()];
   if (operation === undefined) return [];
   const declared = operation.responses[String(status)];
-  const answer = `${method} ${path} → ${status}`;
-  if (declared === undefined) return [`${answer}: no such status is declared`];
+  const response = `${method} ${path} → ${status}`;
+  if (declared === undefined) return [`${response}: no such status is declared`];
   const type = (headers.get("content-type") ?? "none").split(";")[0] ?? "";
   const missing = Object.keys(declared.headers ?? {}).filter(
     (name) => document.components.headers[name]?.required === true && !headers.has(name.toLowerCase()),
   );
   return [
-    ...(Object.hasOwn(declared.content ?? {}, type) ? [] : [`${answer}: ${type} is not declared`]),
-    ...missing.map((name) => `${answer}: without ${name}`),
+    ...(Object.hasOwn(declared.content ?? {}, type) ? [] : [`${response}: ${type} is not declared`]),
+    ...missing.map((name) => `${response}: without ${name}`),
   ];
 }
 
@@ -77,26 +77,27 @@ ajv.addFormat("date-time", isDateTime);
 ajv.addSchema(document, "openapi.json");
 const validators = new Map<string, ValidateFunction>();
 
-/** The response is as docs/openapi.json declares it: status, media type, headers and body. Streams and routes outside the API are not checked. */
+/** Asserts that the status, media type, headers and body of a response are declared in docs/openapi.json. Streams and routes outside the
+ *  API are not checked. */
 export function assertDeclared(
   method: string,
   target: string,
   { status, headers, json, text }: { status: number; headers: Headers; json: unknown; text: string },
 ): void {
   const [path = ""] = target.split("?");
-  const found = isOfApi(path)
+  const found = isApiPath(path)
     ? paths.find(({ matches, methods }) => matches.test(path) && methods[method.toLowerCase()] !== undefined)
     : undefined;
   if (found === undefined) return;
   assert.deepEqual(undeclared({ method, path, status, headers: new Map(headers) }), [], text.slice(0, 500));
   const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
   if (!type.endsWith("json")) return;
-  const place = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", type, "schema"];
-  const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+  const segments = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", type, "schema"];
+  const pointer = segments.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi.json#/${pointer}` });
   validators.set(pointer, validate);
   assert.ok(
     validate(json),
-    `${method} ${path} ${status} is not as docs/openapi.json declares it: ${ajv.errorsText(validate.errors)}\n${text.slice(0, 500)}`,
+    `${method} ${path} ${status} does not match docs/openapi.json: ${ajv.errorsText(validate.errors)}\n${text.slice(0, 500)}`,
   );
 }

@@ -1,4 +1,5 @@
-/** What tests of the counts share: statements as those that write messages are, without the messages, and plans of those that read. */
+/** Shared code of the tests of usage counts: the counting parts of the statements that write messages, and the plans of statements that
+ *  read. */
 import assert from "node:assert/strict";
 import pg from "pg";
 import { newId, toId, type AccountId, type MessageId } from "../../src/lib/id.ts";
@@ -18,10 +19,10 @@ export const rowsOf = <T>(db: Database, text: string, values: readonly unknown[]
 export type Owned = { accountId: AccountId; environment: "test" | "live" };
 type Item = Owned & { counted: Counted | null; countedBefore: Counted | null };
 
-/** An owner that no other test has. */
+/** An owner that no other test uses. */
 export const freshOwner = (): Owned => ({ accountId: newId("acct", Date.now()), environment: "live" });
 
-/** A message that was created then. */
+/** A message that was created at the given time. */
 export const countable = (createdAtMs: number, fields: Partial<Countable> = {}): Countable => ({
   id: toId("msg", firstUuidAt(createdAtMs)),
   channel: "sms",
@@ -48,7 +49,7 @@ const usageColumns = [
   column<Item, "smallint">("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore && countedBefore.segments),
 ];
 
-/** The parts of the accept and the advance statement that count, as they are. */
+/** The unchanged counting parts of the accept statement and the advance statement. */
 const insertStatement = batchStatement<Item>(
   [...ownerColumns, ...usageColumns],
   (items) => `
@@ -69,9 +70,9 @@ export const changeIn = (db: Database, owner: Owned, moves: readonly Move[]): Pr
   db.rows(changeStatement(moves.map(([from, to]) => ({ ...owner, counted: to && countedOf(to), countedBefore: from && countedOf(from) }))));
 
 /** The statement that a function sends. */
-export async function statementOf(ask: (fake: Queryable) => Promise<unknown>): Promise<Sql> {
+export async function statementOf(query: (fake: Queryable) => Promise<unknown>): Promise<Sql> {
   const sent: Sql[] = [];
-  await ask({
+  await query({
     rows: async (statement) => {
       sent.push(statement);
       return [];
@@ -85,7 +86,7 @@ export async function statementOf(ask: (fake: Queryable) => Promise<unknown>): P
 const literal = (value: unknown): string =>
   value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(uuidFromBytes(value)) : `${value as string | number}`);
 
-/** The generic plan, which is the one that connections use, with what it did. */
+/** The generic plan, which connections use, with the row counts of its execution. */
 export async function planOf(db: Database, { text, values }: Sql): Promise<string> {
   return db.session(30_000, async (run) => {
     const name = `plan_${(statements += 1)}`;
@@ -95,23 +96,23 @@ export async function planOf(db: Database, { text, values }: Sql): Promise<strin
   });
 }
 
-type Hammering = {
+type HammerOptions = {
   owner: Owned;
-  /** How many write at once, how often each, and how many messages each time. */
+  /** The number of concurrent writers, the number of batches of each writer, and the number of messages in a batch. */
   writers: number;
   batches: number;
   batch: number;
-  /** The id of a new message, and what a message of this id may be. */
+  /** The id of a new message, and a random state of the message with this id. */
   newMessageId: () => MessageId;
   anything: (id: MessageId) => Countable;
   change: (owner: Owned, moves: readonly Move[]) => Promise<unknown>;
   read: () => Promise<readonly { messages: number; segments: number }[]>;
-  /** What others do meanwhile, again and again. */
+  /** Tasks that are repeated while the writers run. */
   meanwhile: readonly (() => Promise<unknown>)[];
 };
 
-/** Writers make messages and move all that they made before, while others fold and forget; whoever reads finds every message once. Answers what
- *  the messages are in the end. */
+/** Runs writers that create messages and change all their earlier ones, next to tasks that fold and delete counts. Asserts that every read
+ *  counts each message once. Returns the final state of the messages. */
 export async function hammerCounts({
   owner,
   writers,
@@ -122,8 +123,8 @@ export async function hammerCounts({
   change,
   read,
   meanwhile,
-}: Hammering): Promise<Countable[]> {
-  let begun = 0;
+}: HammerOptions): Promise<Countable[]> {
+  let started = 0;
   let written = 0;
   const finals: Countable[] = [];
   const writer = async (): Promise<void> => {
@@ -131,7 +132,7 @@ export async function hammerCounts({
     for (let turn = 0; turn < batches; turn += 1) {
       const created = Array.from({ length: batch }, () => anything(newMessageId()));
       const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
-      begun += batch;
+      started += batch;
       await change(owner, [...moves, ...created.map((to): Move => [null, to])]);
       written += batch;
       mine.push(...created);
@@ -142,14 +143,14 @@ export async function hammerCounts({
     const atLeast = written;
     const found = await read();
     const total = found.reduce((sum, { messages }) => sum + messages, 0);
-    assert.ok(total >= atLeast && total <= begun, `${total} messages, between ${atLeast} and ${begun}`);
+    assert.ok(total >= atLeast && total <= started, `${total} messages, between ${atLeast} and ${started}`);
     assert.ok(found.every((row) => row.messages > 0 && row.segments >= row.messages));
   };
-  const over = new AbortController();
-  const untilOver = async (work: () => Promise<unknown>): Promise<void> => {
-    while (!over.signal.aborted) await work();
+  const ended = new AbortController();
+  const untilEnded = async (work: () => Promise<unknown>): Promise<void> => {
+    while (!ended.signal.aborted) await work();
   };
-  const others = Promise.all([reader, ...meanwhile].map(untilOver));
-  await Promise.all([Promise.all(Array.from({ length: writers }, writer)).finally(() => over.abort()), others]);
+  const others = Promise.all([reader, ...meanwhile].map(untilEnded));
+  await Promise.all([Promise.all(Array.from({ length: writers }, writer)).finally(() => ended.abort()), others]);
   return finals;
 }

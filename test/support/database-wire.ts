@@ -1,11 +1,11 @@
-/** The wire between a godwit and its database, which can be cut at the worst moments. */
+/** A TCP proxy between a service and its database. A test can cut a connection at a chosen moment of a statement. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import pg from "pg";
 
-/** `asked`: the statement does not reach the database. `running`: it does, and the client is gone while it runs.
- *  `answered`: the database has done it, and the answer does not reach the client. `ended`: the answer does, and in the
- *  same packet the news that the session is over. */
+/** `asked`: the statement does not reach the database. `running`: the connection is cut while the database executes the statement.
+ *  `answered`: the database has executed the statement, and the response does not reach the service. `ended`: the response reaches the
+ *  service, together with the error that the database ends the session. */
 type Moment = "asked" | "running" | "answered" | "ended";
 
 const READY_FOR_QUERY = Buffer.from("Z\0\0\0\x05I", "latin1");
@@ -18,11 +18,11 @@ function fatal(code: string, message: string): Buffer {
 }
 
 export class DatabaseWire {
-  /** What a godwit takes as its DATABASE_URL. */
+  /** The DATABASE_URL for the service. */
   readonly url: string;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
-  /** Those of the godwit's side. */
+  /** The sockets to the service. */
   readonly #near = new Set<Socket>();
   #cut: { moment: Moment; mark: string } | undefined;
 
@@ -52,12 +52,12 @@ export class DatabaseWire {
     return wire;
   }
 
-  /** Cuts the connection of the next statement that carries the mark. */
+  /** Cuts the connection of the next statement that contains the mark. */
   cutNext(moment: Moment, mark: string): void {
     this.#cut = { moment, mark };
   }
 
-  /** Cuts every connection, whatever is under way; the database does not notice. */
+  /** Cuts every connection to the service. The database does not notice. */
   cutAll(): void {
     for (const socket of this.#near) socket.destroy();
   }
@@ -69,7 +69,7 @@ export class DatabaseWire {
   }
 
   #join(near: Socket, far: Socket): void {
-    let struck: Moment | undefined;
+    let pending: Moment | undefined;
     this.#near.add(near);
     near.on("close", () => this.#near.delete(near));
     near.on("data", (chunk) => {
@@ -79,16 +79,16 @@ export class DatabaseWire {
         near.destroy();
         return;
       }
-      struck = moment;
+      pending = moment;
       far.write(chunk, () => {
-        // The far end stays open, as that of a machine does which has not yet noticed.
+        // The connection to the database stays open, as after a crash of the client's machine.
         if (moment === "running") near.destroy();
       });
     });
     far.on("data", (chunk) => {
-      if (struck === "answered") near.destroy();
+      if (pending === "answered") near.destroy();
       if (near.destroyed) return;
-      if (struck === "ended" && chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY))
+      if (pending === "ended" && chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY))
         near.end(Buffer.concat([chunk, fatal("57P01", "terminating connection due to administrator command")]));
       else near.write(chunk);
     });

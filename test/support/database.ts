@@ -2,24 +2,23 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 
-/** The migrated database that every other one is a copy of. */
+/** The migrated database from which all other test databases are copied. */
 export const TEMPLATE = "godwit_template";
 
 function adminUrl(): string {
   const url = process.env["TEST_DATABASE_URL"];
-  if (url === undefined) throw new Error("run the tests with npm test: it starts the database they need");
+  if (url === undefined) throw new Error("run the tests with npm test, which starts their database");
   return url;
 }
 
-/** The URL of a database beside the one that a URL names. */
+/** The URL of another database on the same server. */
 export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
-// The service's connections are set up for its own statements: no joins but by index, and ten seconds at most. Statements of tests join whole
-// tables.
+// The connections of the service permit only joins by index, and limit a statement to ten seconds. Statements of tests join whole tables.
 const PLANNED = { options: "-c jit=off", statement_timeout: "120000", query_timeout: "120000" };
 
-/** The URL of the same database, for a look at it from a test. */
-export const lookingUrl = (url: string): string =>
+/** The URL of the same database, for the statements of a test. */
+export const inspectionUrl = (url: string): string =>
   `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(PLANNED).toString().replaceAll("+", "%20")}`;
 
 /** A new database with the current schema and this month's partitions. */
@@ -33,18 +32,18 @@ const created: string[] = [];
 async function create(source: string): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   await asAdmin((client) => client.query(`create database ${name} ${source}`));
-  // At the end of the file and not with the service: some tests start a second one on the same database.
+  // The databases are dropped at the end of the file, because some tests start a second service on the same database.
   if (created.length === 0) process.once("beforeExit", () => void dropAll());
   created.push(name);
   return urlOf(name);
 }
 
-/** Connections that are opened from now on wait for each other in a circle until their statements are cut off, with an error: the database
- *  does not end a circle by itself after a second. */
+/** Turns the deadlock check off for new connections. A deadlock then lasts until the time limit of its statements, and fails the test,
+ *  instead of being resolved by the database after one second. */
 export const withoutDeadlockCheck = (url: string): Promise<void> =>
   asAdmin((client) => client.query(`alter database ${new pg.Client(url).database} set deadlock_timeout = '10min'`));
 
-/** Ten megabytes each, and autovacuum would visit every one of them. */
+/** Drops the databases. Each takes ten megabytes, and autovacuum would process all of them. */
 const dropAll = (): Promise<void> =>
   asAdmin(async (client) => {
     for (const name of created.splice(0)) await client.query(`drop database if exists ${name} with (force)`);

@@ -1,4 +1,4 @@
-/** Delivery in the test's own process, on a database of its own, with carriers that the test scripts. */
+/** Delivery in the process of the test, on a new database, with scripted carriers. */
 import assert from "node:assert/strict";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
@@ -23,13 +23,13 @@ import { createDatabase } from "./database.ts";
 import { recipientOf } from "./recipient.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
-/** The lane that messages take unless the test says otherwise. */
+/** The default link of messages. */
 export const LINK = "first";
 export const RECIPIENT = recipientOf("+14155550123");
 
 export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60_000, policy: "fail" }): Link => ({
   name,
-  // Each link has a provider of its own, under its own name.
+  // Each link has a provider with the name of the link.
   provider: name as ProviderName,
   settings: { speed: 1 },
   channels: ["sms", "whatsapp"],
@@ -39,7 +39,7 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   onUnknown,
 });
 
-/** Every message takes one link, the first of those there are. */
+/** Chooses the first link for every message. */
 class OneLink extends LinkChooser {
   readonly #links: readonly [Link, ...Link[]];
 
@@ -65,7 +65,7 @@ export type RigDeliveryOptions = Omit<DeliveryOptions, "providers" | "linkChoose
   db?: Database;
 };
 
-/** An entry of a timeline; `status` is that of the snapshot, null where nothing moved. */
+/** An entry of a timeline. `status` is that of the snapshot, or null if the entry is not a transition. */
 export type Entry = {
   type: string;
   sequence: number;
@@ -82,7 +82,7 @@ export type AcceptOptions = {
   accountId?: AccountId;
   handover?: Handover;
   environment?: Environment;
-  /** The real ones choose the link. */
+  /** A real chooser, in place of one link for all messages. */
   linkChooser?: LinkChooser;
 };
 
@@ -93,7 +93,7 @@ export class Rig {
   readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #acceptors: { target: string | LinkChooser; handover: Handover; acceptor: Acceptor }[] = [];
-  // Delivery needs connections of the pool as well, and what waits for one for five seconds fails.
+  // Delivery needs connections of the pool as well, and fails if none is free for five seconds.
   readonly #reads = new ConcurrencyLimit(4);
   #statements = 0;
   #closing: Promise<void> | undefined;
@@ -112,7 +112,7 @@ export class Rig {
     return rig;
   }
 
-  /** Delivery through these carriers, by the names of their links. */
+  /** Starts delivery through these carriers, which are given by the names of their links. */
   async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: RigDeliveryOptions = {}): Promise<Delivery> {
     const { links, db = this.db, linkChooser, ...rest } = options;
     const [first = linkTo(LINK), ...others] = links ?? Object.keys(carriers).map((name) => linkTo(name));
@@ -133,34 +133,34 @@ export class Rig {
     return db;
   }
 
-  /** Done when the rig is closed; the last first. */
+  /** Registers a function that runs when the rig is closed, in reverse order. */
   atEnd(stop: () => Promise<unknown>): void {
     this.#stops.push(stop);
   }
 
-  /** Accepts a message as a request does; it waits in the queue unless a handover takes it. */
+  /** Accepts a message as a request does. The message waits in the queue unless a handover takes it. */
   async accept(
     fields: Partial<NewMessage> = {},
     { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", linkChooser }: AcceptOptions = {},
   ): Promise<Message> {
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
-    const answer = await this.#acceptor(linkChooser ?? link, handover).accept(request, {
+    const response = await this.#acceptor(linkChooser ?? link, handover).accept(request, {
       credential: credentialOf(accountId, environment),
       claim: undefined,
       writeProblem: () => "",
     });
-    const id = decodeId("msg", (JSON.parse(answer.body) as { id: string }).id);
+    const id = decodeId("msg", (JSON.parse(response.body) as { id: string }).id);
     assert.ok(id !== undefined);
     return this.message({ accountId, environment, id });
   }
 
-  /** In turns, of as many as the database takes at once without complaint. */
+  /** Accepts messages in groups of 100, so that the requests do not wait too long for connections to the database. */
   async acceptMany(count: number, fields: (index: number) => Partial<NewMessage>, options: AcceptOptions = {}): Promise<Message[]> {
     const messages: Message[] = [];
     while (messages.length < count) {
       const from = messages.length;
-      const turn = Array.from({ length: Math.min(100, count - from) }, (_, index) => this.accept(fields(from + index), options));
-      messages.push(...(await Promise.all(turn)));
+      const group = Array.from({ length: Math.min(100, count - from) }, (_, index) => this.accept(fields(from + index), options));
+      messages.push(...(await Promise.all(group)));
     }
     return messages;
   }
@@ -173,26 +173,26 @@ export class Rig {
     return acceptor;
   }
 
-  /** The message as it is now. */
+  /** The current state of the message. */
   async message({ accountId, environment, id }: Pick<Message, "accountId" | "environment" | "id">): Promise<Message> {
     const found = await this.#reads.run(() => findMessage(this.db, accountId, environment, id));
-    assert.ok(found !== undefined, "the message is not there");
+    assert.ok(found !== undefined, "the message does not exist");
     return found;
   }
 
   async untilStatus(message: Message, status: Status, timeoutMs = LIMIT_MS): Promise<Message> {
     let seen = "";
-    const ask = async (): Promise<Message | undefined> => {
+    const look = async (): Promise<Message | undefined> => {
       const now = await this.message(message);
       seen = now.status;
       return now.status === status ? now : undefined;
     };
-    return until(`the message to be ${status}`, ask, timeoutMs).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it is ${seen}`, { cause: error });
+    return until(`the message to be ${status}`, look, timeoutMs).catch((error: unknown) => {
+      throw new Error(`${String(error)}; its status is ${seen}`, { cause: error });
     });
   }
 
-  /** How many messages have that status. */
+  /** The number of messages with the status. */
   async count(status: Status): Promise<number> {
     const [row] = await this.rows<{ count: number }>("select count(*) from messages where status = $1", [status]);
     return row?.count ?? 0;
@@ -219,7 +219,7 @@ export class Rig {
     return row;
   }
 
-  /** Makes a message due, as the passing of time would. */
+  /** Makes a message due now. */
   async makeDue({ id }: Message): Promise<void> {
     await this.rows("update delivery_queue set due_at = now() where message_id = $1", [id]);
   }
@@ -243,5 +243,5 @@ export class Rig {
 }
 
 export const publicId = ({ id }: Pick<Message, "id">): string => encodeId("msg", id);
-/** `+1415555xxxx`: a recipient for each number. */
+/** `+1415555xxxx`: a different recipient for each index. */
 export const recipientNo = (index: number): Recipient => recipientOf(`+1415555${String(index).padStart(4, "0")}`);

@@ -1,4 +1,4 @@
-/** Delivery by processes of its own, with a witness outside: what is started, killed, frozen and waited for. */
+/** Delivery in separate processes, which a test can kill, freeze and stop. Their carrier is the witness, in the process of the test. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { acceptorOf, closeStorage, credentialOf, openStorage } from "./engine.ts
 import { until } from "./expect.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
-import { createDatabase, lookingUrl } from "./database.ts";
+import { createDatabase, inspectionUrl } from "./database.ts";
 import { spawnGodwit, type Run } from "./harness.ts";
 import { recipientOf } from "./recipient.ts";
 import { seeded } from "./seed.ts";
@@ -35,24 +35,24 @@ export type SceneOptions = {
 
 type NodeSettings = Pick<DispatchSettings, "responseTimeoutMs" | "window" | "queueLeaseMs">;
 
-/** A carrier as they are: mostly quick, sometimes late, seldom silent, and with receipts that come late, early or never. */
+/** A typical carrier: mostly fast, sometimes late, rarely silent, with receipts that come late, early or never. */
 export const usual =
   (random: () => number): PlanOf =>
   ({ attempt }) => {
     const dice = random();
     const isBusy = attempt === 1 && random() < 0.03;
     return {
-      answer: isBusy ? "refused" : dice < 0.02 ? "silent" : "accepted",
-      answerAfterMs: 5 + random() * (dice > 0.9 ? 400 : 60),
+      response: isBusy ? "refused" : dice < 0.02 ? "silent" : "accepted",
+      responseAfterMs: 5 + random() * (dice > 0.9 ? 400 : 60),
       receiptAfterMs: random() < 0.2 ? null : random() * 300,
       isNamed: random() < 0.7,
     };
   };
 
-/** Everyone is answered, and has a receipt that follows. */
+/** A carrier that accepts every message, and sends a receipt after the response. */
 export const prompt =
   (random: () => number): PlanOf =>
-  () => ({ answer: "accepted", answerAfterMs: 5 + random() * 40, receiptAfterMs: 50 + random() * 100, isNamed: false });
+  () => ({ response: "accepted", responseAfterMs: 5 + random() * 40, receiptAfterMs: 50 + random() * 100, isNamed: false });
 
 export type Node = { name: string; run: Run; pid: number };
 
@@ -86,7 +86,7 @@ export class Scene {
     const { queueLeaseMs = TIMINGS.queueLeaseMs } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
-    const { db, clock } = await openStorage(lookingUrl(databaseUrl), "test");
+    const { db, clock } = await openStorage(inspectionUrl(databaseUrl), "test");
     const witness = await Witness.open(plan(random), random);
     return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window, queueLeaseMs });
   }
@@ -113,7 +113,7 @@ export class Scene {
     await Promise.all(Array.from({ length: count }, (_, index) => acceptOne(index)));
   }
 
-  /** A process that delivers; it may reach the database by another way. */
+  /** Starts a process that delivers. The process can use another URL of the database, such as that of a proxy. */
   async start(databaseUrl = this.databaseUrl): Promise<Node> {
     this.#count += 1;
     const name = `node${this.#count}`;
@@ -131,27 +131,27 @@ export class Scene {
     return node;
   }
 
-  /** Until the node has handed over so many more, or nothing is left to hand over. */
+  /** Waits until the node has submitted so many more messages, or until the queue is empty. */
   async moreLines(node: Node, count: number): Promise<void> {
     const enough = this.witness.linesOf(node.name).length + count;
-    await until(`${count} more lines of ${node.name}`, async () => {
+    await until(`${count} more submissions of ${node.name}`, async () => {
       if (this.witness.linesOf(node.name).length >= enough) return true;
       const [waiting] = await this.rows<{ count: number }>("select count(*)::integer as count from delivery_queue");
       return waiting?.count === 0;
     });
   }
 
-  /** `kill -9`. Afterwards the database has noticed, too, and nothing of the node can still commit. */
+  /** Kills the process with SIGKILL, and waits until the database has ended its sessions, so that the node cannot commit any more. */
   async kill({ name, run }: Node): Promise<void> {
     run.child.kill("SIGKILL");
     await run.exit;
-    await until(`the sessions of ${name} are over`, async () => {
+    await until(`the sessions of ${name} have ended`, async () => {
       const left = await this.rows("select from pg_stat_activity where application_name like $1", [`godwit ${name} %`]);
       return left.length === 0;
     });
   }
 
-  /** SIGTERM; the exit code, and how long it took. */
+  /** Stops the process with SIGTERM. Returns the exit code and the duration. */
   async stop({ name, run }: Node): Promise<{ code: number | null; tookMs: number }> {
     const startedAt = performance.now();
     run.child.kill("SIGTERM");
@@ -163,25 +163,25 @@ export class Scene {
     return { ...ended, tookMs: performance.now() - startedAt };
   }
 
-  /** The process stands still, and its connections stay open. */
+  /** Suspends the process. Its connections stay open. */
   async freeze({ name, run, pid }: Node): Promise<void> {
     run.child.kill("SIGSTOP");
-    await until(`${name} stands still`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
+    await until(`${name} is suspended`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
   }
 
   thaw({ run }: Node): void {
     run.child.kill("SIGCONT");
   }
 
-  /** How many messages the node has claimed and not settled. */
-  async inHand({ run }: Node): Promise<number> {
-    const told = run.logs.length;
+  /** The number of messages that the node has claimed and not settled. */
+  async claimedCount({ run }: Node): Promise<number> {
+    const linesBefore = run.logs.length;
     run.child.kill("SIGUSR2");
-    const line = await run.waitFor((each) => each.msg === "in hand" && run.logs.indexOf(each) >= told);
-    return Number(line["inHand"]);
+    const line = await run.waitFor((each) => each.msg === "claimed" && run.logs.indexOf(each) >= linesBefore);
+    return Number(line["claimedCount"]);
   }
 
-  /** As if the leases had run out. Rows are locked in the order in which everybody does. */
+  /** Expires all leases. Locks the rows in the same order as the service, to avoid deadlocks. */
   async lapse(): Promise<void> {
     await this.rows(
       `update delivery_queue
@@ -194,7 +194,7 @@ export class Scene {
     );
   }
 
-  /** Nothing waits any more, here or at the carrier. */
+  /** Waits until the queue and the carrier have no pending work. */
   async settle(): Promise<void> {
     let left: unknown;
     const isSettled = async (): Promise<boolean> => {
@@ -205,7 +205,7 @@ export class Scene {
       left = { ...counts, atCarrier: this.witness.pending };
       return counts?.queued === 0 && counts.unfinished === 0 && this.witness.pending === 0;
     };
-    await until("everything comes to an end", isSettled).catch((error: unknown) => {
+    await until("all messages are finished", isSettled).catch((error: unknown) => {
       throw new Error(`${String(error)}, left: ${JSON.stringify(left)}`);
     });
   }
@@ -220,7 +220,7 @@ export class Scene {
   }
 }
 
-/** A moment that somebody else decides on. */
+/** A promise that the test resolves. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

@@ -1,4 +1,4 @@
-/** Readers of the event stream that take down all they are sent, and events that come from nowhere, made at a chosen time. */
+/** Readers that record the event stream, and events that a test inserts with a chosen time. */
 import assert from "node:assert/strict";
 import { encodeId, toId, type AccountId, type EventId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
@@ -11,13 +11,13 @@ export type Streamed = { id: string; type: string; data: string };
 
 type ReaderOptions = { type?: string; after?: string };
 
-/** One connection. It reads the protocol by itself, and not as our own client does. */
+/** One connection to the event stream. Parses the protocol independently of our own client. */
 export class EventReader {
   readonly headers: Headers;
-  /** Blocks as they came, with those that are no events. */
+  /** All received blocks, including those that are not events. */
   readonly blocks: string[] = [];
   readonly events: Streamed[] = [];
-  /** `closed`: the server ended the answer; `cut`: the connection ended in the midst of it. */
+  /** `closed`: the server ended the response. `cut`: the connection ended before the end of the response. */
   state: "open" | "closed" | "cut" = "open";
   readonly #leaving: AbortController;
 
@@ -46,12 +46,12 @@ export class EventReader {
     return this.events.map(({ id }) => id);
   }
 
-  /** What a client of the standard would send as its Last-Event-ID. */
+  /** The Last-Event-ID that a standard client would send. */
   get lastId(): string | undefined {
     return this.blocks.map((block) => /^id: (.*)$/m.exec(block)?.[1]).findLast((id) => id !== undefined);
   }
 
-  /** Waits for all of these. */
+  /** Waits for all events with these ids. */
   async has(ids: readonly string[]): Promise<void> {
     await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.ids)) || undefined);
   }
@@ -78,7 +78,7 @@ export class EventReader {
         text = text.slice(end + 2);
       }
     }
-    assert.equal(text, "", "no frame is sent in part");
+    assert.equal(text, "", "no frame is incomplete");
   }
 
   #take(block: string): void {
@@ -93,7 +93,7 @@ export class EventReader {
 
 export type Owner = { accountId: AccountId; environment: Environment; key: string };
 
-/** An account of its own, without a quota. */
+/** A new account without a quota. */
 export async function newOwner(godwit: Godwit, account: string, environment: Environment = "test"): Promise<Owner> {
   assert.ok(godwit.db !== undefined);
   const key = await godwit.key({ account, environment });
@@ -103,14 +103,14 @@ export async function newOwner(godwit: Godwit, account: string, environment: Env
   return { accountId: found.id, environment, key };
 }
 
-/** The id of an event that was made so long ago. */
+/** The id of an event of the given age. */
 export const madeAgo = (agoMs: number): EventId => toId("evt", uuidSequence()(Date.now() - agoMs));
 
 export const eventId = (id: EventId): string => encodeId("evt", id);
 
 type Inserted = { type?: string; record?: object };
 
-/** The statement that inserts events, for whoever runs it. */
+/** The statement that inserts events. */
 export const insertion = (
   { accountId, environment }: Owner,
   ids: readonly EventId[],
@@ -122,7 +122,7 @@ export const insertion = (
   values: [uuidToText(accountId), environment, ids.map(uuidToText), type, JSON.stringify(record)],
 });
 
-/** Inserts events and tells their names. */
+/** Inserts events and returns their public ids. */
 export async function insertEvents(
   godwit: Pick<Godwit, "rows">,
   owner: Owner,

@@ -1,13 +1,13 @@
-/** A carrier that takes one connection for all nodes together, and counts how many it has. One object is one node's way to it. */
+/** A carrier that permits one connection of all nodes together, and counts its connections. Each object is the provider of one node. */
 import type { Connection, Host, LinkState } from "../../src/providers/provider.ts";
 import { ScriptedCarrier } from "./scripted-carrier.ts";
 
-/** What the carrier itself sees, whoever connects. */
+/** The carrier's view of the connections and messages of all nodes. */
 export class Exchange {
   open = 0;
   opened = 0;
   highWater = 0;
-  /** Who sent what, in the order in which it came. */
+  /** The node and the id of every message, in the order of arrival. */
   readonly sends: { node: string; id: string }[] = [];
 
   enter(): void {
@@ -27,7 +27,7 @@ export class ExclusiveCarrier extends ScriptedCarrier {
   /** The connections that this node has opened. */
   opens = 0;
   state: LinkState = { kind: "connected", reason: null };
-  /** Waited for before a connection is there. */
+  /** Runs before a connection is opened. */
   beforeOpen: () => Promise<unknown> = async () => undefined;
 
   constructor(exchange: Exchange, node: string, options: { window?: number } = {}) {

@@ -1,4 +1,4 @@
-/** What the tests through the door share: a connection that sends bytes as they are, and what every answer must have. */
+/** Shared code of the tests over HTTP: assertions for all responses, waits, and a connection that sends raw bytes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -8,7 +8,7 @@ import type { Godwit, Reply } from "./harness.ts";
 
 export type Fault = { pointer?: string; parameter?: string; header?: string; code: string; detail: string };
 
-/** On every answer of every kind. */
+/** Asserts the headers that every response has. */
 export function assertCommonHeaders({ headers }: Pick<Reply, "headers">): void {
   assert.match(headers.get("x-request-id") ?? "", /^req_[0-9a-z]{26}$/);
   assert.equal(headers.get("cache-control"), "no-store");
@@ -17,7 +17,7 @@ export function assertCommonHeaders({ headers }: Pick<Reply, "headers">): void {
   assert.equal(headers.get("x-powered-by"), null);
 }
 
-/** The envelope of RFC 9457, and that it belongs to this very answer. */
+/** Asserts the problem document of RFC 9457, with the status and the request id of its response. */
 export function assertProblem(reply: Reply, code: ErrorCode): void {
   assert.equal(reply.json["code"], code, reply.text);
   assert.equal(reply.status, ERRORS[code].status);
@@ -27,7 +27,7 @@ export function assertProblem(reply: Reply, code: ErrorCode): void {
   assert.match(String(type), new RegExp(`/errors/${code}$`));
   assert.equal(title, ERRORS[code].title);
   assert.equal(status, reply.status);
-  assert.ok(typeof detail === "string" && detail !== "", "detail says something");
+  assert.ok(typeof detail === "string" && detail !== "", "detail has a text");
   assert.equal(requestId, reply.headers.get("x-request-id"));
 }
 
@@ -40,18 +40,18 @@ export function assertRefused(reply: Reply, code: ErrorCode, status: string): vo
 export const faultsOf = ({ json }: Pick<Reply, "json">): Fault[] => (json["errors"] ?? []) as Fault[];
 export const pointersOf = (reply: Pick<Reply, "json">): (string | undefined)[] => faultsOf(reply).map(({ pointer }) => pointer);
 
-/** How long a test waits for something that comes in a moment: on a busy machine it comes late. */
+/** The time limit of waits. It is long because a busy machine can be slow. */
 export const LIMIT_MS = 180_000;
 
-/** For what does not happen by itself during a test: only an event brings it about. */
+/** An interval that no test reaches, for timers that must not cause the tested effect. */
 export const NEVER_MS = 3_600_000;
 
-// Most of what tests wait for comes at once. Asking every few milliseconds for what takes seconds would keep the database busy.
+// Most waits end at once. A poll every few milliseconds during a long wait would keep the database busy.
 const LONGEST_WAIT_MS = 80;
 
 type Pending = false | undefined;
 
-/** Polls until `look` returns a value other than false and undefined, and returns the value. The error after the time limit names `what`. */
+/** Polls until `look` returns a value other than false and undefined, and returns the value. The error at the time limit names `what`. */
 export async function until<T>(
   what: string,
   look: () => T | Pending | Promise<T | Pending>,
@@ -66,14 +66,14 @@ export async function until<T>(
   }
 }
 
-/** A service on this node's database hears what other nodes announce. */
+/** Waits until a service on the node's database listens for the notifications of other nodes. */
 export const untilListening = (node: Godwit): Promise<true> =>
-  until("it to listen", async () => {
+  until("the service to listen", async () => {
     const rows = await node.rows("select from pg_stat_activity where datname = current_database() and query like 'listen %'");
     return rows.length > 0 || undefined;
   });
 
-/** One connection, spoken to byte by byte. */
+/** One connection, on which a test writes raw bytes. */
 export class Wire {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
@@ -103,9 +103,9 @@ export class Wire {
     this.socket.write(bytes);
   }
 
-  /** The next answer on this connection. */
+  /** The next response on this connection. */
   async reply({ isHead = false, timeoutMs = LIMIT_MS } = {}): Promise<Reply> {
-    return until("an answer", () => this.#take(isHead), timeoutMs);
+    return until("a response", () => this.#take(isHead), timeoutMs);
   }
 
   async closed(timeoutMs = LIMIT_MS): Promise<void> {
@@ -119,7 +119,7 @@ export class Wire {
   #take(isHead: boolean): Reply | undefined {
     const headEnd = this.#received.indexOf("\r\n\r\n");
     if (headEnd === -1) {
-      assert.ok(!this.#isEnded, "the connection was closed without an answer");
+      assert.ok(!this.#isEnded, "the connection was closed without a response");
       return undefined;
     }
     const [line = "", ...fields] = this.#received.subarray(0, headEnd).toString("latin1").split("\r\n");
@@ -133,7 +133,7 @@ export class Wire {
   }
 }
 
-/** One request on a connection of its own, as bytes. */
+/** Sends the bytes of one request on a new connection, and returns the response. */
 export async function exchange(
   url: string,
   bytes: string | Buffer,

@@ -7,9 +7,9 @@ let server: TestServer | undefined;
 
 export async function globalSetup(): Promise<void> {
   buildConsole();
-  // A server from outside (the Debian package, say) can take the place of the embedded one.
-  const outside = process.env["TEST_DATABASE_URL"];
-  if (outside !== undefined) return makeTemplate(outside);
+  // Another server, such as that of the Debian package, can replace the embedded one.
+  const external = process.env["TEST_DATABASE_URL"];
+  if (external !== undefined) return makeTemplate(external);
   server = await TestServer.start(FAST);
   process.env["TEST_DATABASE_URL"] = server.url;
 }

@@ -1,5 +1,5 @@
-/** A real Godwit for tests, with its own database, reached over HTTP. It runs in the test's process unless the test needs to kill, stop or
- *  signal it. */
+/** A real Godwit for tests, with its own database, reached over HTTP. The service runs in the process of the test unless the test needs to
+ *  kill, stop or signal it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { connect } from "node:net";
@@ -24,7 +24,7 @@ import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
-import { createDatabase, lookingUrl } from "./database.ts";
+import { createDatabase, inspectionUrl } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -49,13 +49,13 @@ export type Reply = { status: number; headers: Headers; text: string; json: Reco
 
 export type KeyOptions = { scopes?: readonly Scope[]; environment?: Environment; account?: string; expiresAt?: Date | null };
 
-/** A service that was started: its address, what it printed, and how it is ended. */
+/** A running service: its URL, its output, and the function that stops it. */
 type Started = {
   url: string;
   /** Undefined where the service runs in the test's process. */
   child: ChildProcess | undefined;
   logs: LogLine[];
-  /** Lines that are not JSON, of both streams. */
+  /** The lines of both streams that are not JSON. */
   output: string[];
   stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
@@ -69,14 +69,14 @@ type GodwitFields = Started & {
 export class Godwit {
   readonly url: string;
   readonly #started: Started;
-  /** What `request` goes through in a contract run. Whoever needs the connection itself, or a stream, uses the service's own URL. */
+  /** The proxy for `request` in a contract run. A test that needs the connection itself, or a stream, uses the URL of the service. */
   readonly #proxy: ContractProxy | undefined;
   readonly databaseUrl: string | undefined;
   /** The path of the file that has the text of the option `config`. */
   readonly configFile: string | undefined;
   readonly logs: LogLine[];
   readonly output: string[];
-  /** Looks into the database behind the server's back. */
+  /** A connection of the test to the database of the service. */
   readonly db: Database | undefined;
   #closing: Promise<void> | undefined;
 
@@ -88,7 +88,8 @@ export class Godwit {
     this.configFile = fields.configFile;
     this.logs = fields.logs;
     this.output = fields.output;
-    this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: lookingUrl(fields.databaseUrl) }, "test", () => undefined);
+    this.db =
+      fields.databaseUrl === undefined ? undefined : new Database({ url: inspectionUrl(fields.databaseUrl) }, "test", () => undefined);
   }
 
   get child(): ChildProcess {
@@ -98,13 +99,13 @@ export class Godwit {
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
-    if (this.db === undefined) throw new Error("this godwit has an embedded database");
+    if (this.db === undefined) throw new Error("the service has an embedded database");
     return this.db.rows<T>({ name: `test_${randomBytes(8).toString("hex")}`, text, values });
   }
 
-  /** A key with all scopes of the test environment, unless told otherwise; a named account is made when it is missing. */
+  /** Creates a key, by default with all scopes of the test environment. Creates a named account if it is missing. */
   async key({ scopes = SCOPES, environment = "test", account, expiresAt = null }: KeyOptions = {}): Promise<string> {
-    if (this.db === undefined) throw new Error("this godwit has an embedded database");
+    if (this.db === undefined) throw new Error("the service has an embedded database");
     const clock = { now: () => Date.now() };
     if (account !== undefined) await createAccount(this.db, clock, account, (tx, owner) => seedTemplates(tx, clock, owner));
     const accounts = await listAccounts(this.db);
@@ -113,9 +114,9 @@ export class Godwit {
     return (await createKey(this.db, clock, { accountId: owner.id, environment, scopes, name: null, expiresAt })).secret;
   }
 
-  /** Quotas off, for tests that are about something else. */
+  /** Turns quotas off, for tests of other features. */
   async unlimited(): Promise<void> {
-    // In one order: two who do this at once would wait for each other otherwise.
+    // The rows are locked in a fixed order, so that concurrent calls cannot deadlock.
     await this.rows(`with listed as materialized (
                        select account_id, environment from environments where tier <> 'unlimited' order by 1, 2 for update
                      )
@@ -128,7 +129,7 @@ export class Godwit {
     path: string,
     { key, body, headers = {}, idempotencyKey, isDeclared }: RequestOptions = {},
   ): Promise<Reply> {
-    const proxy = this.#proxy?.takes(method) === true ? this.#proxy : undefined;
+    const proxy = this.#proxy?.supports(method) === true ? this.#proxy : undefined;
     const response = await fetch(`${proxy?.url ?? this.url}${path}`, {
       method,
       redirect: "manual",
@@ -141,7 +142,7 @@ export class Godwit {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    // As it would be without a proxy, which says so when the connection to the service is lost.
+    // The proxy responds with 502 when it loses the connection to the service. Without a proxy, fetch fails.
     if (proxy !== undefined && response.status === 502) throw new TypeError("fetch failed", { cause: text });
     const isJson = (response.headers.get("content-type") ?? "").includes("json");
     const reply: Reply = {
@@ -158,7 +159,7 @@ export class Godwit {
     return this.request("POST", "/v1/messages", { key, idempotencyKey: randomUUID(), ...options, body: { ...sms(), ...body } });
   }
 
-  /** Bytes as they are, and whatever comes back until the server closes the connection (or `untilMs` passes). */
+  /** Sends raw bytes, and returns all bytes that arrive until the server closes the connection or `untilMs` has passed. */
   async raw(bytes: string | Buffer, untilMs = 5_000): Promise<string> {
     const { hostname, port } = new URL(this.url);
     return new Promise((resolve, reject) => {
@@ -174,7 +175,7 @@ export class Godwit {
     });
   }
 
-  /** Waits for the process to end, after SIGTERM unless told otherwise. */
+  /** Sends the signal, by default SIGTERM, and waits until the process has ended. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     await (this.#closing ??= this.db?.close());
     const code = await this.#started.stop(signal);
@@ -187,9 +188,9 @@ export class Godwit {
   }
 }
 
-/** The test file fails, at its end: whatever is to be cleaned up after a stop is. */
+/** Fails the test file at its end, so that the cleanup after a stop still runs. */
 function failLater(violation: string): void {
-  process.stderr.write(`not as docs/openapi.json says: ${violation}\n`);
+  process.stderr.write(`violation of docs/openapi.json: ${violation}\n`);
   process.exitCode = 1;
 }
 
@@ -204,11 +205,11 @@ export type StartOptions = {
   config?: string;
   /** The factor by which the simulator is faster than a carrier. */
   simulatorSpeed?: number;
-  /** Accepts only by default, so that accepted messages stay as they are. */
+  /** By default only `api`, so that accepted messages stay queued. */
   roles?: string;
-  /** In a process of its own, which the test can kill, stop and signal. */
+  /** Starts a separate process, which the test can kill, stop and signal. */
   asProcess?: boolean;
-  /** Those of production, but for these. */
+  /** Replace timings of production. */
   timings?: Partial<Timings>;
 };
 
@@ -266,19 +267,19 @@ async function startProcess(args: readonly string[], env: Record<string, string>
 export type Run = {
   child: ChildProcess;
   logs: LogLine[];
-  /** Lines that are not JSON, of both streams. */
+  /** The lines of both streams that are not JSON. */
   output: string[];
   waitFor: (test: (line: LogLine) => boolean) => Promise<LogLine>;
   exit: Promise<number | null>;
 };
 
 /** The environment of every process. The compile cache saves most of the time that a process takes to start. */
-export const surroundings = (): Record<string, string> => ({
+export const baseEnv = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
 });
 
-/** Any godwit command, as a process with nothing in its environment but what is given. */
+/** Starts any godwit command as a process with only the given environment and the base environment. */
 export function spawnGodwit(
   args: readonly string[],
   env: Record<string, string>,
@@ -287,7 +288,7 @@ export function spawnGodwit(
   const { main = MAIN, ...options } = identity;
   const child = spawn(process.execPath, [main, ...args], {
     ...options,
-    env: { ...surroundings(), ...env },
+    env: { ...baseEnv(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const logs: LogLine[] = [];
@@ -302,23 +303,23 @@ export function spawnGodwit(
   const waitFor = async (test: (line: LogLine) => boolean): Promise<LogLine> => {
     const search = poll(async () => logs.find(test), { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
     const found = await Promise.race([search, exit.then(() => undefined)]);
-    if (found === undefined) throw new Error(`godwit did not say it (exit code ${child.exitCode}):\n${output.join("\n")}`);
+    if (found === undefined) throw new Error(`the awaited log line did not appear (exit code ${child.exitCode}):\n${output.join("\n")}`);
     return found;
   };
   return { child, logs, output, waitFor, exit };
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its end. */
 export async function runGodwit(
   args: readonly string[],
   env: Record<string, string>,
   stdin?: string,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...surroundings(), ...env },
+    env: { ...baseEnv(), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
-  // One that ends without reading it is no fault.
+  // A command may end without reading its input.
   child.stdin.on("error", () => undefined).end(stdin);
   let stdout = "";
   let stderr = "";

@@ -1,4 +1,4 @@
-/** A customer's server that takes webhooks: keeps what it was told, and answers as it is asked to. */
+/** A customer's server that records webhooks, and responds with a status that the test sets. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ export const ALLOW_LOOPBACK = { GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" };
 
 export type Call = { id: string; path: string; type: string; headers: Record<string, string>; body: string };
 
-/** Takes requests with their bodies. */
+/** A server that passes on requests with their complete bodies. */
 export const bodyServer = (take: (request: IncomingMessage, body: string, response: ServerResponse) => void): Server =>
   createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -20,7 +20,7 @@ export const bodyServer = (take: (request: IncomingMessage, body: string, respon
 
 export class HookServer {
   readonly calls: Call[] = [];
-  /** The status of the next answers. */
+  /** The status of the next responses. */
   status = 200;
   readonly #server: Server;
 
@@ -44,15 +44,15 @@ export class HookServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
   }
 
-  /** Ids of the events that it was told of, as often as it was. */
+  /** The event ids of all calls, including repeated calls. */
   ids(path = "/hook"): string[] {
     return this.calls.filter((call) => call.path === path).map(({ id }) => id);
   }
 
-  /** The n-th call about an event, counted from one. */
-  told(id: unknown, number = 1, path = "/hook"): Promise<Call> {
+  /** Waits for the n-th call about an event, counted from one. */
+  called(id: unknown, number = 1, path = "/hook"): Promise<Call> {
     const about = (): Call | undefined => this.calls.filter((call) => call.id === id && call.path === path)[number - 1];
-    return until(`${String(id)} is told to ${path}, time ${number}`, about);
+    return until(`call ${number} about ${String(id)} at ${path}`, about);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -64,7 +64,7 @@ export class HookServer {
 const plain = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** Whether a receiver with this secret takes the call for genuine, by the stock library. */
+/** Whether the standard library verifies the call with this secret. */
 export function isSignedBy(secret: unknown, { body, headers }: Call): boolean {
   try {
     new Webhook(String(secret)).verify(body, headers);

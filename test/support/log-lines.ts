@@ -1,4 +1,4 @@
-/** A log that keeps its lines. */
+/** A log that keeps its lines for a test. */
 import { logTo, type Log } from "../../src/lib/log.ts";
 import type { LogLine } from "./harness.ts";
 

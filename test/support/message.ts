@@ -1,10 +1,10 @@
-/** Messages for tests of what becomes of a message. */
+/** Messages for tests of transitions. */
 import { newId, NO_ID } from "../../src/lib/id.ts";
 import { newMessage, type Message } from "../../src/messages/message.ts";
 import type { Owner } from "../../src/storage/owner.ts";
 import { recipientOf } from "./recipient.ts";
 
-/** A message as a request makes it, with these fields instead. */
+/** A message as a request creates it, with the given fields replaced. */
 export const messageOf = ({ id = newId("msg", Date.now()), ...fields }: Partial<Omit<Message, keyof Owner>> = {}): Message =>
   newMessage({ accountId: NO_ID, environment: "test" }, id, {
     direction: "outbound",

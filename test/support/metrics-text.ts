@@ -1,8 +1,8 @@
-/** What /metrics says, as numbers. */
+/** The values of /metrics. */
 import assert from "node:assert/strict";
 import type { Godwit } from "./harness.ts";
 
-/** By name and labels, just as they are written. */
+/** The values by name and labels, as /metrics writes them. */
 export async function readMetrics(godwit: Godwit): Promise<Map<string, number>> {
   const { status, text } = await godwit.request("GET", "/metrics");
   assert.equal(status, 200);

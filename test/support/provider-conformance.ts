@@ -1,5 +1,5 @@
-/** What every provider must keep, tried on a link that the provider's own test opens. The carrier behind it may be a fake; the
- *  provider is the real one. */
+/** Tests of the contract that every provider must keep, on links that the test of the provider opens. The provider is the real one; its
+ *  carrier may be a fake. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { poll, within } from "../../src/lib/wait.ts";
@@ -19,38 +19,38 @@ type Channel = Outgoing["channel"];
 
 export type ProviderUnderTest = {
   name: string;
-  /** The channels it serves; each is tried. */
+  /** The channels of the provider; each is tested. */
   channels: readonly Channel[];
-  /** A link to a carrier that answers and sends receipts within a second or so. Each test opens one of its own. */
+  /** Opens a link to a carrier that responds and sends receipts within about a second. Each test opens a new link. */
   open: (host: Host) => Promise<Connection>;
-  /** A link to a carrier that takes messages and does not answer within the limits of this suite. */
+  /** Opens a link to a carrier that accepts messages and does not respond within the limits of this suite. */
   openMute: (host: Host) => Promise<Connection>;
-  /** Who leads to what, at the first attempt. */
+  /** The recipient for each outcome of the first attempt. */
   recipients: {
     /** Accepted, then a receipt `delivered`. */
     delivered: string;
     /** Accepted, then a receipt `undelivered` with an error. */
     undelivered: string;
-    /** Refused for good. */
+    /** Refused permanently. */
     refused: string;
     throttled: string;
-    /** Outcome `unknown`, without anyone giving up. */
+    /** Outcome `unknown`, without an abort. */
     unknown: string;
-    /** Accepted; then they write back, and the carrier says what they answer. Absent where nobody can. */
+    /** Accepted; then the recipient replies, and the carrier passes the reply on. Absent if the channel has no replies. */
     replies?: string;
   };
-  /** The carrier gives our reference back, so that a receipt `delivered` resolves what was `unknown`. */
+  /** The receipts of the carrier contain our reference, so that a receipt `delivered` resolves an outcome `unknown`. */
   givesReferenceBack: boolean;
 };
 
-// Longer than the pause between two tries at handing over the same receipts.
+// Longer than the pause between two attempts to pass the same receipts.
 const QUIET_MS = 1_500;
-// How long a mute carrier is watched before it counts as silent.
+// The time without a response after which a carrier counts as silent.
 const SILENCE_MS = 50;
 const FEW = 10;
 const MANY = 500;
 
-/** Opens a link for a test, and closes it however the test ends: what is left open would keep the process alive. */
+/** Opens a link for a test, and closes it also when the test fails, because an open link would keep the process alive. */
 async function onLink(open: ProviderUnderTest["open"], host: Host, run: (connection: Connection) => Promise<void>): Promise<void> {
   const connection = await settled(open(host), "open");
   try {
@@ -89,17 +89,17 @@ function assertOutcome(outcome: SendOutcome): void {
     case "unknown":
       return assert.ok(isText(outcome.detail));
     default:
-      assert.fail(`no outcome: ${JSON.stringify(outcome satisfies never)}`);
+      assert.fail(`unknown kind of outcome: ${JSON.stringify(outcome satisfies never)}`);
   }
 }
 
 function assertReceipt({ providerMessageId, reference, status, error, raw }: Receipt, body: string): void {
   assert.ok(RECEIPT_STATUSES.includes(status), `the status ${status}`);
   assert.ok(isTextOrNull(providerMessageId) && isTextOrNull(reference));
-  assert.ok(providerMessageId !== null || reference !== null, "a receipt names its message");
+  assert.ok(providerMessageId !== null || reference !== null, "a receipt identifies its message");
   if (error !== null) assertError(error);
   for (const value of Object.values(raw)) assert.equal(typeof value, "string");
-  assert.ok(!JSON.stringify(raw).includes(body), "no text of the message in what is kept for the timeline");
+  assert.ok(!JSON.stringify(raw).includes(body), "the raw receipt for the timeline does not contain the text of the message");
 }
 
 function describeOutcomes({ open, recipients, givesReferenceBack }: ProviderUnderTest, channel: Channel): void {
@@ -117,16 +117,16 @@ function describeOutcomes({ open, recipients, givesReferenceBack }: ProviderUnde
     return receipts;
   }
 
-  test(`${channel}: an accepted message has an id, and its receipts come through the host`, async () => {
+  test(`${channel}: an accepted message has a carrier id, and its receipts are passed to the host`, async () => {
     await receiptsOf(to(recipients.delivered), "accepted", "delivered");
   });
 
-  test(`${channel}: a message the network refuses is undelivered, with the reason`, async () => {
+  test(`${channel}: an undeliverable message has a receipt with the status undelivered and the reason`, async () => {
     const receipts = await receiptsOf(to(recipients.undelivered), "accepted", "undelivered");
     assert.ok(receipts.find(({ status }) => status === "undelivered")?.error);
   });
 
-  test(`${channel}: refused for good, throttled and unknown are told apart`, () =>
+  test(`${channel}: a permanent refusal, throttling and an unknown outcome are distinguished`, () =>
     onLink(open, new RecordingHost(), async (connection) => {
       const refused = await send(connection, to(recipients.refused));
       assert.ok(refused.kind === "refused" && refused.isPermanent, JSON.stringify(refused));
@@ -140,17 +140,17 @@ function describeOutcomes({ open, recipients, givesReferenceBack }: ProviderUnde
   });
 }
 
-/** Typed rightly, and still nothing a carrier likes. */
+/** Messages of the right type that a carrier may refuse. */
 const ODD_MESSAGES: readonly (readonly [what: string, fields: Partial<Outgoing>])[] = [
   ["no text", { body: "" }],
-  ["a text without end", { body: "a".repeat(100_000) }],
+  ["a very long text", { body: "a".repeat(100_000) }],
   ["emoji", { body: "👩‍👩‍👧‍👦🏳️‍🌈".repeat(300) }],
-  ["half a character", { body: "a\ud83d" }],
+  ["an unpaired surrogate", { body: "a\ud83d" }],
   ["control characters", { body: "\u0000\u001b\r\n\u2028" }],
-  ["a sender in letters", { sender: "Godwit" }],
-  ["a sender that is none", { sender: "\u0000".repeat(100) }],
-  ["many attempts behind it", { attempt: 100 }],
-  ["no time left", { expiresAtMs: 0 }],
+  ["an alphanumeric sender", { sender: "Godwit" }],
+  ["an invalid sender", { sender: "\u0000".repeat(100) }],
+  ["many earlier attempts", { attempt: 100 }],
+  ["an expired time to live", { expiresAtMs: 0 }],
 ];
 
 function describeSending({ open, openMute, recipients }: ProviderUnderTest, channel: Channel): void {
@@ -163,7 +163,7 @@ function describeSending({ open, openMute, recipients }: ProviderUnderTest, chan
       }));
   }
 
-  test(`${channel}: a window full of messages at once all have an outcome, and ids of their own`, () =>
+  test(`${channel}: a full window of concurrent messages has an outcome for each message, and different carrier ids`, () =>
     onLink(open, new RecordingHost(), async (connection) => {
       assert.ok(Number.isSafeInteger(connection.window) && connection.window > 0);
       const outcomes: SendOutcome[] = [];
@@ -172,34 +172,34 @@ function describeSending({ open, openMute, recipients }: ProviderUnderTest, chan
         outcomes.push(...(await Promise.all(sends)));
       }
       const ids = outcomes.flatMap((outcome) => (outcome.kind === "accepted" ? [outcome.providerMessageId] : []));
-      assert.ok(ids.length > 0, "nothing was accepted");
+      assert.ok(ids.length > 0, "no message was accepted");
       assert.equal(new Set(ids).size, ids.length);
     }));
 
   for (const [what, openOne] of [
-    ["an answering", open],
-    ["a silent", openMute],
+    ["responding", open],
+    ["silent", openMute],
   ] as const) {
-    test(`${channel}: a send to ${what} carrier that is given up before it begins is unknown`, () =>
+    test(`${channel}: a send to a ${what} carrier that is aborted before its start has an unknown outcome`, () =>
       onLink(openOne, new RecordingHost(), async (connection) => {
         const sent = connection.send(message(), AbortSignal.abort());
-        assert.equal((await settled(sent, "a send given up before")).kind, "unknown");
+        assert.equal((await settled(sent, "a send aborted before its start")).kind, "unknown");
       }));
   }
 
-  test(`${channel}: a send that is given up while the carrier is silent is unknown, at once`, () =>
+  test(`${channel}: a send that is aborted while the carrier is silent has an unknown outcome at once`, () =>
     onLink(openMute, new RecordingHost(), async (connection) => {
       const limit = new AbortController();
       const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal));
-      assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier was to be silent");
+      assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier is silent");
       limit.abort();
-      const outcomes = await settled(Promise.all(sends), "a send given up");
+      const outcomes = await settled(Promise.all(sends), "an aborted send");
       for (const { kind } of outcomes) assert.equal(kind, "unknown");
     }));
 }
 
 function describeReceipts({ open, recipients }: ProviderUnderTest, channel: Channel): void {
-  test(`${channel}: receipts that were not acknowledged are passed again`, async () => {
+  test(`${channel}: receipts that are not acknowledged are passed again`, async () => {
     const host = new RecordingHost().behave("rejects");
     await onLink(open, host, async (connection) => {
       const message = outgoing({ channel, recipient: recipients.delivered });
@@ -207,23 +207,23 @@ function describeReceipts({ open, recipients }: ProviderUnderTest, channel: Chan
       await host.untilCalled();
       assert.deepEqual(host.receipts, []);
       const refused = host.calls.flat();
-      host.behave("takes");
+      host.behave("accepts");
       for (const { status } of refused) await host.until(message, outcome, has(status));
       await host.until(message, outcome, has("delivered"));
     });
   });
 }
 
-/** Takes down what is brought, also what is not taken. */
-class ListeningHost extends RecordingHost {
-  readonly brought: InboundMessage[][] = [];
+/** Records all passed messages, including those that are not acknowledged. */
+class InboundHost extends RecordingHost {
+  readonly passed: InboundMessage[][] = [];
 
   override async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
-    this.brought.push([...messages]);
+    this.passed.push([...messages]);
     await super.receiveMessages(messages);
   }
 
-  async untilBrought(what: string, isEnough: () => boolean): Promise<void> {
+  async untilPassed(what: string, isEnough: () => boolean): Promise<void> {
     assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 }), what);
   }
 }
@@ -235,31 +235,31 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
   const message = (): Outgoing => outgoing({ channel, recipient, sender: "+14155550100" });
   const idOf = (outcome: SendOutcome): string => (outcome.kind === "accepted" ? outcome.providerMessageId : assert.fail(outcome.kind));
 
-  test(`${channel}: what someone writes back comes through the host, and says from whom, to whom and to what`, async () => {
-    const host = new ListeningHost();
+  test(`${channel}: a reply is passed to the host, with its sender, its recipient and the message that it replies to`, async () => {
+    const host = new InboundHost();
     await onLink(open, host, async (connection) => {
       const id = idOf(await send(connection, message()));
-      await host.untilBrought("a reply", () => host.messages.length > 0);
+      await host.untilPassed("a reply", () => host.messages.length > 0);
       for (const { providerMessageId, from, to, text, inReplyTo, channel: on } of host.messages) {
         assert.deepEqual([from, to, on, inReplyTo], [recipient, "+14155550100", channel, id]);
         assert.match(from, E164);
         assert.ok(isTextOrNull(providerMessageId) && typeof text === "string");
-        assert.notEqual(providerMessageId, id, "a name of its own");
+        assert.notEqual(providerMessageId, id, "the reply has a different id");
       }
     });
   });
 
-  test(`${channel}: what was not acknowledged is brought again, under the same name`, async () => {
-    const host = new ListeningHost();
+  test(`${channel}: a reply that is not acknowledged is passed again with the same id`, async () => {
+    const host = new InboundHost();
     host.behave("rejects");
     await onLink(open, host, async (connection) => {
       await send(connection, message());
-      await host.untilBrought("the first try", () => host.brought.length > 0);
+      await host.untilPassed("the first call", () => host.passed.length > 0);
       assert.deepEqual(host.messages, []);
-      const [refused = []] = host.brought;
-      await host.untilBrought("a second try", () => host.brought.length > 1);
-      host.behave("takes");
-      await host.untilBrought("it to be taken", () => host.messages.length > 0);
+      const [refused = []] = host.passed;
+      await host.untilPassed("a second call", () => host.passed.length > 1);
+      host.behave("accepts");
+      await host.untilPassed("the message to be acknowledged", () => host.messages.length > 0);
       for (const each of refused)
         assert.deepEqual(
           host.messages.filter(({ providerMessageId: id }) => id === each.providerMessageId),
@@ -269,16 +269,16 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
   });
 
   for (const behaviour of ["rejects", "hangs"] as const) {
-    test(`${channel}: close settles when the host ${behaviour} with a message, and nothing is brought after it`, async () => {
-      const host = new ListeningHost();
+    test(`${channel}: close settles when the host ${behaviour} on a reply, and no message is passed after it`, async () => {
+      const host = new InboundHost();
       await onLink(open, host, async (connection) => {
         host.behave(behaviour);
         await send(connection, message());
         await host.untilCalled();
       });
-      const before = host.brought.length;
-      const later = await poll(async () => (host.brought.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
-      assert.equal(later, undefined, "messages were brought after close");
+      const before = host.passed.length;
+      const later = await poll(async () => (host.passed.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
+      assert.equal(later, undefined, "messages were passed after close");
     });
   }
 }
@@ -294,7 +294,7 @@ function describeClosing({ open, recipients }: ProviderUnderTest, channel: Chann
 
   test(`${channel}: a link that was never used closes`, () => onLink(open, new RecordingHost(), async () => undefined));
 
-  test(`${channel}: close settles while receipts are still to come, and none come after it`, async () => {
+  test(`${channel}: close settles while receipts are outstanding, and no receipt is passed after it`, async () => {
     const host = new RecordingHost();
     await onLink(open, host, async (connection) => {
       await Promise.all(Array.from({ length: Math.min(connection.window, FEW) }, () => send(connection, message())));
@@ -303,7 +303,7 @@ function describeClosing({ open, recipients }: ProviderUnderTest, channel: Chann
   });
 
   for (const behaviour of ["rejects", "hangs"] as const) {
-    test(`${channel}: close settles when the host ${behaviour}, and nothing is passed after it`, async () => {
+    test(`${channel}: close settles when the host ${behaviour} on a receipt, and no receipt is passed after it`, async () => {
       const host = new RecordingHost().behave(behaviour);
       await onLink(open, host, async (connection) => {
         await send(connection, message());
@@ -315,7 +315,7 @@ function describeClosing({ open, recipients }: ProviderUnderTest, channel: Chann
 }
 
 export function describeProvider(provider: ProviderUnderTest): void {
-  // Each test has a link of its own, and most of the time it waits.
+  // Each test has its own link, and waits most of the time.
   describe(`${provider.name} keeps the contract of a provider`, { concurrency: true }, () => {
     for (const channel of provider.channels) {
       describeOutcomes(provider, channel);

@@ -1,18 +1,18 @@
-/** Requests that cost one of an environment's quota and nothing else, as many as a server answers. */
+/** A load of requests that use an environment's quota and nothing else. */
 import assert from "node:assert/strict";
 import { Agent, get } from "node:http";
 import type { Godwit } from "./harness.ts";
 
-// Answered 404 after the quota was asked, and before the database is.
+// The response is 404, after the check of the quota and before any query to the database.
 export const CHEAP = "/v1/messages/none";
 
-export type Load = { admitted: number; asked: number };
+export type Load = { admitted: number; requests: number };
 
-/** Asks a server over and over on some connections until the time is up. */
+/** Sends requests continuously on several connections until the given time. */
 export async function hammer(server: Godwit, key: string, untilMs: number, connections: number): Promise<Load> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   let admitted = 0;
-  let asked = 0;
+  let requests = 0;
   const once = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = get(`${server.url}${CHEAP}`, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {
@@ -23,7 +23,7 @@ export async function hammer(server: Godwit, key: string, untilMs: number, conne
     });
   const loop = async (): Promise<void> => {
     while (performance.now() < untilMs) {
-      asked += 1;
+      requests += 1;
       const status = await once();
       assert.ok(status === 404 || status === 429, `unexpected ${status}`);
       if (status === 404) admitted += 1;
@@ -31,5 +31,5 @@ export async function hammer(server: Godwit, key: string, untilMs: number, conne
   };
   await Promise.all(Array.from({ length: connections }, loop));
   agent.destroy();
-  return { admitted, asked };
+  return { admitted, requests };
 }

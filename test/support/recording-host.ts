@@ -1,4 +1,4 @@
-/** A host for providers under test: takes down what they pass, and waits for it with a limit. */
+/** A host for providers under test: records the receipts and messages that they pass, and waits for them with a time limit. */
 import assert from "node:assert/strict";
 import { encodeId, newId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -8,44 +8,44 @@ import type { ReviewUpdate } from "../../src/providers/business-account.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { recipientOf } from "./recipient.ts";
 
-type HostBehaviour = "takes" | "rejects" | "hangs";
+type HostBehaviour = "accepts" | "rejects" | "hangs";
 
-/** Takes receipts down, and takes them badly when told to. */
+/** Records receipts, messages and review updates; rejects them or hangs when the test sets this behaviour. */
 export class RecordingHost implements LeasedHost {
   readonly log = createLog("silent").log;
-  /** Every call of `receive`, also of those that failed. */
+  /** Every call of `receive`, including failed ones. */
   readonly calls: (readonly Receipt[])[] = [];
-  /** What was acknowledged, in order. */
+  /** The acknowledged receipts, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
-  readonly verdicts: ReviewUpdate[] = [];
-  /** How often it was told that templates are otherwise than we believe. */
-  doubts = 0;
-  /** Whether the link is this node's, of those that one node has at a time. */
+  readonly reviewUpdates: ReviewUpdate[] = [];
+  /** The number of calls of `templatesChanged`. */
+  templateChanges = 0;
+  /** Whether this node has the lease of the link. */
   isLeaseHeld = true;
-  #behaviour: HostBehaviour = "takes";
+  #behaviour: HostBehaviour = "accepts";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
     this.calls.push(receipts.slice());
-    if (this.#behaviour === "rejects") throw new Error("the database is away");
+    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.receipts.push(...receipts);
   }
 
   async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is away");
+    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.messages.push(...messages);
   }
 
-  async receiveReviews(verdicts: readonly ReviewUpdate[]): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is away");
+  async receiveReviews(updates: readonly ReviewUpdate[]): Promise<void> {
+    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
-    this.verdicts.push(...verdicts);
+    this.reviewUpdates.push(...updates);
   }
 
   templatesChanged(): void {
-    this.doubts += 1;
+    this.templateChanges += 1;
   }
 
   behave(behaviour: HostBehaviour): this {
@@ -63,29 +63,29 @@ export class RecordingHost implements LeasedHost {
 
   changed(): void {}
 
-  /** Waits until enough receipts about a message were acknowledged, and gives all about it so far. */
+  /** Waits until enough receipts about a message are acknowledged, and returns all of them. */
   async until(message: Outgoing, outcome: SendOutcome, isEnough: (receipts: readonly Receipt[]) => boolean): Promise<Receipt[]> {
     const about = (): Receipt[] => this.receipts.filter((receipt) => isAbout(receipt, message, outcome));
     const found = await poll(async () => (isEnough(about()) ? about() : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 });
-    assert.ok(found !== undefined, `the receipts did not come: ${JSON.stringify(about())}`);
+    assert.ok(found !== undefined, `the receipts did not arrive: ${JSON.stringify(about())}`);
     return found;
   }
 
   async untilCalled(times = 1): Promise<void> {
     const isCalled = await poll(async () => (this.calls.length >= times ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 });
-    assert.ok(isCalled, `no receipts were passed ${times} times`);
+    assert.ok(isCalled, `receipts were passed fewer than ${times} times`);
   }
 }
 
 const isAbout = (receipt: Receipt, message: Outgoing, outcome: SendOutcome): boolean =>
   receipt.reference === message.id || (outcome.kind === "accepted" && receipt.providerMessageId === outcome.providerMessageId);
 
-/** For `until`. */
+/** A condition for `until`: a receipt with the status has arrived. */
 export const has = (status: Receipt["status"]) => (receipts: readonly Receipt[]) => receipts.some((receipt) => receipt.status === status);
 
 export type OutgoingFields = Partial<Omit<Outgoing, "recipient"> & { recipient: string }>;
 
-/** A message for a provider, with an id of its own. */
+/** A message for a provider, with a new id. */
 export const outgoing = ({ recipient, ...fields }: OutgoingFields & { recipient: string }): Outgoing => ({
   id: encodeId("msg", newId("msg", Date.now())),
   attempt: 1,
@@ -98,7 +98,7 @@ export const outgoing = ({ recipient, ...fields }: OutgoingFields & { recipient:
   ...fields,
 });
 
-/** A promise that must settle. */
+/** Waits for a promise, and fails if it does not settle within the limit. */
 export async function settled<T>(promise: Promise<T>, what: string, limitMs = LIMIT_MS): Promise<T> {
   const boxed = await within(
     promise.then((value) => ({ value })),

@@ -1,4 +1,4 @@
-/** Redocly's command line, as the tests run it: nothing of it goes over the network. */
+/** Redocly's command line without access to the network. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 
@@ -10,13 +10,13 @@ export const QUIET = { PATH: process.env["PATH"] ?? "", REDOCLY_TELEMETRY: "off"
 
 type LintReport = { totals: { errors: number; warnings: number; ignored: number }; problems: { ruleId: string; message: string }[] };
 
-/** What the rules of redocly.yaml find in a document. */
+/** Checks a document with the rules of redocly.yaml, and returns the report. */
 export const lint = (document: string): Promise<LintReport> =>
   new Promise((resolve, reject) => {
     const args = [REDOCLY, "lint", "--format=json", `--config=${join(ROOT, "redocly.yaml")}`, document];
-    // It exits with 1 where it found something, which the report says, too.
+    // The exit code is 1 if the report has findings.
     execFile(process.execPath, args, { cwd: ROOT, env: QUIET, timeout: 60_000 }, (_error, stdout, stderr) => {
       if (stdout.trimStart().startsWith("{")) resolve(JSON.parse(stdout) as LintReport);
-      else reject(new Error(`redocly lint said nothing: ${stderr}`));
+      else reject(new Error(`redocly lint printed no report: ${stderr}`));
     });
   });

@@ -1,4 +1,4 @@
-/** What the answer to a request with a key may be, and what it may leave in the database. */
+/** Assertions on responses to requests with an idempotency key, and on the rows that these requests write. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sms, type Godwit, type Reply } from "./harness.ts";
@@ -31,7 +31,7 @@ export function assertConflict(reply: Reply): void {
   assert.match(reply.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
 }
 
-/** Of answers to one request sent many times at once: one executed it, the others are conflicts or its replays. */
+/** Asserts that of many concurrent copies of one request exactly one was executed, and the other responses are conflicts or replays. */
 export function assertOneExecution(replies: readonly Reply[], status = 202): Reply {
   const executed = replies.filter((reply) => reply.status === status && !isReplay(reply));
   const [first] = executed;
@@ -47,12 +47,12 @@ export function assertOneExecution(replies: readonly Reply[], status = 202): Rep
 /** A message whose effects can be counted. */
 export const unique = (extra: object = {}): Record<string, unknown> => ({ ...sms(), client_reference: randomUUID(), ...extra });
 
-/** Of a service that only accepts, as they are started unless told otherwise: each message has one event, and stays queued. */
+/** The effects of a service that only accepts messages, which is the default: each message has one event, and stays queued. */
 export const ONCE = { messages: 1, events: 1, queued: 1 };
 export const NEVER = { messages: 0, events: 0, queued: 0 };
 
-/** What all requests with this message's reference left behind. Where messages are delivered, each has more events, and its queue
- *  row goes with its last try. */
+/** Counts the rows that all requests with the reference of this message have written. A delivered message has more events, and no queue row
+ *  after its last attempt. */
 export async function effectCount(godwit: Godwit, { client_reference: reference }: Record<string, unknown>): Promise<object> {
   const [row] = await godwit.rows<object>(
     `select count(m.id)::integer as messages,

@@ -54,10 +54,10 @@ function sayEnded({ file, counts: { passed, failed, skipped }, ms }: Ended): voi
 }
 
 function sayFailure({ name, place, error }: Failure): void {
-  // The failed parts of a test are reported each by itself.
+  // Each failed subtest is reported separately.
   if (error.failureType === "subtestsFailed") return;
   const { cause = error, exitCode, signal } = error;
-  // Of a file whose process ended before its tests did.
+  // The process of a file can end before its tests.
   const end = signal ?? (exitCode === undefined ? "" : `exit code ${exitCode}`);
   say(`\n✖ ${place} ${name} ${end}\n${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
 }

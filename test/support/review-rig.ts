@@ -1,4 +1,4 @@
-/** A godwit in front of a Cloud API of our own, with a business account that reviews templates. */
+/** A service with the fake Cloud API, whose business account reviews templates. */
 import assert from "node:assert/strict";
 import { clientOf } from "./client.ts";
 import type { Json } from "./client/request.ts";
@@ -31,17 +31,17 @@ export const SHIPPED = {
 
 export type Component = { type: string; text?: string; parameters?: { text: string }[] };
 
-/** The components of a template, of a message that brings one, or of none. */
+/** The components of a template, or of a message with a template. */
 export const componentsIn = (json: Json | undefined): Component[] =>
   ((json?.["template"] as Json | undefined) ?? json ?? {})["components"] as Component[];
 
 export type RigOptions = {
-  /** The configuration; one link to the graph, and nothing else, unless said. */
+  /** The configuration; by default one link to the fake Cloud API. */
   config?: (graphUrl: string) => string;
-  /** Before anything starts. */
+  /** Runs before the service starts. */
   prepare?: (graph: FakeGraph) => void;
   env?: Record<string, string>;
-  /** The nodes run in processes of their own. */
+  /** Runs each node in a separate process. */
   asProcess?: boolean;
 };
 
@@ -78,16 +78,16 @@ export class ReviewRig {
     return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, options });
   }
 
-  /** Waits for the first syncs: the templates that every environment begins with have been submitted. */
+  /** Waits for the first syncs, which submit the predefined templates of every environment. */
   async synced(times = 1): Promise<void> {
     await until("a sync", async () => ((await this.sync())?.syncs ?? 0) >= times || undefined).catch((error: unknown) => {
-      const troubles = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
-      throw new Error(`${String(error)}; ${JSON.stringify(troubles)}`, { cause: error });
+      const warnings = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
+      throw new Error(`${String(error)}; ${JSON.stringify(warnings)}`, { cause: error });
     });
   }
 
-  /** Waits until no sync is under way, and dates the last one back by an hour. */
-  async longAgo(): Promise<void> {
+  /** Waits until no sync is running, and backdates the last one by an hour. */
+  async backdateSync(): Promise<void> {
     const age = "update template_syncs set synced_at = now() - interval '1 hour' where claimed_by is null returning 1";
     await until("the sync to end", async () => (await this.godwit.rows(age))[0]);
   }
@@ -101,12 +101,12 @@ export class ReviewRig {
     return row && { syncs, ...row };
   }
 
-  /** As the passing of time would. */
+  /** Makes the next sync due now. */
   async makeDue(): Promise<void> {
     await this.godwit.rows("update template_syncs set due_at = now(), synced_at = now() - interval '1 hour'");
   }
 
-  /** Waits for a whole sync that begins after now. */
+  /** Starts a sync and waits for its end. */
   async syncAgain(): Promise<void> {
     const before = (await this.sync())?.syncs ?? 0;
     await this.makeDue();
@@ -119,29 +119,29 @@ export class ReviewRig {
 
   async untilStatus(id: unknown, status: string, version?: number): Promise<Json> {
     let seen: Json = {};
-    const ask = async (): Promise<Json | undefined> => {
+    const look = async (): Promise<Json | undefined> => {
       seen = await this.templates.read(id);
       return seen["status"] === status && (version === undefined || seen["version"] === version) ? seen : undefined;
     };
-    return until(`the template to be ${status}`, ask).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it is ${JSON.stringify(seen)}`, { cause: error });
+    return until(`the template to be ${status}`, look).catch((error: unknown) => {
+      throw new Error(`${String(error)}; the template is ${JSON.stringify(seen)}`, { cause: error });
     });
   }
 
-  /** What the carrier has under that name, as soon as it has it. */
-  async atCarrier(template: Json, isSo: (theirs: GraphTemplate) => boolean = () => true): Promise<GraphTemplate> {
+  /** Waits until the carrier has the template, and returns the carrier's record of it. */
+  async atCarrier(template: Json, condition: (theirs: GraphTemplate) => boolean = () => true): Promise<GraphTemplate> {
     const code = String(template["language"]).replace("-", "_");
     const find = () => {
       const theirs = this.graph.templates.find(String(template["name"]), code);
-      return theirs !== undefined && isSo(theirs) ? theirs : undefined;
+      return theirs !== undefined && condition(theirs) ? theirs : undefined;
     };
-    return until(`${String(template["name"])} to be handed in`, find);
+    return until(`${String(template["name"])} to be submitted`, find);
   }
 
-  /** Handed in, and that is on record. */
-  async handedIn(template: Json): Promise<GraphTemplate> {
+  /** Waits until the template is submitted and the submission is stored. */
+  async submitted(template: Json): Promise<GraphTemplate> {
     const theirs = await this.atCarrier(template);
-    await until("that to be on record", async () => {
+    await until("the submission to be stored", async () => {
       const rows = await this.godwit.rows("select from template_reviews where name = $1 and status <> 'asked'", [template["name"]]);
       return rows.length > 0 || undefined;
     });
@@ -149,13 +149,13 @@ export class ReviewRig {
   }
 
   async approved(fields: object = {}): Promise<{ template: Json; theirs: GraphTemplate }> {
-    const made = await this.create(fields);
-    const theirs = await this.handedIn(made);
+    const created = await this.create(fields);
+    const theirs = await this.submitted(created);
     this.graph.decide(theirs, "APPROVED");
-    return { template: await this.untilStatus(made["id"], "approved"), theirs };
+    return { template: await this.untilStatus(created["id"], "approved"), theirs };
   }
 
-  /** What was handed in under a name, oldest first. */
+  /** The submissions of a template by its name, the oldest first. */
   creations(name: unknown): Json[] {
     return this.graph
       .templateCalls("POST")
@@ -163,7 +163,7 @@ export class ReviewRig {
       .filter((body) => body["name"] === name);
   }
 
-  /** A call as the carrier makes it, once. */
+  /** Sends one webhook of the carrier. */
   async hook(body: string, { link = "wa", signature = graphSignature(body) } = {}): Promise<Reply> {
     return this.godwit.request("POST", `/providers/whatsapp/${link}`, { body, headers: { "x-hub-signature-256": signature } });
   }
@@ -175,7 +175,7 @@ export class ReviewRig {
     return reply.json;
   }
 
-  /** Everything that went to the carrier as a message. */
+  /** Waits until the carrier has received so many messages, and returns all of them. */
   async untilSent(count = 1): Promise<Json[]> {
     return until(`${count} messages`, () => (this.graph.messages.length >= count ? this.graph.messages : undefined));
   }
@@ -186,7 +186,7 @@ export class ReviewRig {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // First of all it calls nobody any more.
+    // The fake carrier is closed first, so that it sends no more webhooks.
     await this.graph.close();
     await this.godwit.stop();
   }

@@ -1,25 +1,24 @@
-/** A carrier of the test's own: it takes down everything that is handed to it, answers each try as the test says, and passes
- *  receipts whenever the test wants it to. */
+/** A scripted carrier: records all messages, responds to each attempt as the test sets, and passes receipts when the test asks for them. */
 import type { Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 
-/** One try, as the carrier saw it. */
+/** One attempt as the carrier received it. */
 export type Send = { message: Outgoing; atMs: number; signal: AbortSignal };
 
-/** What becomes of a try. An error is thrown; `never` is a promise that does not settle, whatever the signal says. */
-export type Answer = SendOutcome | Error | "never" | ((send: Send) => SendOutcome | Promise<SendOutcome>);
+/** The outcome of an attempt. An error is thrown; `never` is a promise that does not settle, even after an abort. */
+export type ScriptedOutcome = SendOutcome | Error | "never" | ((send: Send) => SendOutcome | Promise<SendOutcome>);
 
-let names = 0;
-/** Names that no carrier of this process gave before. */
-const newName = (): string => `carrier-${(names += 1)}`;
+let carrierIds = 0;
+/** A carrier id that is unique in this process. */
+const newCarrierId = (): string => `carrier-${(carrierIds += 1)}`;
 
-/** Taken in several parts, each under a name of its own. */
+/** Accepted in several parts, each with its own carrier id. */
 export const acceptedParts = (first: string, ...further: string[]): SendOutcome => ({
   kind: "accepted",
   providerMessageId: first,
   furtherPartIds: further,
 });
 
-export const accepted = (providerMessageId: string = newName()): SendOutcome => ({ kind: "accepted", providerMessageId });
+export const accepted = (providerMessageId: string = newCarrierId()): SendOutcome => ({ kind: "accepted", providerMessageId });
 
 export const refused = (isPermanent: boolean, code = isPermanent ? "invalid_destination" : "temporarily_unavailable"): SendOutcome => ({
   kind: "refused",
@@ -38,8 +37,8 @@ export const throttled = (scope: "link" | "recipient", retryAfterMs: number | nu
 
 export const unknown: SendOutcome = { kind: "unknown", detail: "the connection broke" };
 
-export const receipt = (name: string | null, status: Receipt["status"], fields: Partial<Receipt> = {}): Receipt => ({
-  providerMessageId: name,
+export const receipt = (carrierId: string | null, status: Receipt["status"], fields: Partial<Receipt> = {}): Receipt => ({
+  providerMessageId: carrierId,
   reference: null,
   status,
   error: null,
@@ -52,15 +51,15 @@ export const CARRIER_ERROR = { code: "blocked_by_carrier", message: "The carrier
 export class ScriptedCarrier implements Provider<unknown> {
   readonly name = "scripted";
   readonly sends: Send[] = [];
-  /** The most tries that were under way at one moment. */
+  /** The highest number of simultaneous attempts. */
   highWater = 0;
   isClosed = false;
-  /** What it says to whom no answer is scripted. */
-  otherwise: Answer = () => accepted();
-  /** Looked into while a try is under way, before it is answered. */
+  /** The outcome for recipients without a script. */
+  otherwise: ScriptedOutcome = () => accepted();
+  /** Called during an attempt, before the response. */
   onSend: (send: Send) => unknown = () => undefined;
   readonly #window: number;
-  readonly #scripts = new Map<string, Answer[]>();
+  readonly #scripts = new Map<string, ScriptedOutcome[]>();
   readonly #hosts: Host[] = [];
   #underWay = 0;
   #isReady = true;
@@ -69,8 +68,8 @@ export class ScriptedCarrier implements Provider<unknown> {
     this.#window = window;
   }
 
-  /** The answers to this recipient, one for each try; the last one goes on. */
-  answers(recipient: string, ...script: Answer[]): void {
+  /** Sets the outcomes for a recipient, one for each attempt. The last one is repeated. */
+  responds(recipient: string, ...script: ScriptedOutcome[]): void {
     this.#scripts.set(recipient, script);
   }
 
@@ -78,18 +77,18 @@ export class ScriptedCarrier implements Provider<unknown> {
     this.#isReady = isReady;
   }
 
-  /** Tells whoever opened it that something changed. */
+  /** Notifies all hosts of a change. */
   changed(): void {
     for (const host of this.#hosts) host.changed();
   }
 
-  /** Passes receipts through the link that was opened first, or the one that is said. */
+  /** Passes receipts to the host of the first connection, or of the given one. */
   receive(receipts: readonly Receipt[], opened = 0): Promise<void> {
     const host = this.#hosts[opened];
     return host === undefined ? Promise.reject(new Error("the carrier is not connected")) : host.receive(receipts);
   }
 
-  /** The tries at one recipient. */
+  /** The attempts for one recipient. */
   sendsTo(recipient: string): Send[] {
     return this.sends.filter(({ message }) => message.recipient === recipient);
   }
@@ -115,17 +114,17 @@ export class ScriptedCarrier implements Provider<unknown> {
     this.highWater = Math.max(this.highWater, this.#underWay);
     try {
       await this.onSend(send);
-      return await this.#answer(send);
+      return await this.#respond(send);
     } finally {
       this.#underWay -= 1;
     }
   }
 
-  async #answer(send: Send): Promise<SendOutcome> {
+  async #respond(send: Send): Promise<SendOutcome> {
     const script = this.#scripts.get(send.message.recipient) ?? [this.otherwise];
-    const answer = script[Math.min(send.message.attempt, script.length) - 1] ?? this.otherwise;
-    if (answer instanceof Error) throw answer;
-    if (answer === "never") return new Promise(() => undefined);
-    return typeof answer === "function" ? answer(send) : answer;
+    const outcome = script[Math.min(send.message.attempt, script.length) - 1] ?? this.otherwise;
+    if (outcome instanceof Error) throw outcome;
+    if (outcome === "never") return new Promise(() => undefined);
+    return typeof outcome === "function" ? outcome(send) : outcome;
   }
 }

@@ -1,8 +1,8 @@
-/** Chance that can be had again. */
+/** Random numbers that can be reproduced. */
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 
-/** Numbers from 0 to 1 (mulberry32), from a seed that is printed, or given as TEST_SEED. */
+/** Random numbers from 0 to 1 (mulberry32). The seed is printed, and can be set by TEST_SEED. */
 export function seeded(context: TestContext): () => number {
   let state = Number(process.env["TEST_SEED"] ?? randomInt(2 ** 31));
   context.diagnostic(`TEST_SEED=${state}`);

@@ -1,5 +1,4 @@
-/** Requests that can be accounted for: each has its own key, which is also the message's client_reference, so that
- *  afterwards the database can be asked what became of every one of them. */
+/** Requests whose effects a test can verify in the database. The idempotency key is also the client_reference of the message. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,28 +8,28 @@ import type { Queryable } from "../../src/storage/database.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { sms, type Godwit, type Reply } from "./harness.ts";
 
-// No answer may take longer, whatever happens to the database.
-const ANSWER_LIMIT_MS = 60_000;
-// The requests of all connections together overlap at every moment, and leave most of the machine to the service.
+// The limit for every response, also during an outage of the database.
+const RESPONSE_LIMIT_MS = 60_000;
+// With this pause the requests of all connections still overlap, and leave most of the processor to the service.
 const PAUSE_MS = 20;
 const RETRIES_AT_ONCE = 32;
 
-/** `status` is undefined when the connection broke before an answer. */
+/** `status` is undefined if the connection broke before the response. */
 export type Sent = { key: string; status: number | undefined; id: string | undefined; isReplay: boolean };
 
 async function sendWithKey(godwit: Godwit, apiKey: string, key: string = randomUUID()): Promise<Sent> {
   let reply: Reply | undefined;
   try {
-    reply = await within(godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key }), ANSWER_LIMIT_MS);
+    reply = await within(godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key }), RESPONSE_LIMIT_MS);
   } catch {
     return { key, status: undefined, id: undefined, isReplay: false };
   }
-  assert.ok(reply !== undefined, `${key} had no answer for ${ANSWER_LIMIT_MS} ms`);
+  assert.ok(reply !== undefined, `${key} had no response for ${RESPONSE_LIMIT_MS} ms`);
   const id = reply.status === 202 ? String(reply.json["id"]) : undefined;
   return { key, status: reply.status, id, isReplay: reply.headers.get("idempotent-replayed") === "true" };
 }
 
-/** Sends new messages over `connections` connections until told to stop, or until the server is gone. */
+/** Sends new messages over `connections` connections until the signal is aborted or the connections break. */
 export async function sendUntil(
   stop: AbortSignal,
   { godwit, apiKey, connections = 16 }: { godwit: Godwit; apiKey: string; connections?: number },
@@ -50,19 +49,19 @@ export async function sendUntil(
   return all;
 }
 
-/** Does what a client does that had no 202: repeats the request under its key until it has one. */
+/** Repeats every request that had no 202 under its key, as a client does, until the response is a 202. */
 export async function retryUnanswered(godwit: Godwit, apiKey: string, sent: readonly Sent[]): Promise<Sent[]> {
   const open = sent.filter(({ status }) => status !== 202).values();
   const settled = sent.filter(({ status }) => status === 202);
   const work = async (): Promise<void> => {
     for (const { key } of open) {
-      const ask = async (): Promise<Sent | undefined> => {
+      const repeat = async (): Promise<Sent | undefined> => {
         const again = await sendWithKey(godwit, apiKey, key);
         return again.status === 202 ? again : undefined;
       };
-      const answered = await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 50 });
-      assert.ok(answered !== undefined, `the key ${key} got no 202 in ${LIMIT_MS} ms of retries`);
-      settled.push(answered);
+      const accepted = await poll(repeat, { timeoutMs: LIMIT_MS, everyMs: 50 });
+      assert.ok(accepted !== undefined, `the key ${key} got no 202 in ${LIMIT_MS} ms of retries`);
+      settled.push(accepted);
     }
   };
   await Promise.all(Array.from({ length: RETRIES_AT_ONCE }, work));
@@ -73,9 +72,9 @@ const query = (text: string, values: readonly unknown[] = []) => ({ name: `accou
 
 type Effects = { key: string; messages: number; events: number; queued: number; keys: number; id: string | null };
 
-/** What the database holds for these keys: one row for each that has a message. Of services that only accept (roles `api`, as
- *  they are started unless told otherwise): a message that is delivered leaves the queue, and one that a carrier turned away for
- *  now is queued a second time. `journeysOf` tells what became of those. */
+/** Counts the rows for these keys: one result for each key that has a message. Only for services that accept and do not deliver (role
+ *  `api`, the default), because delivery removes messages from the queue and can queue them again. `storedMessagesOf` is for services that
+ *  deliver. */
 const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
   db.rows<Effects>(
     query(
@@ -91,7 +90,8 @@ const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =
     ),
   );
 
-/** Every request has exactly one message, event, queue row and key, the one its answer named. Nothing may have been delivered. */
+/** Asserts that every request has exactly one message, event, queue row and key, and that its response names this message. Only for
+ *  services that do not deliver. */
 export async function assertEachOnce(db: Queryable, sent: readonly Sent[]): Promise<void> {
   const found = new Map(
     (
@@ -105,15 +105,15 @@ export async function assertEachOnce(db: Queryable, sent: readonly Sent[]): Prom
     assert.deepEqual(found.get(key), { key, messages: 1, events: 1, queued: 1, keys: 1, id }, `the effects of ${key}`);
 }
 
-/** These requests left nothing behind. */
+/** Asserts that these requests have written no rows. */
 export async function assertNothingDone(db: Queryable, sent: readonly Sent[]): Promise<void> {
   const keys = sent.map(({ key }) => key);
   assert.deepEqual(await effectsOf(db, keys), []);
   assert.deepEqual(await db.rows(query("select key::text from idempotency_keys where key = any ($1::uuid[])", [keys])), []);
 }
 
-/** Wherever a crash came, no row stands there without those it was to be written with. Nothing may have been delivered: what has
- *  come to its end is in no queue. */
+/** Asserts that after a crash no row exists without the other rows of its transaction. Only for services that do not deliver, because
+ *  finished messages have no queue row. */
 export async function assertNothingHalfDone(db: Queryable): Promise<void> {
   const rows = await db.rows(
     query(
@@ -137,32 +137,32 @@ export async function assertNothingHalfDone(db: Queryable): Promise<void> {
   ]);
 }
 
-/** A message on its way: what it is, and what its events say, in their order. */
-type Journey = {
+/** A message with its status, and with the sequence numbers of its events. */
+type StoredMessage = {
   key: string;
   id: string;
   status: string;
   sequence: number;
   attempts: number;
   errorCode: string | null;
-  /** Told by its events. What moved nothing has no record and is not one of them. */
+  /** The sequence numbers of the transitions. Other entries of the timeline have no record, and are left out. */
   sequences: number[];
-  lastTold: string | null;
+  lastEventStatus: string | null;
   wasHeld: boolean;
 };
 
-/** All messages that there are. */
-export async function journeysOf(db: Queryable): Promise<Journey[]> {
-  const rows = await db.rows<Omit<Journey, "id"> & { uuid: MessageId }>(
+/** All messages of the database. */
+export async function storedMessagesOf(db: Queryable): Promise<StoredMessage[]> {
+  const rows = await db.rows<Omit<StoredMessage, "id"> & { uuid: MessageId }>(
     query(
       `select m.client_reference as key, m.id as uuid, m.status, m.sequence, m.attempts, m.error ->> 'code' as "errorCode",
-              coalesce(told.sequences, '{}') as sequences, told.statuses[cardinality(told.statuses)] as "lastTold",
+              coalesce(event.sequences, '{}') as sequences, event.statuses[cardinality(event.statuses)] as "lastEventStatus",
               coalesce(entry.was_held, false) as "wasHeld"
          from messages m
          left join (select message_id, array_agg(sequence order by id) as sequences, array_agg(record::json ->> 'status' order by id) as statuses
                       from events
                      where record is not null and not is_ignored
-                     group by message_id) told on told.message_id = m.id
+                     group by message_id) event on event.message_id = m.id
          left join (select message_id, bool_or(type = 'attempt.unknown') as was_held
                       from events
                      group by message_id) entry on entry.message_id = m.id`,
@@ -171,38 +171,38 @@ export async function journeysOf(db: Queryable): Promise<Journey[]> {
   return rows.map(({ uuid, ...row }) => ({ ...row, id: encodeId("msg", uuid) }));
 }
 
-/** Each request has one message, the one its answer named; no message was handed over a second time; each has come as far as it
- *  can, and its events tell every step to there, without a gap. For recipients whose carrier takes everything. */
-export function assertTravelled(journeys: readonly Journey[], sent: readonly Sent[]): void {
-  const byKey = new Map(journeys.map((journey) => [journey.key, journey]));
-  assert.equal(byKey.size, journeys.length, "no request has two messages");
+/** Asserts that each request has one message, which its response names; that no message was submitted twice; and that each message has
+ *  reached its last status, with one event for every transition. For recipients whose carrier accepts every message. */
+export function assertSubmittedOnce(messages: readonly StoredMessage[], sent: readonly Sent[]): void {
+  const byKey = new Map(messages.map((message) => [message.key, message]));
+  assert.equal(byKey.size, messages.length, "no request has two messages");
   for (const { key, id } of sent) assert.equal(byKey.get(key)?.id, id, `the message of ${key}`);
-  for (const journey of journeys) {
-    const { status, sequence, sequences, attempts, errorCode, lastTold, wasHeld } = journey;
-    const what = JSON.stringify(journey);
+  for (const message of messages) {
+    const { status, sequence, sequences, attempts, errorCode, lastEventStatus, wasHeld } = message;
+    const what = JSON.stringify(message);
     assert.deepEqual(
       sequences,
       Array.from({ length: sequence }, (_, index) => index + 1),
       what,
     );
-    assert.equal(lastTold, status, what);
+    assert.equal(lastEventStatus, status, what);
     assert.equal(attempts, 1, what);
     assert.ok(["delivered", "sent", "failed"].includes(status), what);
-    // Held is only what may have left without an answer; and it fails only for that.
+    // Only a message with an unknown outcome was held, and only such a message fails.
     assert.deepEqual([errorCode, wasHeld], status === "failed" ? ["outcome_unknown", true] : [null, false], what);
   }
 }
 
-/** `delivered: 12, failed: 3`, for the one who reads the test's output. */
-export const tallyOf = (journeys: readonly Journey[]): string =>
+/** `delivered: 12, failed: 3`, for the output of the test. */
+export const tallyOf = (messages: readonly StoredMessage[]): string =>
   Array.from(
-    Map.groupBy(journeys, ({ status }) => status),
+    Map.groupBy(messages, ({ status }) => status),
     ([status, group]) => `${status}: ${group.length}`,
   )
     .toSorted()
     .join(", ");
 
-/** A whole POST /v1/messages as bytes, for clients that do not wait for the answer. */
+/** The bytes of a complete POST /v1/messages, for clients that do not wait for the response. */
 export function postBytes(apiKey: string, idempotencyKey: string, body: object = sms()): string {
   const text = JSON.stringify(body);
   return [

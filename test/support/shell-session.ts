@@ -1,4 +1,4 @@
-/** One bash for all samples of a page, as a reader would have it: variables stay, and every curl is seen. */
+/** A shell session for all samples of a page: variables are kept between samples, and every curl is recorded. */
 import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { ROOT } from "./doc-samples.ts";
 type Exchange = { status: string; body: string };
 export type Ran = { code: number; output: string; exchanges: Exchange[] };
 
-// A curl that leaves each status and body in a folder, and the id of the answer in ID, as the pages tell the reader to do.
+// This curl writes each status and body to a folder, and the id of the response to ID, as the pages instruct the reader.
 const PRELUDE = `
 set -eo pipefail
 curl() {
@@ -25,7 +25,7 @@ curl() {
 godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(join(ROOT, "src", "main.ts"))} "$@"; }
 [ ! -e "$SAMPLES/variables" ] || . "$SAMPLES/variables"
 `;
-// What a block has set, for the next one.
+// Saves the variables of a block for the next one.
 const EPILOGUE = `
 declare -p | grep -E '^declare -(-|x) (ID|ACCESS_TOKEN|KEY|SECRET|[A-Z]+_(ID|SECRET|AT))=' > "$SAMPLES/variables" || true
 `;
@@ -65,7 +65,7 @@ function exchangeOf(text: string): Exchange {
 
 const LIMIT_MS = 240_000;
 
-/** A program to its end, with all that it printed. After a minute it is ended, with whatever it has started. */
+/** Runs a program, and returns its exit code and output. After the time limit, the program and its child processes are killed. */
 export const execute = (
   program: string,
   args: readonly string[],

@@ -17,8 +17,8 @@ export function smppTable(name: string, { port }: Pick<Smsc, "port">, more: Read
 export const textOf = ({ short }: Submit): string => short.text.toString("latin1");
 export const textsAt = (smsc: Smsc): string[] => smsc.submits.map(textOf);
 
-/** Sends messages with the texts `text 0`, `text 1` and so on, and returns their ids. Their priority is high, because only such messages may
- *  fill the whole window. */
+/** Sends messages with the texts `text 0`, `text 1` and so on, and returns their ids. Their priority is high, because only such messages
+ *  may fill the whole window. */
 export async function sendTexts(godwit: Godwit, key: string, count: number, from = 0): Promise<string[]> {
   const replies = await Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -40,14 +40,14 @@ export const messageStates = (godwit: Godwit): Promise<MessageState[]> =>
       order by id`,
   );
 
-export async function untilAll(godwit: Godwit, what: string, isSo: (each: MessageState) => boolean): Promise<MessageState[]> {
+export async function untilAll(godwit: Godwit, what: string, condition: (each: MessageState) => boolean): Promise<MessageState[]> {
   let last: MessageState[] = [];
   return until(what, async () => {
     last = await messageStates(godwit);
-    return last.length > 0 && last.every(isSo) ? last : undefined;
+    return last.length > 0 && last.every(condition) ? last : undefined;
   }).catch((error: unknown) => {
-    const odd = last.filter((each) => !isSo(each)).slice(0, 5);
-    throw new Error(`${String(error)}; not so: ${JSON.stringify(odd)}`, { cause: error });
+    const odd = last.filter((each) => !condition(each)).slice(0, 5);
+    throw new Error(`${String(error)}; other messages: ${JSON.stringify(odd)}`, { cause: error });
   });
 }
 

@@ -1,4 +1,4 @@
-/** What the tests use of the package `smpp`, which has no types of its own. */
+/** Types of the package `smpp`, which has none, as far as the tests use it. */
 declare module "smpp" {
   import type { Server } from "node:net";
 
@@ -13,7 +13,7 @@ declare module "smpp" {
     on(event: "pdu", listener: (pdu: Pdu) => void): void;
     on(event: "error", listener: (error: Error) => void): void;
     send(pdu: Pdu): void;
-    deliver_sm(fields: object, answered: (pdu: Pdu) => void): void;
+    deliver_sm(fields: object, onResponse: (pdu: Pdu) => void): void;
   };
   const smpp: { createServer(on: (session: Session) => void): Server };
   export default smpp;

@@ -1,4 +1,4 @@
-/** Parts of the large statements, so that a test can run one of them by itself, as it is. */
+/** Unchanged parts of the large statements, which a test can run separately. */
 import assert from "node:assert/strict";
 
 /** The text between the parentheses of a common table expression. */

@@ -1,4 +1,4 @@
-/** PostgreSQL servers for tests. Each is a copy of one that was made once and kept, with the migrated template database in it. */
+/** PostgreSQL servers for tests. Each is a copy of a cached server that has the migrated template database. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -13,18 +13,18 @@ import { findPrograms } from "../../src/storage/postgres-binaries.ts";
 import { cachedFolder } from "./cache.ts";
 import { TEMPLATE, urlOf } from "./database.ts";
 
-// It keeps nothing through a crash, and needs not: tests of durability run servers of their own.
+// These settings give up durability. Tests of durability start other servers.
 export const FAST: Readonly<Record<string, string>> = {
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "400",
-  // Hundreds of small databases come and go; vacuuming each of them every 15 seconds would take more time than the tests.
+  // The tests create hundreds of small databases. A vacuum of each of them every 15 seconds would take more time than the tests.
   autovacuum_naptime: "5min",
 };
 
 export class TestServer {
-  /** Of the administrator's database. */
+  /** The URL of the administrator's database. */
   readonly url: string;
   readonly #server: EmbeddedPostgres;
   readonly #folder: string;
@@ -56,7 +56,7 @@ export class TestServer {
     return new TestServer(server, folder);
   }
 
-  /** A server without anything, stopped again when the work is done; its folder. */
+  /** Starts an empty server, runs the work, stops the server, and returns its folder. */
   static async prepare(work: (url: string) => Promise<void>): Promise<string> {
     const folder = temporaryFolder();
     const server = await TestServer.#run(folder, FAST);
@@ -71,7 +71,7 @@ export class TestServer {
   }
 }
 
-/** Makes the template database on a server. */
+/** Creates the template database on a server. */
 export async function makeTemplate(url: string): Promise<void> {
   const admin = new pg.Client(url);
   await admin.connect();
@@ -84,8 +84,8 @@ export async function makeTemplate(url: string): Promise<void> {
   await db.close();
 }
 
-/** The data directory of a server with the template and nothing else. Another schema, another server, another user (a cluster
- *  belongs to one) and another week (partitions are by week) each have another. */
+/** The data directory of a server with only the template. The name depends on the schema, the version of the server, the user (a cluster
+ *  belongs to one user) and the week (partitions are by week). */
 function pristineFolder(): string {
   const hash = createHash("sha256");
   for (const { text } of knownMigrations()) hash.update(text);
@@ -100,20 +100,20 @@ async function makePristine(pristine: string): Promise<void> {
   for (const old of readdirSync(servers)) rmSync(join(servers, old), { recursive: true, force: true });
   const unfinished = mkdtempSync(join(cachedFolder("unfinished"), "server-"));
   copyFolder(made, unfinished);
-  // Moved and not copied: a run beside this one must never find half of it.
+  // The folder is moved because a concurrent run must not find an incomplete copy.
   spawnSync("mv", ["-T", unfinished, pristine]);
   rmSync(made, { recursive: true });
 }
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "godwit-test-"));
-  // PostgreSQL's user has to get in.
+  // The user of PostgreSQL needs access.
   chmodSync(folder, 0o755);
   return folder;
 }
 
 function copyFolder(from: string, to: string): void {
-  // Node's own copy loses owners, and PostgreSQL insists on its own.
+  // Node's copy functions do not keep owners, and PostgreSQL requires its own user as the owner.
   const copied = spawnSync("cp", ["-a", `${from}/.`, to], { encoding: "utf8" });
   if (copied.status !== 0) throw new Error(`cp: ${copied.stderr}`);
 }

@@ -1,4 +1,4 @@
-/** A person at the console: a real browser, a window of its own, and what went wrong in it. */
+/** A user of the console: a window of a real browser, with the errors and requests in it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, type TestContext } from "node:test";
@@ -18,21 +18,21 @@ type AxeResult = { violations: { id: string; help: string; nodes: { html: string
 export class Visitor {
   readonly page: Page;
   readonly url: string;
-  /** What the browser complained of: scripts that failed, and whatever the Content-Security-Policy refused. */
-  readonly complaints: string[] = [];
-  /** Every address that was asked for. */
-  readonly asked: string[] = [];
+  /** The errors in the browser: failed scripts, and violations of the Content-Security-Policy. */
+  readonly browserErrors: string[] = [];
+  /** The URLs of all requests. */
+  readonly requestedUrls: string[] = [];
 
   private constructor(page: Page, url: string) {
     this.page = page;
     this.url = url;
     page.setDefaultTimeout(WAIT_MS);
-    page.on("pageerror", (error) => this.complaints.push(error.message));
+    page.on("pageerror", (error) => this.browserErrors.push(error.message));
     page.on("console", (message) => {
-      // That an answer was a 4xx is said here too; whether it should be is another question.
-      if (message.type() === "error" && !/Failed to load resource/.test(message.text())) this.complaints.push(message.text());
+      // The browser also logs every 4xx response here, which can be expected.
+      if (message.type() === "error" && !/Failed to load resource/.test(message.text())) this.browserErrors.push(message.text());
     });
-    page.on("request", (request) => this.asked.push(request.url()));
+    page.on("request", (request) => this.requestedUrls.push(request.url()));
   }
 
   static async open(
@@ -48,7 +48,7 @@ export class Visitor {
     await this.page.goto(`${this.url}/console${path === "" ? "" : `/${path}`}`);
   }
 
-  /** From the door to where the address leads. */
+  /** Opens a page and signs in with the key. */
   async signIn(key: string, path = ""): Promise<void> {
     await this.goto(path);
     await this.enter(key);
@@ -72,28 +72,28 @@ export class Visitor {
     return this.page.getByRole("dialog");
   }
 
-  /** Waits until it says so. */
+  /** Waits until the text is visible. */
   async sees(text: string | RegExp, within?: Locator): Promise<void> {
     await (within ?? this.page.locator("body")).getByText(text).first().waitFor();
   }
 
-  /** Another page by the menu, without loading anew. */
+  /** Opens another page by the menu, without a reload. */
   async choose(section: string): Promise<void> {
     await this.page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: section, exact: true }).click();
     await this.heading(section).waitFor();
   }
 
-  /** Nothing but our own files and routes, and no complaint. */
+  /** Asserts that all requests went to the service, and that the browser reported no error. */
   assertClean(): void {
-    assert.deepEqual(this.complaints, []);
+    assert.deepEqual(this.browserErrors, []);
     assert.deepEqual(
-      this.asked.filter((address) => new URL(address).origin !== this.url),
+      this.requestedUrls.filter((address) => new URL(address).origin !== this.url),
       [],
-      "no request goes elsewhere",
+      "all requests go to the service",
     );
   }
 
-  /** Everything that axe-core knows of WCAG 2.2 A and AA. Evaluated from outside: the policy lets no script in. */
+  /** Asserts the rules of axe-core for WCAG 2.2 A and AA. axe-core runs through the debugger, because the policy permits no script. */
   async assertAccessible(what: string): Promise<void> {
     assert.deepEqual(await this.violations(), [], `${what} is accessible`);
   }
@@ -112,7 +112,7 @@ export class Visitor {
     assert.deepEqual(await this.misfits(), [], `${what} fits`);
   }
 
-  /** What is wider than the window. */
+  /** Reports a page that is wider than the window. */
   async misfits(): Promise<string[]> {
     const [scroll, width] = (await this.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")) as [number, number];
     return scroll <= width ? [] : [`${scroll} pixels in a window of ${width}`];
@@ -123,16 +123,16 @@ export class Visitor {
   }
 }
 
-type Act = (visitor: Visitor) => Promise<void>;
+type VisitorTest = (visitor: Visitor) => Promise<void>;
 
-/** A service with its simulator, a key that may do everything, and a browser, for all tests of a file. */
+/** A service with its simulator, a key with all scopes, and a browser, for all tests of a file. */
 export class ConsoleVisits {
   #godwit: Godwit | undefined;
   #browser: Browser | undefined;
   #missing = "";
   key = "";
 
-  /** `fill` runs once the service is there. */
+  /** `fill` runs after the service has started. */
   constructor(fill?: (visits: ConsoleVisits) => Promise<void>) {
     before(async () => {
       const found = findChromium();
@@ -150,15 +150,15 @@ export class ConsoleVisits {
   }
 
   get godwit(): Godwit {
-    return this.#godwit ?? assert.fail("the service is not there yet");
+    return this.#godwit ?? assert.fail("the service has not started yet");
   }
 
-  /** With a window of its own, closed at the end; and nothing went wrong in it. Skipped, with the reason, where there is no browser. */
-  visit(context: TestContext, act: Act, options: WindowOptions = {}): Promise<void> {
+  /** Runs a test in a new window, and asserts that no error occurred in it. Skips the test, with the reason, if there is no browser. */
+  visit(context: TestContext, run: VisitorTest, options: WindowOptions = {}): Promise<void> {
     return this.with(context, async (browser) => {
       const visitor = await Visitor.open(browser, this.godwit.url, options);
       try {
-        await act(visitor);
+        await run(visitor);
         visitor.assertClean();
       } finally {
         await visitor.close();
@@ -166,9 +166,9 @@ export class ConsoleVisits {
     });
   }
 
-  /** With the browser itself, for tests that open windows of their own. */
-  async with(context: TestContext, act: (browser: Browser) => Promise<void>): Promise<void> {
+  /** Runs a test with the browser itself, for tests that open several windows. */
+  async with(context: TestContext, run: (browser: Browser) => Promise<void>): Promise<void> {
     if (this.#browser === undefined) return context.skip(this.#missing);
-    await act(this.#browser);
+    await run(this.#browser);
   }
 }

@@ -23,13 +23,13 @@ type Event = { id: string; type: string; timestamp: string; environment: string;
 /** One call of an endpoint. */
 export type Call = { path: string; method: string; headers: IncomingHttpHeaders; text: string; event: Event; at: number };
 
-export type Answer = { status: number; headers?: Record<string, string>; body?: string };
+export type HookResponse = { status: number; headers?: Record<string, string>; body?: string };
 
 /** The response of a receiver, now or later; null for none. */
-type Behaviour = (call: Call) => Answer | null | Promise<Answer | null>;
+type Behaviour = (call: Call) => HookResponse | null | Promise<HookResponse | null>;
 
-export const OK: Answer = { status: 200 };
-export const REFUSED: Answer = { status: 500 };
+export const OK: HookResponse = { status: 200 };
+export const REFUSED: HookResponse = { status: 500 };
 
 /** A receiver with one path for each endpoint. */
 export class Hook {
@@ -59,8 +59,8 @@ export class Hook {
     this.waiting += 1;
     this.mostWaiting = Math.max(this.mostWaiting, this.waiting);
     response.on("close", () => (this.waiting -= 1));
-    const answer = await this.behave(call);
-    if (answer !== null) response.writeHead(answer.status, answer.headers).end(answer.body);
+    const reply = await this.behave(call);
+    if (reply !== null) response.writeHead(reply.status, reply.headers).end(reply.body);
   }
 
   get port(): number {
@@ -121,7 +121,7 @@ export type QueueRow = { event: string; is_retry: boolean; attempts: number; due
 let customers = 0;
 let paths = 0;
 
-/** A customer with an account of its own. */
+/** A customer with a separate account. */
 export class Customer {
   readonly godwit: Godwit;
   readonly account: string;
@@ -157,7 +157,7 @@ export class Customer {
     return (await this.client.messages.send(fields, { idempotencyKey: randomUUID() })) as { id: string } & Json;
   }
 
-  /** A new endpoint at a path of its own. */
+  /** A new endpoint at a new path. */
   async endpoint(hook: Hook, eventTypes: readonly string[] = ["*"], path = `/hook/${(paths += 1)}`): Promise<Endpoint> {
     const record = await this.client.endpoints.create({ url: hook.url(path), event_types: eventTypes });
     return new Endpoint(this, { hook, path, id: String(record["id"]), secret: String(record["secret"]) });
@@ -196,8 +196,8 @@ export class Endpoint {
     return this.hook.at(this.path);
   }
 
-  /** Waits until the endpoint has had so many calls, and returns all of them. */
-  async heard(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
+  /** Waits until the endpoint has received so many calls, and returns all of them. */
+  async received(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
     return until(`${count} calls of ${this.path}`, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs).catch(
       (error: unknown) => {
         throw new Error(`${String(error)}; there were ${this.calls.length}: ${typesOf(this.calls).slice(0, 50).join(", ")}`, {
@@ -225,7 +225,7 @@ export class Endpoint {
     return this.client.remove(this.id);
   }
 
-  /** Newest first. */
+  /** The deliveries, the newest first. */
   async deliveries(query: Query = { limit: "100" }): Promise<DeliveryRecord[]> {
     return (await this.client.deliveries(this.id, query)).data as DeliveryRecord[];
   }
@@ -237,19 +237,19 @@ export class Endpoint {
   /** Waits until the only delivery of the endpoint passes the test. */
   async delivery(what: string, test: (delivery: DeliveryRecord) => boolean): Promise<DeliveryRecord> {
     let seen: unknown;
-    const ask = async (): Promise<DeliveryRecord | undefined> => {
+    const look = async (): Promise<DeliveryRecord | undefined> => {
       const deliveries = await this.deliveries();
       seen = deliveries;
       assert.ok(deliveries.length <= 1);
       return deliveries.find(test);
     };
-    return until(`a delivery that ${what}`, ask).catch((error: unknown) => {
+    return until(`a delivery that ${what}`, look).catch((error: unknown) => {
       throw new Error(`${String(error)}; there is ${JSON.stringify(seen)}`, { cause: error });
     });
   }
 
-  tried(count: number): Promise<DeliveryRecord> {
-    return this.delivery(`was tried ${count} times`, ({ attempts }) => attempts.length === count);
+  attempted(count: number): Promise<DeliveryRecord> {
+    return this.delivery(`has ${count} attempts`, ({ attempts }) => attempts.length === count);
   }
 
   /** The deliveries that wait for the endpoint. */
@@ -266,7 +266,7 @@ export class Endpoint {
 
   /** Waits until no delivery waits for the endpoint. */
   async idle(): Promise<void> {
-    await until(`nothing to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined));
+    await until(`no delivery to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined));
   }
 
   /** Makes all waiting deliveries due, and wakes the workers. */

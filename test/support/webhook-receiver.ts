@@ -1,4 +1,4 @@
-/** Receivers of webhooks that behave as a test says, byte by byte, and what calls them. */
+/** Receivers of webhooks whose bytes a test controls, and the sender that calls them. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -9,39 +9,39 @@ import type { Resolve } from "../../src/webhooks/resolve.ts";
 import { until } from "./expect.ts";
 
 export const BODY = '{"type":"webhook.test"}';
-export const NOBODY: AddressSet = addressSet([]);
+export const NO_ADDRESSES: AddressSet = addressSet([]);
 export const LOOPBACK: AddressSet = addressSet([{ address: "127.0.0.0", bits: 8 }]);
 
-/** What a receiver does with a new connection. */
+/** The reaction of a receiver to a new connection. */
 export type Behaviour = (socket: Socket, number: number) => void;
 export type Certificate = { cert: string; key: string };
 
-export type Place = { certificate?: Certificate; host?: string; port?: number };
+export type ListenOptions = { certificate?: Certificate; host?: string; port?: number };
 
 export class Receiver {
-  /** Everything that was said to it, over all connections. */
-  heard = "";
+  /** The bytes of all connections. */
+  received = "";
   connections = 0;
   readonly #server: Server;
   readonly #open = new Set<Socket>();
 
   private constructor(behave: Behaviour, certificate: Certificate | undefined) {
     const onSocket = (socket: Socket): void => {
-      socket.on("data", (chunk) => (this.heard += chunk.toString("latin1")));
-      // Resets are part of the game.
+      socket.on("data", (chunk) => (this.received += chunk.toString("latin1")));
+      // Connections can be reset.
       socket.on("error", () => undefined);
       behave(socket, this.connections);
     };
     this.#server = certificate === undefined ? createServer(onSocket) : createTlsServer(certificate, onSocket);
-    // The connection itself, below TLS.
+    // The TCP connection, below TLS.
     this.#server.prependListener("connection", (socket: Socket) => {
       this.connections += 1;
       this.#open.add(socket.on("error", () => undefined).on("close", () => this.#open.delete(socket)));
     });
   }
 
-  /** Without a host it listens wherever this machine is reached. */
-  static async listen(behave: Behaviour, { certificate, ...at }: Place = {}): Promise<Receiver> {
+  /** Without a host the receiver listens on all addresses of the machine. */
+  static async listen(behave: Behaviour, { certificate, ...at }: ListenOptions = {}): Promise<Receiver> {
     const receiver = new Receiver(behave, certificate);
     receiver.#server.listen({ port: 0, ...at });
     await once(receiver.#server, "listening");
@@ -60,8 +60,8 @@ export class Receiver {
     return new URL(`${scheme}://${host}:${this.port}/hook?a=1`);
   }
 
-  /** Waits until the other side has let go of every connection. */
-  async isLeft(): Promise<void> {
+  /** Waits until the sender has closed every connection. */
+  async disconnected(): Promise<void> {
     await until("the connections to be closed", () => (this.open === 0 ? true : undefined));
   }
 
@@ -71,7 +71,7 @@ export class Receiver {
   }
 }
 
-/** Calls `then` each time a whole request has come. */
+/** Calls `then` after each complete request. */
 export const onRequest =
   (then: Behaviour): Behaviour =>
   (socket, number) => {
@@ -87,7 +87,7 @@ export const onRequest =
 export const answer = (text: string): Behaviour => onRequest((socket) => socket.write(text, "latin1"));
 export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/** Writes the text a byte at a time, until the other side has had enough. */
+/** Writes the text repeatedly, one byte at a time, until the sender closes the connection. */
 export function drip(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text.charAt(at++ % text.length)), 20);
@@ -117,19 +117,19 @@ export class Sender {
   }
 }
 
-/** That there was no answer, for a reason that is told in one word. */
+/** Asserts that there was no response, for the given reason, and returns the detail of the failure. */
 export function assertFailed(reply: Reply, failure: Failure): string {
   assert.ok(reply.kind === "failed", JSON.stringify(reply));
   assert.ok(FAILURES.includes(reply.failure));
-  const { cause, durationMs, ...told } = reply;
-  assert.deepEqual(told, { kind: "failed", failure }, cause);
+  const { cause, durationMs, ...rest } = reply;
+  assert.deepEqual(rest, { kind: "failed", failure }, cause);
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
   return cause;
 }
 
 export function assertAnswered(reply: Reply, status: number, text: string, retryAfter?: string): void {
   assert.ok(reply.kind === "answered", JSON.stringify(reply));
-  const { durationMs, ...told } = reply;
-  assert.deepEqual(told, { kind: "answered", status, retryAfter, text });
+  const { durationMs, ...rest } = reply;
+  assert.deepEqual(rest, { kind: "answered", status, retryAfter, text });
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
 }

@@ -22,7 +22,7 @@ describe("a WhatsApp template in live", () => {
   test("is submitted with its parts and examples, approved by a review update, reported as an event, and sent with its variables", async () => {
     const made = await rig.create({ language: "en-US", buttons: [{ type: "url", text: "Track", url: "https://example.com/orders" }] });
     assert.equal(made["status"], "pending");
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     assert.deepEqual(rig.creations(made["name"]), [
       {
         name: made["name"],
@@ -102,7 +102,7 @@ describe("a WhatsApp template in live", () => {
 
   test("that is rejected shows the reason, and is submitted again on request", async () => {
     const made = await rig.create();
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     rig.graph.decide(theirs, "REJECTED", {
       reason: "INVALID_FORMAT",
       rejection_info: { reason: "Variables at the end", recommendation: "Add words" },
@@ -141,7 +141,7 @@ describe("a WhatsApp template in live", () => {
 
   test("that is edited is submitted as a new version, and review updates of the old version do not apply to it", async () => {
     const made = await rig.create();
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     const edited = await rig.templates.edit(made["id"], { body: "Hello {{name}}, order {{order}} comes today." });
     assert.equal(edited["version"], 2);
     await rig.syncAgain();
@@ -172,17 +172,17 @@ describe("a WhatsApp template in live", () => {
   });
 
   test("that the carrier refuses is rejected with the reason of the carrier", async () => {
-    rig.graph.templates.play = ({ method, body }) =>
+    rig.graph.templates.behaviour = ({ method, body }) =>
       method === "POST" && body.includes("unwanted")
         ? graphError(100, 400, { error_user_title: "Too many emoji", error_user_msg: "Use fewer." })
         : undefined;
     const made = await rig.create({ body: "unwanted {{name}} {{order}}" });
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "Too many emoji: Use fewer.");
-    rig.graph.templates.play = undefined;
+    rig.graph.templates.behaviour = undefined;
     await rig.syncAgain();
     assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "there is no automatic second submission");
     await rig.templates.edit(made["id"], { status: "pending" });
-    await rig.handedIn(made);
+    await rig.submitted(made);
   });
 
   test("that is archived is deleted at the carrier, unless it was created there", async () => {
@@ -204,10 +204,10 @@ describe("a WhatsApp template in live", () => {
 
   test("that fails to replace a template of the carrier does not delete that template when it is archived", async () => {
     const foreign = rig.graph.templates.add({ name: "by_another_hand", status: "PAUSED" });
-    rig.graph.templates.play = ({ method }) => (method === "POST" ? graphError(100) : undefined);
+    rig.graph.templates.behaviour = ({ method }) => (method === "POST" ? graphError(100) : undefined);
     const made = await rig.create({}, "by_another_hand");
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "WhatsApp refused the template: code 100");
-    rig.graph.templates.play = undefined;
+    rig.graph.templates.behaviour = undefined;
     await rig.templates.archive(made["id"]);
     await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(foreign));
@@ -246,7 +246,7 @@ describe("a WhatsApp template in live", () => {
   test("is found on a list of many pages", async () => {
     rig.graph.templates.pageSize = 2;
     const made = await rig.create();
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     theirs.status = "APPROVED";
     await rig.syncAgain();
     await rig.untilStatus(made["id"], "approved");
@@ -285,7 +285,7 @@ describe("a WhatsApp template in live", () => {
 describe("review updates", () => {
   test("with a wrong signature change nothing", async () => {
     const made = await rig.create();
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     const body = templateCall(theirs, "APPROVED");
     assert.equal((await rig.hook(body, { signature: graphSignature(body, "another secret") })).status, 401);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
@@ -294,7 +294,7 @@ describe("review updates", () => {
 
   test("of another business account, of unknown templates or with unknown statuses are accepted and change nothing", async () => {
     const made = await rig.create();
-    const theirs = await rig.handedIn(made);
+    const theirs = await rig.submitted(made);
     for (const body of [
       templateCall({ ...theirs, waba: "999" }, "APPROVED"),
       templateCall({ ...theirs, name: "nobodys" }, "APPROVED"),
@@ -311,13 +311,13 @@ describe("review updates", () => {
 describe("a message that the carrier refuses because of its template", () => {
   test("causes a template sync", async () => {
     const { template, theirs } = await rig.approved();
-    rig.graph.plays.set("+4915112345678", graphError(132015));
+    rig.graph.behaviours.set("+4915112345678", graphError(132015));
     theirs.status = "PAUSED";
-    await rig.longAgo();
+    await rig.backdateSync();
     await rig.send(template["id"], { name: "a", order: "b" });
     const paused = await rig.untilStatus(template["id"], "paused");
     assert.equal(paused["status_reason"], "WhatsApp has paused it for its low quality.");
-    rig.graph.plays.delete("+4915112345678");
+    rig.graph.behaviours.delete("+4915112345678");
   });
 });
 

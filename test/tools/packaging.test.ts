@@ -1,4 +1,4 @@
-/** What stands around the package: unit, image, compose file, dashboard and alerts. They must refer to existing names. */
+/** The files around the package: unit, image, compose file, dashboard and alerts. All of them must refer to existing names. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -48,7 +48,7 @@ describe("an event", () => {
       const list = await own.request("GET", `/v1/events?message_id=${id}&limit=100`);
       assert.deepEqual(idsOf([list.json as Page<Event>]), events.toReversed());
       for (const event of events) {
-        const { body } = await hooks.told(event);
+        const { body } = await hooks.called(event);
         const read = await readEvent(event);
         assert.equal(read.text, body);
         assert.ok(list.text.includes(body), "the list contains the same bytes");
@@ -68,7 +68,7 @@ describe("an event", () => {
     await own.messages.reached(id, "delivered");
     const events = idsOf([await own.events.list({ message_id: String(id) })]);
     assert.equal(events.length, 4);
-    assert.match((await hooks.told(events[0])).body, /the eagle has landed/);
+    assert.match((await hooks.called(events[0])).body, /the eagle has landed/);
     assert.equal((await own.messages.redact(id)).status, 200);
     assert.ok((await own.messages.timeline(id)).some(({ type }) => type === "message.redacted"));
     const list = await own.request("GET", `/v1/events?message_id=${String(id)}`);

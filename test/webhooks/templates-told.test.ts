@@ -145,7 +145,7 @@ test("endpoints receive the decision about a template", async () => {
   const records: Json[] = [];
   for (const prefix of ["order", "simulate_rejected", "simulate_paused", "simulate_pending"])
     records.push(await customer.client.templates.create({ ...BOTH, name: newName(prefix) }));
-  const calls = await all.heard(3);
+  const calls = await all.received(3);
   assert.deepEqual(calls.map(({ event }) => event.type).toSorted(), ["template.approved", "template.paused", "template.rejected"]);
   for (const record of records.slice(0, 3)) {
     const reported = calls.find(({ event }) => (event.data["template"] as Json)["id"] === record["id"]);
@@ -153,7 +153,7 @@ test("endpoints receive the decision about a template", async () => {
     assert.equal(reported?.event.environment, "test");
   }
   assert.deepEqual(
-    (await some.heard(1)).map(({ event }) => event.data),
+    (await some.received(1)).map(({ event }) => event.data),
     [{ template: records[1] }],
   );
   // A test event comes after all earlier events.

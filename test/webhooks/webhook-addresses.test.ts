@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
 import { createResolve, urlRefusal, type Resolve } from "../../src/webhooks/resolve.ts";
-import { answer, assertAnswered, assertFailed, LOOPBACK, NOBODY, OK, Receiver, Sender } from "../support/webhook-receiver.ts";
+import { answer, assertAnswered, assertFailed, LOOPBACK, NO_ADDRESSES, OK, Receiver, Sender } from "../support/webhook-receiver.ts";
 
 const NAME = "hooks.example.test";
 // No receiver of these tests is there: a call to this address fails.
@@ -57,7 +57,7 @@ describe("a name with an address that is not public", () => {
   for (const addresses of KINDS) {
     test(`is not called: ${addresses.join(", ")}`, async () => {
       await using receiver = await Receiver.listen(answer(OK));
-      await using sender = new Sender({ allow: NOBODY, resolve: resolveBy(addresses) });
+      await using sender = new Sender({ allow: NO_ADDRESSES, resolve: resolveBy(addresses) });
       for (const scheme of ["https", "http"]) {
         const cause = assertFailed(await sender.post(receiver.url(NAME, scheme)), "address_not_allowed");
         assert.ok(cause.startsWith(`${NAME} is at ${addresses[0]}`), cause);
@@ -177,10 +177,10 @@ describe("an address in the URL", () => {
     test(`is checked without a lookup: ${host}`, async () => {
       await using receiver = await Receiver.listen(answer(OK));
       const resolve = resolveBy([PUBLIC]);
-      await using sender = new Sender({ allow: NOBODY, resolve });
+      await using sender = new Sender({ allow: NO_ADDRESSES, resolve });
       for (const scheme of ["https", "http"]) {
         assertFailed(await sender.post(receiver.url(host, scheme)), "address_not_allowed");
-        assert.equal(urlRefusal(receiver.url(host, scheme), NOBODY), "names an address that is not on the public internet");
+        assert.equal(urlRefusal(receiver.url(host, scheme), NO_ADDRESSES), "names an address that is not on the public internet");
       }
       assert.deepEqual(resolve.asked, []);
       assert.equal(receiver.connections, 0);
@@ -191,7 +191,7 @@ describe("an address in the URL", () => {
     test(`that is a name is looked up and its address is checked: ${host}`, async () => {
       await using receiver = await Receiver.listen(answer(OK));
       const resolve = resolveBy(["127.0.0.1"]);
-      await using sender = new Sender({ allow: NOBODY, resolve });
+      await using sender = new Sender({ allow: NO_ADDRESSES, resolve });
       assertFailed(await sender.post(receiver.url(host, "https")), "address_not_allowed");
       assert.deepEqual(resolve.asked, [host.toLowerCase()]);
       assert.equal(receiver.connections, 0);
@@ -226,19 +226,19 @@ describe("a URL", () => {
   const PRIVATE = "names an address that is not on the public internet";
   const HTTPS = "must be https";
   const ROWS: readonly (readonly [url: string, allow: AddressSet, refusal: string | undefined])[] = [
-    ["https://example.com/hook", NOBODY, undefined],
-    ["https://example.com:8443/hook?a=1", NOBODY, undefined],
-    [`https://${PUBLIC}/`, NOBODY, undefined],
-    ["https://[2001:4860:4860::8844]/", NOBODY, undefined],
-    ["http://example.com/", NOBODY, HTTPS],
-    [`http://${PUBLIC}/`, NOBODY, HTTPS],
-    ["http://[2001:4860:4860::8844]/", NOBODY, HTTPS],
-    ["http://10.0.0.1/", NOBODY, PRIVATE],
-    ["https://10.0.0.1/", NOBODY, PRIVATE],
-    ["https://[::1]/", NOBODY, PRIVATE],
+    ["https://example.com/hook", NO_ADDRESSES, undefined],
+    ["https://example.com:8443/hook?a=1", NO_ADDRESSES, undefined],
+    [`https://${PUBLIC}/`, NO_ADDRESSES, undefined],
+    ["https://[2001:4860:4860::8844]/", NO_ADDRESSES, undefined],
+    ["http://example.com/", NO_ADDRESSES, HTTPS],
+    [`http://${PUBLIC}/`, NO_ADDRESSES, HTTPS],
+    ["http://[2001:4860:4860::8844]/", NO_ADDRESSES, HTTPS],
+    ["http://10.0.0.1/", NO_ADDRESSES, PRIVATE],
+    ["https://10.0.0.1/", NO_ADDRESSES, PRIVATE],
+    ["https://[::1]/", NO_ADDRESSES, PRIVATE],
     // The address of a name is checked when the name is called.
-    ["https://localhost/", NOBODY, undefined],
-    ["http://localhost/", NOBODY, HTTPS],
+    ["https://localhost/", NO_ADDRESSES, undefined],
+    ["http://localhost/", NO_ADDRESSES, HTTPS],
     ["http://example.com/", LOOPBACK, undefined],
     ["http://127.0.0.1/", LOOPBACK, undefined],
     ["https://127.0.0.1/", LOOPBACK, undefined],
@@ -259,7 +259,7 @@ test("localhost is called when loopback is allowed and not otherwise", async () 
   const resolve = createResolve();
   await using allowed = new Sender({ resolve, timeoutMs: 5_000 });
   assertAnswered(await allowed.post(receiver.url("localhost")), 200, "ok");
-  await using strict = new Sender({ allow: NOBODY, resolve, timeoutMs: 5_000 });
+  await using strict = new Sender({ allow: NO_ADDRESSES, resolve, timeoutMs: 5_000 });
   assertFailed(await strict.post(receiver.url("localhost", "https")), "address_not_allowed");
   assert.equal(receiver.connections, 1);
 });

@@ -160,7 +160,7 @@ test("retries of a delivery during its attempts get immediate responses and caus
   const own = await subscriber("impatient");
   const { id } = await own.create({ url: hooks.url("/impatient") });
   await using notifying = await worker();
-  await hooks.told(await own.test(id), 1, "/impatient");
+  await hooks.called(await own.test(id), 1, "/impatient");
   const delivery = await until("the delivery exists", async () => (await own.deliveries(id)).data[0]);
   const retryOften = async (): Promise<void> => {
     for (let time = 0; time < 40; time += 1) {
@@ -199,10 +199,10 @@ describe("a recovery", () => {
     await using notifying = await worker();
     await own.recovered(id);
     const missed = [never, twin, lateTwin, failed, waiting, meanwhile];
-    for (const event of missed) await hooks.told(event, 1, path);
+    for (const event of missed) await hooks.called(event, 1, path);
     // The test event is the last one.
     const last = await own.test(id);
-    await hooks.told(last, 1, path);
+    await hooks.called(last, 1, path);
     assert.deepEqual(new Set(hooks.ids(path)), new Set([...missed, last]));
     assert.equal(hooks.ids(path).length, missed.length + 1);
     await until(`only ${late} waits until it is due`, async () => ((await waitingFor(godwit, id)) === 1 ? true : undefined));
@@ -245,7 +245,7 @@ describe("a recovery", () => {
     await using notifying = await worker(databaseUrl);
     await Promise.all([own.recovered(all), own.recovered(few)]);
     const deliverTests = async (): Promise<void> => {
-      for (const id of [all, few]) await hooks.told(await own.test(id), 1, id === all ? "/all" : "/few");
+      for (const id of [all, few]) await hooks.called(await own.test(id), 1, id === all ? "/all" : "/few");
     };
     for (let left = 1; left > 0;) {
       await deliverTests();
@@ -266,8 +266,8 @@ describe("a recovery", () => {
     for (let time = 0; time < 2; time += 1) {
       await own.recover(id, LONG_AGO);
       await own.recovered(id);
-      await hooks.told(event, 1, "/twice");
-      await hooks.told(await own.test(id), 1, "/twice");
+      await hooks.called(event, 1, "/twice");
+      await hooks.called(await own.test(id), 1, "/twice");
     }
     assert.equal(hooks.ids("/twice").filter((each) => each === event).length, 1);
     assertNoErrors(notifying);

@@ -63,7 +63,7 @@ test("the request is a POST with the given path, host, headers and body", async 
   await using receiver = await Receiver.listen(answer(OK));
   await using sender = new Sender();
   await sender.post(receiver.url());
-  const [head = "", body] = receiver.heard.split("\r\n\r\n");
+  const [head = "", body] = receiver.received.split("\r\n\r\n");
   const [line, ...headers] = head.split("\r\n");
   assert.equal(line, "POST /hook?a=1 HTTP/1.1");
   assert.deepEqual(headers.toSorted(), [
@@ -80,7 +80,7 @@ test("a user name and a password in the URL are not sent", async () => {
   await using receiver = await Receiver.listen(answer(OK));
   await using sender = new Sender();
   assertAnswered(await sender.post(receiver.url("user:pass@127.0.0.1")), 200, "ok");
-  assert.ok(!/authorization|user|pass/i.test(receiver.heard), receiver.heard);
+  assert.ok(!/authorization|user|pass/i.test(receiver.received), receiver.received);
 });
 
 test("fifty concurrent connections cause no warning", async () => {
@@ -147,7 +147,7 @@ describe("a missing or late response", () => {
       assert.notEqual(cause, "", "the operator gets the cause");
       assert.ok(performance.now() - startedAt < LIMIT_MS, "the call ends within the limit");
       assert.equal(receiver.connections, 1, "there is no hidden retry");
-      await receiver.isLeft();
+      await receiver.disconnected();
     });
   }
 
@@ -187,7 +187,7 @@ describe("the response body", () => {
     // The 512th byte is the first half of a character.
     assertAnswered(await sender.post(receiver.url()), 200, `x${"é".repeat(255)}`);
     assert.ok(performance.now() - startedAt < LIMIT_MS);
-    await receiver.isLeft();
+    await receiver.disconnected();
     assert.ok(written < 20_000_000, `${written} bytes`);
   });
 
@@ -202,14 +202,14 @@ describe("the response body", () => {
     const reply = await sender.post(receiver.url());
     assert.ok(reply.kind === "answered" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
     assert.ok(reply.durationMs < LIMIT_MS);
-    await receiver.isLeft();
+    await receiver.disconnected();
   });
 
   test("that never arrives does not change the status", async () => {
     await using receiver = await Receiver.listen(answer("HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\n"));
     await using sender = new Sender({ timeoutMs: 300 });
     assertAnswered(await sender.post(receiver.url()), 201, "");
-    await receiver.isLeft();
+    await receiver.disconnected();
   });
 });
 
@@ -250,7 +250,7 @@ describe("a connection", () => {
     await using sender = new Sender({ timeoutMs: 4_000 });
     let isEnded = false;
     const slow = sender.post(receiver.url()).finally(() => (isEnded = true));
-    await until("the slow call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
+    await until("the slow call arrives", () => (receiver.received.includes(BODY) ? true : undefined));
     const quick = await sender.post(receiver.url());
     assertAnswered(quick, 200, "ok");
     assert.equal(isEnded, false);
@@ -265,8 +265,8 @@ test("a call whose time limit expires before the connection is open sends no req
   assertFailed(await sender.post(receiver.url("hooks.example.test")), "timeout");
   resolve(["127.0.0.1"]);
   await until("the connection is open", () => (receiver.connections === 1 ? true : undefined));
-  await receiver.isLeft();
-  assert.equal(receiver.heard, "");
+  await receiver.disconnected();
+  assert.equal(receiver.received, "");
 });
 
 describe("the stop signal", () => {
@@ -275,10 +275,10 @@ describe("the stop signal", () => {
     await using sender = new Sender({ timeoutMs: 10_000 });
     const stop = new AbortController();
     const call = sender.post(receiver.url(), stop.signal);
-    await until("the call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
+    await until("the call arrives", () => (receiver.received.includes(BODY) ? true : undefined));
     stop.abort();
     assert.equal(assertFailed(await call, "timeout"), "stopped");
-    await receiver.isLeft();
+    await receiver.disconnected();
   });
 
   test("ends a call during the lookup", async () => {
@@ -294,10 +294,10 @@ describe("the stop signal", () => {
     await using sender = new Sender({ timeoutMs: 10_000 });
     const stop = new AbortController();
     const call = sender.post(receiver.url(), stop.signal);
-    await until("the call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
+    await until("the call arrives", () => (receiver.received.includes(BODY) ? true : undefined));
     setTimeout(() => stop.abort(), 100);
     assertAnswered(await call, 201, "half");
-    await receiver.isLeft();
+    await receiver.disconnected();
   });
 
   test("before a call prevents the connection", async () => {
@@ -315,12 +315,12 @@ describe("after close", () => {
     const sender = new Sender({ timeoutMs: 10_000 });
     await sender.post(idle.url());
     const calls = [sender.post(silent.url()), sender.post(silent.url("127.0.0.1", "https"))];
-    await until("both calls arrive", () => (silent.heard.includes(BODY) && silent.connections === 2 ? true : undefined));
+    await until("both calls arrive", () => (silent.received.includes(BODY) && silent.connections === 2 ? true : undefined));
     assert.deepEqual([idle.open, silent.open], [1, 2]);
     await sender.outbound.close();
     for (const reply of await Promise.all(calls)) assertFailed(reply, "connection_failed");
-    await idle.isLeft();
-    await silent.isLeft();
+    await idle.disconnected();
+    await silent.disconnected();
   });
 
   test("a call fails and opens no connection", async () => {
@@ -377,7 +377,7 @@ describe("TLS", { skip }, () => {
       await nextTurn();
     }
     assert.deepEqual(names, [NAME]);
-    assert.ok(receiver.heard.includes(`\r\nhost: ${NAME}:${receiver.port}\r\n`));
+    assert.ok(receiver.received.includes(`\r\nhost: ${NAME}:${receiver.port}\r\n`));
   });
 
   // Each call is made twice: the first handshake must not help the second.
@@ -390,8 +390,8 @@ describe("TLS", { skip }, () => {
       await using receiver = await Receiver.listen(answer(OK), { certificate });
       await using sender = new Sender({ resolve, ...(isTrusted ? { ca } : {}) });
       for (let time = 0; time < 2; time += 1) assertFailed(await sender.post(receiver.url(host, "https")), "tls_failed");
-      assert.equal(receiver.heard, "");
-      await receiver.isLeft();
+      assert.equal(receiver.received, "");
+      await receiver.disconnected();
     });
   }
 
@@ -410,7 +410,7 @@ describe("TLS", { skip }, () => {
       const startedAt = performance.now();
       assertFailed(await sender.post(receiver.url(NAME, "https")), failure);
       assert.ok(performance.now() - startedAt < LIMIT_MS);
-      assert.ok(!receiver.heard.includes(BODY));
+      assert.ok(!receiver.received.includes(BODY));
     });
   }
 
@@ -421,7 +421,7 @@ describe("TLS", { skip }, () => {
     });
     await using sender = new Sender({ ca, resolve, timeoutMs: 4_000 });
     const slow = sender.post(receiver.url(NAME, "https"));
-    await until("the first handshake begins", () => (receiver.heard === "" ? undefined : true));
+    await until("the first handshake begins", () => (receiver.received === "" ? undefined : true));
     assertAnswered(await sender.post(receiver.url(NAME, "https")), 200, "ok");
     assertFailed(await slow, "timeout");
     assert.equal(receiver.connections, 2);

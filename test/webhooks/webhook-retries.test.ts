@@ -16,7 +16,7 @@ import {
   typesOf,
   verify,
   WITH_WEBHOOKS,
-  type Answer,
+  type HookResponse,
   type DeliveryRecord,
   type Endpoint,
 } from "../support/webhook-customer.ts";
@@ -40,7 +40,7 @@ const ONE_TYPE = ["message.queued"];
 let godwit: Godwit;
 let hook: Hook;
 /** The responses of endpoints by their paths; the other endpoints respond with 200. */
-const answers = new Map<string, Answer | null>();
+const answers = new Map<string, HookResponse | null>();
 before(async () => {
   [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
   hook.behave = ({ path }) => {
@@ -53,10 +53,10 @@ after(async () => {
   await hook[Symbol.asyncDispose]();
 });
 
-const answer = ({ path }: Endpoint, how: Answer): unknown => answers.set(path, how);
+const answer = ({ path }: Endpoint, how: HookResponse): unknown => answers.set(path, how);
 
 /** Creates an endpoint of a new customer with this response. */
-async function endpointThat(how: Answer, types: readonly string[] = ONE_TYPE): Promise<Endpoint> {
+async function endpointThat(how: HookResponse, types: readonly string[] = ONE_TYPE): Promise<Endpoint> {
   const endpoint = await (await Customer.of(godwit)).endpoint(hook, types);
   answer(endpoint, how);
   return endpoint;
@@ -65,7 +65,7 @@ async function endpointThat(how: Answer, types: readonly string[] = ONE_TYPE): P
 /** Sends one event and waits for its first attempt. */
 async function attemptedOnce(endpoint: Endpoint): Promise<DeliveryRecord> {
   await endpoint.customer.send();
-  return endpoint.tried(1);
+  return endpoint.attempted(1);
 }
 
 /** Returns the time from the last attempt to the due time in the queue, and asserts that the record has the same due time. */
@@ -91,7 +91,7 @@ describe("a failed delivery", () => {
       assert.equal(delivery.status, "pending");
       assertAbout(await waitMsOf(endpoint, delivery), delay);
       await endpoint.makeDue();
-      delivery = await endpoint.tried(index + 2);
+      delivery = await endpoint.attempted(index + 2);
     }
     assert.equal(delivery.status, "failed");
     assert.equal(delivery.next_attempt_at, null);
@@ -113,7 +113,7 @@ describe("a failed delivery", () => {
     await until("the next second begins", () => (Date.now() >= second * 1_000 ? true : undefined));
     answer(endpoint, OK);
     await endpoint.makeDue();
-    const { status } = await endpoint.tried(2);
+    const { status } = await endpoint.attempted(2);
     assert.equal(status, "succeeded");
     const [, again] = endpoint.calls;
     assert.ok(again !== undefined);
@@ -192,11 +192,11 @@ describe("a failing endpoint", () => {
     const { failing_since: since } = await endpoint.record();
     assert.ok(Math.abs(Date.parse(String(since)) - Date.now()) < 10_000);
     await endpoint.makeDue();
-    await endpoint.tried(2);
+    await endpoint.attempted(2);
     assert.equal((await endpoint.record())["failing_since"], since, "a second failure does not change it");
     answer(endpoint, OK);
     await endpoint.makeDue();
-    await endpoint.tried(3);
+    await endpoint.attempted(3);
     assert.equal((await endpoint.record())["failing_since"], null);
   });
 
@@ -206,11 +206,11 @@ describe("a failing endpoint", () => {
     await attemptedOnce(endpoint);
     await shift(endpoint, "119 hours");
     await endpoint.makeDue();
-    await endpoint.tried(2);
+    await endpoint.attempted(2);
     assert.equal((await endpoint.record())["status"], "enabled", "the endpoint is still enabled");
     await shift(endpoint, "5 days");
     await endpoint.makeDue();
-    const [call] = await other.heard(1);
+    const [call] = await other.received(1);
     assert.ok(call !== undefined);
     verify(call, other.secret);
     const record = await endpoint.record();
@@ -223,7 +223,7 @@ describe("a failing endpoint", () => {
     // The waiting delivery fails without a call.
     await endpoint.makeDue();
     await endpoint.idle();
-    assert.equal((await endpoint.tried(3)).status, "failed");
+    assert.equal((await endpoint.attempted(3)).status, "failed");
     assert.equal(endpoint.calls.length, 3);
   });
 
@@ -249,7 +249,7 @@ describe("a failing endpoint", () => {
     const callsBefore = endpoint.calls.length;
     answer(endpoint, { status: 410, body: "gone fishing" });
     await endpoint.customer.send();
-    const [call] = await other.heard(1);
+    const [call] = await other.received(1);
     assert.equal(call?.event.type, "endpoint.disabled");
     const record = await endpoint.record();
     assert.deepEqual([record["status"], record["disabled_reason"]], ["disabled", "gone"]);
@@ -327,7 +327,7 @@ describe("new events during retries", () => {
       return REFUSED;
     };
     await endpoint.makeDue();
-    await endpoint.heard(64);
+    await endpoint.received(64);
     const message = await endpoint.customer.send();
     await until("the new event arrives", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id));
     hook.behave = behave;
@@ -341,17 +341,17 @@ describe("a retry on request", () => {
     const { id } = await attemptedOnce(endpoint);
     for (let tries = 2; tries <= 12; tries += 1) {
       await endpoint.makeDue();
-      await endpoint.tried(tries);
+      await endpoint.attempted(tries);
     }
     const retried = await endpoint.retry({ id });
     assert.deepEqual([retried.id, retried.status, retried.attempts.length], [id, "pending", 12]);
     assert.ok(retried.next_attempt_at !== null);
-    const failed = await endpoint.tried(13);
+    const failed = await endpoint.attempted(13);
     assert.equal(failed.status, "failed", "there is no further automatic attempt");
     assert.deepEqual(await endpoint.queue(), []);
     answer(endpoint, OK);
     await endpoint.retry({ id });
-    assert.equal((await endpoint.tried(14)).status, "succeeded");
+    assert.equal((await endpoint.attempted(14)).status, "succeeded");
     await endpoint.idle();
     assert.equal(new Set(idsOf(endpoint.calls)).size, 1);
   });
@@ -360,7 +360,7 @@ describe("a retry on request", () => {
     const endpoint = await endpointThat(OK);
     const first = await attemptedOnce(endpoint);
     await endpoint.retry(first);
-    const second = await endpoint.tried(2);
+    const second = await endpoint.attempted(2);
     assert.deepEqual([second.id, second.status], [first.id, "succeeded"]);
     const [one, two] = endpoint.calls;
     assert.equal(one?.text, two?.text);
@@ -373,7 +373,7 @@ describe("a retry on request", () => {
     const first = await attemptedOnce(endpoint);
     answer(endpoint, REFUSED);
     await endpoint.retry(first);
-    const second = await endpoint.tried(2);
+    const second = await endpoint.attempted(2);
     assert.equal(second.status, "pending");
     assertAbout(await waitMsOf(endpoint, second), 30 * SECOND);
   });
@@ -383,7 +383,7 @@ describe("a retry on request", () => {
     const first = await attemptedOnce(endpoint);
     answer(endpoint, OK);
     await endpoint.retry(first);
-    assert.equal((await endpoint.tried(2)).status, "succeeded");
+    assert.equal((await endpoint.attempted(2)).status, "succeeded");
     await endpoint.idle();
     assert.equal(endpoint.calls.length, 2);
   });
@@ -402,7 +402,7 @@ describe("a retry on request", () => {
     );
     await godwit.rows("update webhook_deliveries set attempts = $2::jsonb where endpoint_id = $1", [endpoint.uuid, many]);
     await endpoint.retry({ id });
-    await endpoint.heard(2);
+    await endpoint.received(2);
     await endpoint.idle();
     const [delivery] = await endpoint.deliveries();
     assert.equal(delivery?.attempts.length, 50);
@@ -417,7 +417,7 @@ describe("a recovery", () => {
     const { customer } = endpoint;
     const since = new Date(Date.now() - 60_000).toISOString();
     const acknowledged = await customer.send();
-    await endpoint.tried(1);
+    await endpoint.attempted(1);
     answer(endpoint, REFUSED);
     const refused = await customer.send();
     await until("a delivery has failed", async () => (await endpoint.queue()).some(({ is_retry: isRetry }) => isRetry) || undefined);
@@ -433,7 +433,7 @@ describe("a recovery", () => {
     assert.equal(endpoint.calls.length, 3, "missed events are not delivered automatically");
     const recovering = await endpoint.client.recover(endpoint.id, since);
     assert.notEqual(recovering["recovery"], null);
-    const calls = await endpoint.heard(5);
+    const calls = await endpoint.received(5);
     await endpoint.idle();
     await until("the recovery has ended", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
     assert.deepEqual(new Set(calls.slice(3).map((call) => messageOf(call)["id"])), new Set([refused.id, missed.id]));
@@ -453,16 +453,16 @@ describe("a recovery", () => {
     const customer = await Customer.of(godwit);
     const witness = await customer.endpoint(hook, ["message.delivered"]);
     await customer.send();
-    await witness.heard(1);
+    await witness.received(1);
     await until("the next milliseconds begin", () =>
       Date.now() > (witness.calls[0] ? Date.parse(witness.calls[0].event.timestamp) : 0) + 5 ? true : undefined,
     );
     const since = new Date().toISOString();
     const messages = await Promise.all(Array.from({ length: 20 }, () => customer.send()));
-    await witness.heard(21);
+    await witness.received(21);
     const late = await customer.endpoint(hook, ["message.sent", "message.delivered"]);
     await late.client.recover(late.id, since);
-    const calls = await late.heard(40);
+    const calls = await late.received(40);
     await late.idle();
     assert.equal(late.calls.length, 40);
     assert.deepEqual(new Set(calls.map((call) => messageOf(call)["id"])), new Set(messages.map(({ id }) => id)));
@@ -478,7 +478,7 @@ describe("a waiting delivery", () => {
     await endpoint.edit({ status: "disabled" });
     await endpoint.makeDue();
     await endpoint.idle();
-    const { status, attempts, next_attempt_at: next } = await endpoint.tried(1);
+    const { status, attempts, next_attempt_at: next } = await endpoint.attempted(1);
     assert.deepEqual([status, attempts.length, next], ["failed", 1, null]);
     assert.equal(endpoint.calls.length, 1);
     assert.equal((await endpoint.record())["disabled_reason"], "requested");

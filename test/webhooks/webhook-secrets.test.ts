@@ -59,7 +59,7 @@ describe("a secret at rest", () => {
     const rotate = { idempotencyKey: randomUUID() };
     const rotated = await endpoints.request("POST", `/${String(id)}/rotate_secret`, rotate);
     const last = await endpoints.rotate(id);
-    await hooks.told(await endpoints.test(id));
+    await hooks.called(await endpoints.test(id));
     assertReplayOf(created, await endpoints.request("POST", "", create));
     assertReplayOf(rotated, await endpoints.request("POST", `/${String(id)}/rotate_secret`, rotate));
 
@@ -80,7 +80,7 @@ describe("a secret at rest", () => {
       rowId(yours["id"]),
     ]);
     const event = await endpoints.test(mine["id"]);
-    await hooks.told(await endpoints.test(yours["id"]), 1, "/other");
+    await hooks.called(await endpoints.test(yours["id"]), 1, "/other");
     assert.ok(!hooks.ids().includes(event));
   });
 });
@@ -97,7 +97,7 @@ describe("a rotation", () => {
 
   /** Returns which of the secrets signed a new event. */
   async function signers(id: unknown, records: readonly Json[]): Promise<boolean[]> {
-    const call = await hooks.told(await endpoints.test(id));
+    const call = await hooks.called(await endpoints.test(id));
     const found = records.map(({ secret }) => isSignedBy(secret, call));
     assert.equal(call.headers["webhook-signature"]?.split(" ").length, found.filter(Boolean).length);
     return found;
@@ -166,7 +166,7 @@ describe("the secret key of the installation", () => {
 
     /** Asserts that both secrets sign, as before the change. */
     const assertSigned = async (node: Godwit): Promise<void> => {
-      const call = await hooks.told(await clientOf(node, key).endpoints.test(id), 1, "/changing");
+      const call = await hooks.called(await clientOf(node, key).endpoints.test(id), 1, "/changing");
       assert.deepEqual([isSignedBy(secret, call), isSignedBy(rotated["secret"], call)], [true, true]);
     };
     // The second start finds the change completed, like a further node.

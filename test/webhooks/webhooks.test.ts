@@ -45,7 +45,7 @@ describe("a message", () => {
       const customer = await Customer.of(godwit);
       const endpoint = await customer.endpoint(hook);
       const message = await customer.send({ ...fields, client_reference: "order 4711", metadata: { order: "4711" } });
-      const calls = bySequence(await endpoint.heard(types.length));
+      const calls = bySequence(await endpoint.received(types.length));
       assert.deepEqual(typesOf(calls), types);
       await assertDelivered(customer, message, calls);
       for (const call of calls) assertSigned(call, endpoint.secret);
@@ -60,9 +60,9 @@ describe("a message", () => {
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
     const message = await customer.send({ send_at: afterSeconds(3_600) });
-    await endpoint.heard(1);
+    await endpoint.received(1);
     recordOf(await customer.client.messages.cancel(message.id));
-    const calls = bySequence(await endpoint.heard(2));
+    const calls = bySequence(await endpoint.received(2));
     assert.deepEqual(typesOf(calls), messageTypes("scheduled", "canceled"));
     await assertDelivered(customer, message, calls);
   });
@@ -137,7 +137,7 @@ test("the webhook of the largest possible message is smaller than 20 kB", async 
   assert.equal(reply.status, 400, reply.text);
   while (reply.status === 400 && length > 0) reply = await send((length -= 10));
   assert.equal(reply.status, 202, reply.text);
-  const calls = await endpoint.heard(5);
+  const calls = await endpoint.received(5);
   const sizes = calls.map(({ text }) => Buffer.byteLength(text));
   for (const call of calls) verify(call, endpoint.secret);
   assert.ok(Math.max(...sizes) < 20_000, sizes.join(", "));
@@ -189,7 +189,7 @@ describe("an event", () => {
     ];
     const endpoints = await Promise.all(rows.map(([types]) => customer.endpoint(hook, types)));
     const message = await customer.send();
-    await endpoints[0]?.heard(4);
+    await endpoints[0]?.received(4);
     for (const [index, [types, heard]] of rows.entries()) {
       const endpoint = endpoints[index];
       assert.ok(endpoint !== undefined);
@@ -209,7 +209,7 @@ describe("an event", () => {
     const [live, stranger] = [await customer.in("live"), await Customer.of(godwit)];
     const [mine, elsewhere, strangers] = [await customer.endpoint(hook), await live.endpoint(hook), await stranger.endpoint(hook)];
     await customer.send();
-    await mine.heard(4);
+    await mine.received(4);
     for (const endpoint of [elsewhere, strangers]) {
       await endpoint.test();
       assert.deepEqual(typesOf(endpoint.calls), ["webhook.test"]);
@@ -234,7 +234,7 @@ describe("an event", () => {
     const customer = await Customer.of(godwit);
     const first = await customer.endpoint(hook);
     await customer.send();
-    await first.heard(4);
+    await first.received(4);
     const second = await customer.endpoint(hook);
     await second.test();
     assert.equal(second.calls.length, 1);
@@ -246,12 +246,12 @@ test("an event whose message was redacted before the delivery is delivered witho
   const [endpoint, witness] = [await customer.endpoint(hook), await customer.endpoint(hook)];
   hook.behave = ({ path }) => (path === endpoint.path ? REFUSED : OK);
   const message = await customer.send({ body: "the eagle lands at noon", metadata: { patient: "4711" } });
-  await Promise.all([endpoint.heard(4), witness.heard(4)]);
+  await Promise.all([endpoint.received(4), witness.received(4)]);
   await until("four refusals are stored", async () => ((await endpoint.deliveries()).length === 4 ? true : undefined));
   recordOf(await customer.client.messages.redact(message.id));
   hook.behave = () => OK;
   await endpoint.makeDue();
-  const again = (await endpoint.heard(8)).slice(4);
+  const again = (await endpoint.received(8)).slice(4);
   assert.deepEqual(idsOf(again).toSorted(), idsOf(endpoint.calls.slice(0, 4)).toSorted());
   for (const call of again) {
     verify(call, endpoint.secret);
@@ -279,7 +279,7 @@ describe("the stored response body", () => {
       const endpoint = await (await Customer.of(godwit)).endpoint(hook);
       hook.behave = ({ path }) => (path === endpoint.path ? { status: 202, body } : OK);
       await endpoint.client.test(endpoint.id);
-      const { status, attempts, next_attempt_at: next, event_type: type } = await endpoint.tried(1);
+      const { status, attempts, next_attempt_at: next, event_type: type } = await endpoint.attempted(1);
       assert.deepEqual([status, next, type], ["succeeded", null, "webhook.test"]);
       const [attempt] = attempts;
       assert.deepEqual([attempt?.response_status, attempt?.response_body, attempt?.error], [202, kept, null]);
@@ -303,7 +303,7 @@ test("metrics count attempts by outcome, their duration and the waiting deliveri
     await endpoint.test();
   }
   await closed.client.test(closed.id);
-  await closed.tried(1);
+  await closed.attempted(1);
   await until("two deliveries are stored", async () => ((await endpoint.deliveries()).length === 2 ? true : undefined));
   const now = await attempts();
   const grown = (outcome: string): number => (now[`{outcome="${outcome}"}`] ?? 0) - (was[`{outcome="${outcome}"}`] ?? 0);
@@ -330,7 +330,7 @@ describe("twenty receivers that hang", () => {
     for (const each of hanging) each.behave = () => null;
     endpoints = await Promise.all(hanging.map((each) => customer.endpoint(each, ["message.queued"])));
     await customer.send();
-    await Promise.all(endpoints.map((endpoint) => endpoint.heard(1)));
+    await Promise.all(endpoints.map((endpoint) => endpoint.received(1)));
   });
   after(() => Promise.all(hanging.map((each) => each[Symbol.asyncDispose]())));
 
@@ -362,7 +362,7 @@ describe("twenty receivers that hang", () => {
   test("do not delay one that responds", async () => {
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
     const message = await customer.send();
-    const [call] = await endpoint.heard(1);
+    const [call] = await endpoint.received(1);
     assert.equal(call && messageOf(call)["id"], message.id);
     assert.ok(
       hanging.some(({ waiting }) => waiting > 0),

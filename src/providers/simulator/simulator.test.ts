@@ -280,7 +280,7 @@ test("receipts that the host refused are passed again in order, none twice and n
     const message = outgoing({ recipient: "+15005550011", channel: "whatsapp" });
     const outcome = await settled(connection.send(message, never), "a send");
     await recording.untilCalled(3);
-    recording.behave("takes");
+    recording.behave("accepts");
     await recording.until(message, outcome, has("sent"));
   });
   assert.deepEqual(

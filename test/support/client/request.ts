@@ -33,12 +33,12 @@ export async function walk<T>(
 ): Promise<Page<T>[]> {
   const pages = [await list(query)];
   for (let last = pages[0]; last !== undefined && last.next_cursor !== null; last = pages.at(-1)) {
-    assert.equal(last.has_more, true, "where there is a cursor there is more");
+    assert.equal(last.has_more, true, "a page with a cursor has more");
     assert.ok(pages.length < MAX_PAGES, "the list ends");
     await between();
     pages.push(await list({ ...query, cursor: last.next_cursor }));
   }
-  assert.equal(pages.at(-1)?.has_more, false, "where there is more there is a cursor");
+  assert.equal(pages.at(-1)?.has_more, false, "a page that has more has a cursor");
   return pages;
 }
 

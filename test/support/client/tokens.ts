@@ -17,7 +17,7 @@ type TokenRequest = { form?: Record<string, string> | string; basic?: OAuthClien
 /** The OAuth client of an existing API key. */
 export async function oauthClientOf(godwit: Godwit, secret: string): Promise<OAuthClient> {
   const [row] = await godwit.rows<{ key_id: KeyId }>("select key_id from api_key_hashes where hash = $1", [hashApiKey(secret)]);
-  assert.ok(row !== undefined, "the key is there");
+  assert.ok(row !== undefined, "the key exists");
   return { id: encodeId("key", row.key_id), secret };
 }
 
@@ -54,7 +54,7 @@ export function assertOAuthError(reply: Reply, error: string, code: ErrorCode): 
   const { type, title, status, detail, error_description: description, request_id: requestId } = reply.json;
   assert.match(String(type), new RegExp(`/errors/${code}$`));
   assert.deepEqual([title, status, requestId], [ERRORS[code].title, reply.status, reply.headers.get("x-request-id")]);
-  assert.ok(typeof detail === "string" && detail !== "" && description === detail, "detail says something");
+  assert.ok(typeof detail === "string" && detail !== "" && description === detail, "detail has a text");
   // RFC 6749 §5.2 allows only these characters.
   assert.match(description, /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/);
 }

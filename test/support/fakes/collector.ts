@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector that takes OTLP over HTTP as JSON, and behaves as a test says. */
+/** A fake OpenTelemetry collector that receives OTLP over HTTP as JSON, with a status that the test sets. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
@@ -25,7 +25,7 @@ export type SeenSpan = Omit<Written, "attributes"> & { attributes: Record<string
 export class Collector {
   readonly spans: SeenSpan[] = [];
   readonly requests: { path: string; headers: IncomingHttpHeaders; text: string }[] = [];
-  /** What it answers; null is never. */
+  /** The status of the responses; null for no response. */
   status: number | null = 200;
   readonly #server: Server;
 

@@ -1,4 +1,4 @@
-/** A process that delivers and does nothing else, to be killed, frozen and cut off: its one link leads to the witness. */
+/** A process that only delivers messages. Its one link leads to the witness. Tests kill and freeze it, and cut its connections. */
 import { createLog } from "../../../src/lib/log.ts";
 import { simulatorLink, type Link } from "../../../src/links/link.ts";
 import { LinkChooser } from "../../../src/links/choose-links.ts";
@@ -21,7 +21,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, responseTimeou
   const { log, flush } = createLog("json");
   const stopped = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
   const storage = await openStorage(databaseUrl, node);
-  // The lane of the only kind of link that there is, with another carrier at its end.
+  // The link of the simulator, with the witness as its carrier.
   const link: Link = { ...simulatorLink(1), onUnknown };
   const { delivery, announcer } = deliveryOf(storage, {
     node,
@@ -33,17 +33,17 @@ async function main({ databaseUrl, node, port, window, onUnknown, responseTimeou
     log,
   });
   await delivery.start();
-  const tell = (msg: string): void => {
-    log.info({ inHand: delivery.lanes.get(link.name)?.ownedCount }, msg);
+  const report = (msg: string): void => {
+    log.info({ claimedCount: delivery.lanes.get(link.name)?.ownedCount }, msg);
     flush();
   };
-  process.on("SIGUSR2", () => tell("in hand"));
-  tell("delivering");
+  process.on("SIGUSR2", () => report("claimed"));
+  report("delivering");
   await stopped;
   await delivery.stop();
   await announcer.stop();
   await closeStorage(storage);
-  // Not by force: whatever is left running shows as a process that does not end.
+  // No process.exit(): a resource that stays open is then visible as a process that does not end.
   process.exitCode = 0;
 }
 

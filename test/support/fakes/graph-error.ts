@@ -1,8 +1,8 @@
-/** An error as Meta words it. */
-import type { Play } from "./http-carrier.ts";
+/** An error response in the format of Meta. */
+import type { CarrierBehaviour } from "./http-carrier.ts";
 
-export const graphError = (code: number, status = 400, fields: object = {}): Play => ({
-  kind: "answers",
+export const graphError = (code: number, status = 400, fields: object = {}): CarrierBehaviour => ({
+  kind: "responds",
   status,
   body: JSON.stringify({
     error: { message: `(#${code}) as Meta says it`, type: "OAuthException", code, fbtrace_id: "Az8or2yhqkZfEZ", ...fields },

@@ -1,20 +1,20 @@
-/** A WhatsApp link in front of a Cloud API of our own. */
+/** A WhatsApp link to the fake Cloud API. */
 import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
 import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
 import { outgoing, settled, type OutgoingFields } from "../recording-host.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
-import { LoudHost } from "./loud-host.ts";
+import { LoggingHost } from "./logging-host.ts";
 
 const never = new AbortController().signal;
-/** Whom the tests write to, unless they say otherwise. */
+/** The default recipient. */
 export const TO = "+4915112345678";
 export const ANOTHER = "+4915112345679";
 
-type Rig = { graph: FakeGraph; connection: Connection; host: LoudHost };
+type Rig = { graph: FakeGraph; connection: Connection; host: LoggingHost };
 
 export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<WhatsAppSettings> = {}): Promise<void> {
   const graph = await FakeGraph.start();
-  const host = new LoudHost();
+  const host = new LoggingHost();
   const settings = {
     ...GRAPH_SECRETS,
     baseUrl: graph.url,

@@ -1,7 +1,7 @@
-/** The templates of business accounts, as the Cloud API keeps them: listed by pages, made, changed, taken away, and decided by whoever
- *  plays the reviewers. */
+/** The templates of the business accounts in the fake Cloud API: lists by pages, creation, edits and deletion. The test decides the
+ *  reviews. */
 import { graphError } from "./graph-error.ts";
-import type { Play, Seen } from "./http-carrier.ts";
+import type { CarrierBehaviour, Seen } from "./http-carrier.ts";
 
 export type GraphTemplate = {
   id: string;
@@ -17,26 +17,26 @@ export type GraphTemplate = {
 
 type Creation = Pick<GraphTemplate, "name" | "language" | "category" | "components"> & { parameter_format?: string };
 
-const answered = (body: object, status = 200): Play => ({ kind: "answers", status, body: JSON.stringify(body) });
-const refused = (title: string, message: string, subcode?: number): Play =>
+const respond = (body: object, status = 200): CarrierBehaviour => ({ kind: "responds", status, body: JSON.stringify(body) });
+const refused = (title: string, message: string, subcode?: number): CarrierBehaviour =>
   graphError(100, 400, {
     error_user_title: title,
     error_user_msg: message,
     ...(subcode === undefined ? {} : { error_subcode: subcode }),
   });
 
-// What may be changed at all.
+// The statuses in which a template can be edited.
 const EDITABLE: ReadonlySet<string> = new Set(["APPROVED", "REJECTED", "PAUSED"]);
 
 export class GraphTemplates {
   readonly all: GraphTemplate[] = [];
-  /** What it does in place of its work, once for each call that it wants to. */
-  play: ((seen: Seen) => Play | undefined) | undefined;
-  /** However many are asked for. */
+  /** Replaces the normal response to a request, unless the function returns undefined. */
+  behaviour: ((seen: Seen) => CarrierBehaviour | undefined) | undefined;
+  /** The maximum size of a page, also if the request has a higher limit. */
   pageSize = 1_000;
-  /** Entries that are in every list besides templates. */
+  /** Entries that every list contains in addition to the templates. */
   junk: unknown[] = [];
-  /** What becomes of what is handed in. */
+  /** The status of a template after its submission. */
   firstStatus = "PENDING";
   #ids = 900_000_000_000_000;
 
@@ -44,7 +44,7 @@ export class GraphTemplates {
     return this.all.find((each) => each.name === name && each.language === language);
   }
 
-  /** One that somebody made by hand. */
+  /** Adds a template without a request. */
   add(fields: Partial<GraphTemplate> & Pick<GraphTemplate, "name">): GraphTemplate {
     const template: GraphTemplate = {
       id: String((this.#ids += 1)),
@@ -61,21 +61,21 @@ export class GraphTemplates {
     return template;
   }
 
-  /** Undefined where it is no call about templates. */
-  answer(seen: Seen): Play | undefined {
+  /** The response to a request; undefined if the request is not about templates. */
+  answer(seen: Seen): CarrierBehaviour | undefined {
     const url = new URL(seen.path, "http://graph.test");
     const [, , first = "", second] = url.pathname.split("/");
     const one = second === undefined && seen.method === "POST" ? this.all.find(({ id }) => id === first) : undefined;
     if (second !== "message_templates" && one === undefined) return undefined;
-    const played = this.play?.(seen);
-    if (played !== undefined) return played;
+    const replaced = this.behaviour?.(seen);
+    if (replaced !== undefined) return replaced;
     if (one !== undefined) return this.#edit(one, JSON.parse(seen.body) as Partial<Creation>);
     if (seen.method === "GET") return this.#list(first, url.searchParams);
     if (seen.method === "POST") return this.#create(first, JSON.parse(seen.body) as Creation);
     return this.#remove(first, url.searchParams);
   }
 
-  #list(waba: string, query: URLSearchParams): Play {
+  #list(waba: string, query: URLSearchParams): CarrierBehaviour {
     const entries: unknown[] = [...this.all.filter((each) => each.waba === waba), ...this.junk];
     const from = Number(Buffer.from(query.get("after") ?? "", "base64url").toString() || 0);
     const to = from + Math.min(this.pageSize, Number(query.get("limit")));
@@ -83,20 +83,20 @@ export class GraphTemplates {
       cursors: { before: "QQ", after: Buffer.from(String(to)).toString("base64url") },
       ...(to < entries.length ? { next: "https://graph.facebook.com/the-next-page" } : {}),
     };
-    return answered({ data: entries.slice(from, to), paging });
+    return respond({ data: entries.slice(from, to), paging });
   }
 
-  #create(waba: string, { name, language, category, components, parameter_format: format = "POSITIONAL" }: Creation): Play {
+  #create(waba: string, { name, language, category, components, parameter_format: format = "POSITIONAL" }: Creation): CarrierBehaviour {
     if (this.all.some((each) => each.waba === waba && each.name === name && each.language === language))
       return refused("Content in this language already exists", "There is already content for this language.", 2_388_024);
     const fault = faultIn(category, components);
     if (fault !== undefined) return refused("Invalid parameter", fault);
     const kept = category === "AUTHENTICATION" ? codeComponents() : components;
-    const made = this.add({ waba, name, language, category, parameter_format: format, components: kept, status: this.firstStatus });
-    return answered({ id: made.id, status: made.status, category });
+    const created = this.add({ waba, name, language, category, parameter_format: format, components: kept, status: this.firstStatus });
+    return respond({ id: created.id, status: created.status, category });
   }
 
-  #edit(template: GraphTemplate, { category, components = [] }: Partial<Creation>): Play {
+  #edit(template: GraphTemplate, { category, components = [] }: Partial<Creation>): CarrierBehaviour {
     if (!EDITABLE.has(template.status)) return refused("Cannot be edited", `A template that is ${template.status} cannot be edited.`);
     if (category !== undefined && template.status === "APPROVED") return refused("Cannot be edited", "The category cannot be edited.");
     const fault = faultIn(template.category, components);
@@ -105,20 +105,20 @@ export class GraphTemplates {
     template.category = category ?? template.category;
     template.status = this.firstStatus;
     template.rejected_reason = "NONE";
-    return answered({ success: true });
+    return respond({ success: true });
   }
 
-  #remove(waba: string, query: URLSearchParams): Play {
+  #remove(waba: string, query: URLSearchParams): CarrierBehaviour {
     const at = this.all.findIndex((each) => each.waba === waba && each.id === query.get("hsm_id") && each.name === query.get("name"));
     if (at === -1) return refused("Not found", "There is no such template.");
     this.all.splice(at, 1);
-    return answered({ success: true });
+    return respond({ success: true });
   }
 }
 
 export const WABA_ID = "102290129340398";
 
-/** What Meta makes of a template that brings a code. */
+/** The components that Meta generates for an authentication template. */
 const codeComponents = (): Record<string, unknown>[] => [
   {
     type: "BODY",

@@ -1,5 +1,5 @@
-/** What the fakes of HTTP carriers share: a server that takes messages and plays what it is told to, calls to us that are repeated
- *  until they are taken, and the door at which we are called. */
+/** Shared code of the fakes of HTTP carriers: a server that receives messages and behaves as the test sets, webhooks that are repeated
+ *  until they succeed, and the server that receives the webhooks. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -8,38 +8,38 @@ import type { CarrierResponse, CarrierRequest, Connection } from "../../../src/p
 
 export type Seen = { method: string; path: string; headers: Record<string, string>; body: string; atMs: number };
 
-/** What the carrier does with a message. */
-export type Play =
-  | { kind: "answers"; status: number; body: string; headers?: Record<string, string>; afterMs?: number }
-  /** Takes it, and says nothing. */
+/** The reaction of the carrier to a request. */
+export type CarrierBehaviour =
+  | { kind: "responds"; status: number; body: string; headers?: Record<string, string>; afterMs?: number }
+  /** Reads the request, and sends no response. */
   | { kind: "is silent" }
-  /** Takes it, and ends the connection. */
-  | { kind: "cuts" }
-  /** Begins an answer, and ends the connection in the middle of it. */
-  | { kind: "breaks off"; status: number; body: string }
-  /** Says what is not HTTP. */
-  | { kind: "babbles" };
+  /** Reads the request, and closes the connection. */
+  | { kind: "disconnects" }
+  /** Closes the connection before the end of the response. */
+  | { kind: "truncates"; status: number; body: string }
+  /** Sends bytes that are not HTTP. */
+  | { kind: "sends garbage" };
 
 const REPEAT_MS = 50;
 
 export class HttpCarrierServer {
   readonly seen: Seen[] = [];
-  /** Ends every connection that is opened, before anything is read. */
-  isHostile = false;
-  /** Ends a connection as soon as it sees the head of a request. */
-  isHasty = false;
+  /** Closes every new connection before it is read. */
+  refusesConnections = false;
+  /** Closes a connection after the head of the first request. */
+  closesEarly = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #stop = new AbortController();
   readonly #calls = new Set<Promise<void>>();
 
-  constructor(play: (seen: Seen) => Play) {
-    this.#server = createServer((request, response) => void this.#take(request, response, play));
+  constructor(behaviour: (seen: Seen) => CarrierBehaviour) {
+    this.#server = createServer((request, response) => void this.#take(request, response, behaviour));
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
       socket.on("error", () => undefined);
-      if (this.isHostile) socket.destroy();
+      if (this.refusesConnections) socket.destroy();
     });
   }
 
@@ -57,8 +57,8 @@ export class HttpCarrierServer {
     return this.#sockets.size;
   }
 
-  /** Calls us, and again until it is taken, as carriers do. */
-  callUntilTaken(url: string, headers: Record<string, string>, body: string, afterMs = 0): void {
+  /** Calls the webhook until a call succeeds, as carriers do. */
+  callUntilAccepted(url: string, headers: Record<string, string>, body: string, afterMs = 0): void {
     const call = this.#call(url, headers, body, afterMs).finally(() => this.#calls.delete(call));
     this.#calls.add(call);
   }
@@ -75,9 +75,9 @@ export class HttpCarrierServer {
     try {
       await sleep(afterMs, undefined, { signal });
       for (;;) {
-        const answer = await fetch(url, { method: "POST", headers, body, signal });
-        await answer.text();
-        if (answer.ok) return;
+        const response = await fetch(url, { method: "POST", headers, body, signal });
+        await response.text();
+        if (response.ok) return;
         await sleep(REPEAT_MS, undefined, { signal });
       }
     } catch (error) {
@@ -85,34 +85,35 @@ export class HttpCarrierServer {
     }
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse, play: (seen: Seen) => Play): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse, behaviour: (seen: Seen) => CarrierBehaviour): Promise<void> {
     const { method = "", url: path = "" } = request;
-    if (this.isHasty) return void request.socket.destroy();
+    if (this.closesEarly) return void request.socket.destroy();
     const chunks: Buffer[] = [];
     request.on("error", () => undefined);
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const seen = { method, path, headers: plainHeaders(request), body: Buffer.concat(chunks).toString(), atMs: performance.now() };
     this.seen.push(seen);
-    await this.#perform(play(seen), response);
+    await this.#perform(behaviour(seen), response);
   }
 
-  async #perform(play: Play, response: ServerResponse): Promise<void> {
-    switch (play.kind) {
-      case "answers":
-        if (play.afterMs !== undefined) await sleep(play.afterMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-        return void response.writeHead(play.status, { "content-type": "application/json", ...play.headers }).end(play.body);
+  async #perform(behaviour: CarrierBehaviour, response: ServerResponse): Promise<void> {
+    switch (behaviour.kind) {
+      case "responds":
+        if (behaviour.afterMs !== undefined)
+          await sleep(behaviour.afterMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+        return void response.writeHead(behaviour.status, { "content-type": "application/json", ...behaviour.headers }).end(behaviour.body);
       case "is silent":
         return;
-      case "cuts":
+      case "disconnects":
         return void response.socket?.destroy();
-      case "breaks off":
-        response.writeHead(play.status, { "content-length": play.body.length * 2 }).write(play.body);
+      case "truncates":
+        response.writeHead(behaviour.status, { "content-length": behaviour.body.length * 2 }).write(behaviour.body);
         await sleep(10);
         return void response.socket?.destroy();
-      case "babbles":
+      case "sends garbage":
         return void response.socket?.end("SMPP/3.4 hello\r\n\r\n");
       default:
-        throw new Error(`no such play: ${JSON.stringify(play satisfies never)}`);
+        throw new Error(`no such behaviour: ${JSON.stringify(behaviour satisfies never)}`);
     }
   }
 }
@@ -120,19 +121,19 @@ export class HttpCarrierServer {
 const plainHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** Where carriers call us: what the service does in front of a provider's `answer`. */
-export class Door {
+/** The HTTP server that passes the webhooks of a carrier to the provider, in place of the service. */
+export class CallbackServer {
   readonly #server: Server;
 
-  private constructor(answer: (request: CarrierRequest) => Promise<CarrierResponse>) {
-    this.#server = createServer((request, response) => void this.#take(request, response, answer));
+  private constructor(handle: (request: CarrierRequest) => Promise<CarrierResponse>) {
+    this.#server = createServer((request, response) => void this.#take(request, response, handle));
   }
 
-  static async open(answer: (request: CarrierRequest) => Promise<CarrierResponse>): Promise<Door> {
-    const door = new Door(answer);
-    door.#server.listen(0, "127.0.0.1");
-    await once(door.#server, "listening");
-    return door;
+  static async open(handle: (request: CarrierRequest) => Promise<CarrierResponse>): Promise<CallbackServer> {
+    const callbacks = new CallbackServer(handle);
+    callbacks.#server.listen(0, "127.0.0.1");
+    await once(callbacks.#server, "listening");
+    return callbacks;
   }
 
   url(path = "/providers/x/main"): string {
@@ -147,12 +148,12 @@ export class Door {
   async #take(
     request: IncomingMessage,
     response: ServerResponse,
-    answer: (request: CarrierRequest) => Promise<CarrierResponse>,
+    handle: (request: CarrierRequest) => Promise<CarrierResponse>,
   ): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const url = new URL(request.url ?? "/", this.url());
-    const reply = await answer({
+    const reply = await handle({
       method: request.method ?? "",
       url: url.href,
       query: Object.fromEntries(url.searchParams),
@@ -163,7 +164,7 @@ export class Door {
   }
 }
 
-/** A connection that takes its fake carrier with it when it closes. */
+/** A connection that also closes its fake carrier. */
 export const withCarrier = (connection: Connection, ...parts: readonly { close(): Promise<void> }[]): Connection => ({
   get window() {
     return connection.window;

@@ -1,4 +1,4 @@
-/** The real service as a process of its own, with other timings: `serve-node.ts TIMINGS FLAGS…`. */
+/** The real service as a separate process, with other timings: `serve-node.ts TIMINGS FLAGS…`. */
 import { parseInput } from "../../../src/cli/command.ts";
 import { runService, serve } from "../../../src/cli/serve.ts";
 import type { Timings } from "../../../src/timings.ts";

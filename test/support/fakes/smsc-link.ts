@@ -1,4 +1,4 @@
-/** A link to the fake carrier, for a test and for as long as it lasts. */
+/** SMPP links to the fake carrier, which are closed at the end of a test. */
 import assert from "node:assert/strict";
 import { poll } from "../../../src/lib/wait.ts";
 import type { Connection, Host, InboundMessage, SendOutcome } from "../../../src/providers/provider.ts";
@@ -8,7 +8,7 @@ import { LIMIT_MS } from "../expect.ts";
 import { outgoing, RecordingHost, settled, type OutgoingFields } from "../recording-host.ts";
 import { Smsc, until, type Script } from "./smsc.ts";
 
-/** Short enough that no test waits, long enough that a busy machine is no fault. */
+/** Short enough for fast tests, and long enough for a busy machine. */
 const TIMES: Partial<SmppTimes> = {
   bindMs: 2_000,
   enquireMs: 60_000,
@@ -33,7 +33,7 @@ export const settingsFor = (smsc: Smsc, settings: Partial<SmppSettings> = {}): S
   times: { ...TIMES, ...settings.times },
 });
 
-/** Takes down the changes and what people wrote, besides receipts. */
+/** Also counts the calls of `changed`, and waits for inbound messages. */
 export class LinkHost extends RecordingHost {
   changes = 0;
 
@@ -41,8 +41,8 @@ export class LinkHost extends RecordingHost {
     this.changes += 1;
   }
 
-  async untilWritten(count: number): Promise<InboundMessage[]> {
-    await until(`${count} messages came`, () => this.messages.length >= count);
+  async untilReceived(count: number): Promise<InboundMessage[]> {
+    await until(`${count} inbound messages arrived`, () => this.messages.length >= count);
     return this.messages;
   }
 }
@@ -50,13 +50,13 @@ export class LinkHost extends RecordingHost {
 export async function openReady(smsc: Smsc, host: Host, settings: Partial<SmppSettings> = {}): Promise<Connection> {
   const link = await smpp.open(settingsFor(smsc, settings), host);
   const isReady = await poll(async () => (link.isReady ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 });
-  assert.ok(isReady, "the link was to be bound");
+  assert.ok(isReady, "the link is bound");
   return link;
 }
 
 export type Rig = { smsc: Smsc; link: Connection; host: LinkHost };
 
-/** With a carrier and a link that is bound; both are gone when the test is. */
+/** Runs a test with a carrier and a bound link, and closes both. */
 export async function withLink(script: Script, settings: Partial<SmppSettings>, run: (rig: Rig) => Promise<void>): Promise<void> {
   const smsc = await Smsc.start(script);
   try {

@@ -1,4 +1,4 @@
-/** A carrier that speaks SMPP on a real socket, and plays the faults that carriers have. */
+/** A fake carrier that implements SMPP on a real socket, and reproduces the faults of carriers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -20,14 +20,14 @@ import { LIMIT_MS } from "../expect.ts";
 
 const DELIVER_AGAIN_MS = 20;
 
-/** A status, or no answer. */
+/** The status of a response, or no response. */
 type Reply = number | "silence";
 
 export type Script = {
   bind?: (bind: BindFields, session: SmscSession) => Reply;
-  /** What it does with a submit_sm; it answers itself. Accepts it, unless given. */
+  /** Handles a submit_sm, including its response. The default accepts it. */
   submit?: ((submit: Submit, session: SmscSession) => void) | undefined;
-  /** What it does when it is asked whether it is there, or to unbind. Answers, unless given. */
+  /** The reaction to enquire_link and to unbind. The default responds. */
   enquire?: "silence";
   unbind?: "silence";
   tls?: { key: string; cert: string };
@@ -35,14 +35,14 @@ export type Script = {
 
 export type Submit = { short: ShortMessage; sequence: number; atMs: number };
 
-const isAnswer = (pdu: Pdu | Malformed): boolean => (pdu.command === "malformed" ? pdu.commandId : COMMAND[pdu.command]) >= 0x80000000;
+const isResponse = (pdu: Pdu | Malformed): boolean => (pdu.command === "malformed" ? pdu.commandId : COMMAND[pdu.command]) >= 0x80000000;
 
 /** One connection of a client. */
 export class SmscSession {
   readonly socket: Socket;
   readonly submits: Submit[] = [];
-  /** Everything the client sent, in order. */
-  readonly heard: (Pdu | Malformed)[] = [];
+  /** All PDUs of the client, in order. */
+  readonly received: (Pdu | Malformed)[] = [];
   boundAs: string | null = null;
   isClosed = false;
   readonly #smsc: Smsc;
@@ -60,7 +60,7 @@ export class SmscSession {
     socket.on("error", () => undefined);
     socket.on("close", () => {
       this.isClosed = true;
-      // No answer will come any more: nothing waits for it.
+      // No response can arrive any more.
       for (const resolve of this.#waiting.values()) resolve(undefined);
     });
   }
@@ -82,35 +82,35 @@ export class SmscSession {
     this.write({ command: "submit_sm_resp", id: "", status, sequence });
   }
 
-  /** Asks the client, and gives its answer; undefined when none comes. */
-  async ask(body: Body, limitMs = LIMIT_MS): Promise<Pdu | Malformed | undefined> {
+  /** Sends a request to the client and returns the response, or undefined if there is none. */
+  async request(body: Body, limitMs = LIMIT_MS): Promise<Pdu | Malformed | undefined> {
     this.#sequence += 1;
     const sequence = this.#sequence;
     if (this.isClosed) return undefined;
-    const answer = new Promise<Pdu | Malformed | undefined>((resolve) => this.#waiting.set(sequence, resolve));
+    const response = new Promise<Pdu | Malformed | undefined>((resolve) => this.#waiting.set(sequence, resolve));
     this.write({ ...body, status: STATUS.ok, sequence });
-    return within(answer, limitMs);
+    return within(response, limitMs);
   }
 
   async deliver(short: ShortMessage): Promise<number | undefined> {
-    return (await this.ask({ command: "deliver_sm", short }))?.status;
+    return (await this.request({ command: "deliver_sm", short }))?.status;
   }
 
-  /** Again and again, as long as it is not acknowledged. */
-  async deliverUntilTaken(short: ShortMessage): Promise<void> {
+  /** Repeats the deliver_sm until the client acknowledges it. */
+  async deliverUntilAccepted(short: ShortMessage): Promise<void> {
     while (!this.isClosed && (await this.deliver(short)) !== STATUS.ok)
       await new Promise((resolve) => setTimeout(resolve, DELIVER_AGAIN_MS));
   }
 
   #take(pdu: Pdu | Malformed): void {
-    this.heard.push(pdu);
-    if (isAnswer(pdu)) {
+    this.received.push(pdu);
+    if (isResponse(pdu)) {
       this.#waiting.get(pdu.sequence)?.(pdu);
       this.#waiting.delete(pdu.sequence);
-    } else this.#answer(pdu);
+    } else this.#respond(pdu);
   }
 
-  #answer(pdu: Pdu | Malformed): void {
+  #respond(pdu: Pdu | Malformed): void {
     const { script } = this.#smsc;
     const { sequence } = pdu;
     if (pdu.command === "bind_transceiver" || pdu.command === "bind_transmitter" || pdu.command === "bind_receiver") {
@@ -141,11 +141,11 @@ export class SmscSession {
 
 export class Smsc {
   readonly sessions: SmscSession[] = [];
-  /** Of all sessions, in order. */
+  /** The submit_sm of all sessions, in order. */
   readonly submits: Submit[] = [];
   readonly binds: (BindFields & { command: string; atMs: number })[] = [];
   script: Script;
-  /** The most binds there were at one time. */
+  /** The highest number of simultaneous binds. */
   mostBound = 0;
   readonly #server: Server;
   #count = 0;
@@ -167,12 +167,12 @@ export class Smsc {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** The connection that came last. */
+  /** The latest connection. */
   get session(): SmscSession {
-    return this.sessions.at(-1) ?? assert.fail("nobody connected");
+    return this.sessions.at(-1) ?? assert.fail("no client has connected");
   }
 
-  /** The connections that are bound now. */
+  /** The connections that are currently bound. */
   get bound(): SmscSession[] {
     return this.sessions.filter(({ boundAs, isClosed }) => boundAs !== null && !isClosed);
   }
@@ -188,7 +188,10 @@ export class Smsc {
   }
 }
 
-/** Waits until it is so, with a limit. */
-export async function until(what: string, isSo: () => boolean): Promise<void> {
-  assert.ok(await poll(async () => (isSo() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 }), `it was to be that ${what}`);
+/** Waits until the condition holds, with a time limit. */
+export async function until(what: string, condition: () => boolean): Promise<void> {
+  assert.ok(
+    await poll(async () => (condition() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 }),
+    `within ${LIMIT_MS} ms: ${what}`,
+  );
 }

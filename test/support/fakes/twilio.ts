@@ -1,6 +1,6 @@
-/** A Twilio of our own: takes messages as the real one does, calls back with its signature, and plays whatever a test wants. */
+/** A fake of Twilio: accepts messages, sends signed callbacks, and behaves for each recipient as the test sets. */
 import { createHmac } from "node:crypto";
-import { HttpCarrierServer, type Play, type Seen } from "./http-carrier.ts";
+import { HttpCarrierServer, type CarrierBehaviour, type Seen } from "./http-carrier.ts";
 
 export const TWILIO_SECRETS = { accountSid: "ACcafe0000000000000000000000000001", authToken: "auth-token-of-ours" };
 
@@ -12,14 +12,14 @@ export const TWILIO_RECIPIENTS = {
   unknown: "+15005550013",
 };
 
-export const twilioError = (code: number, status = 400, headers: Record<string, string> = {}): Play => ({
-  kind: "answers",
+export const twilioError = (code: number, status = 400, headers: Record<string, string> = {}): CarrierBehaviour => ({
+  kind: "responds",
   status,
   headers,
   body: JSON.stringify({ code, message: "as Twilio says it", more_info: `https://www.twilio.com/docs/errors/${code}`, status }),
 });
 
-/** As Twilio writes it down: the address, then each field with its value, by name. */
+/** The signature of Twilio: over the URL, followed by the name and the value of each field in the order of the names. */
 export function twilioSignature(url: string, fields: Readonly<Record<string, string>>, authToken = TWILIO_SECRETS.authToken): string {
   const text = Object.keys(fields)
     .toSorted()
@@ -31,15 +31,15 @@ let sids = 0;
 const newSid = (): string => `SM${String((sids += 1)).padStart(32, "0")}`;
 
 export class FakeTwilio {
-  /** What it plays, by recipient; whoever is not here is accepted, and reported as delivered. */
-  readonly plays = new Map<string, Play | ((seen: Seen) => Play)>();
+  /** The behaviour by recipient. Messages to all other recipients are accepted and reported as delivered. */
+  readonly behaviours = new Map<string, CarrierBehaviour | ((seen: Seen) => CarrierBehaviour)>();
   readonly server: HttpCarrierServer;
 
   private constructor() {
-    this.server = new HttpCarrierServer((seen) => this.#play(seen));
-    this.plays.set(TWILIO_RECIPIENTS.refused, twilioError(21211));
-    this.plays.set(TWILIO_RECIPIENTS.throttled, twilioError(20429, 429, { "retry-after": "0" }));
-    this.plays.set(TWILIO_RECIPIENTS.unknown, { kind: "cuts" });
+    this.server = new HttpCarrierServer((seen) => this.#behaviourFor(seen));
+    this.behaviours.set(TWILIO_RECIPIENTS.refused, twilioError(21211));
+    this.behaviours.set(TWILIO_RECIPIENTS.throttled, twilioError(20429, 429, { "retry-after": "0" }));
+    this.behaviours.set(TWILIO_RECIPIENTS.unknown, { kind: "disconnects" });
   }
 
   static async start(): Promise<FakeTwilio> {
@@ -52,33 +52,33 @@ export class FakeTwilio {
     return this.server.url;
   }
 
-  /** The messages it saw, as forms. */
+  /** The forms of all messages. */
   get messages(): Record<string, string>[] {
     return this.server.seen.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
   }
 
-  /** Calls an address with its signature. What stands behind the # is for Twilio alone. */
+  /** Calls a URL with a signature. The fragment of the URL has options for Twilio, and is not sent. */
   call(url: string, fields: Readonly<Record<string, string>>, afterMs = 0): void {
     const called = url.replace(/#.*$/, "");
     const headers = { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": twilioSignature(called, fields) };
-    this.server.callUntilTaken(called, headers, new URLSearchParams(fields).toString(), afterMs);
+    this.server.callUntilAccepted(called, headers, new URLSearchParams(fields).toString(), afterMs);
   }
 
   close(): Promise<void> {
     return this.server.close();
   }
 
-  #play(seen: Seen): Play {
+  #behaviourFor(seen: Seen): CarrierBehaviour {
     const { accountSid, authToken } = TWILIO_SECRETS;
     const isKnown = seen.headers["authorization"] === `Basic ${btoa(`${accountSid}:${authToken}`)}`;
     if (!isKnown || seen.path !== `/2010-04-01/Accounts/${accountSid}/Messages.json`) return twilioError(20003, 401);
     const form = new URLSearchParams(seen.body);
     const to = form.get("To") ?? "";
     const sid = newSid();
-    const play = this.plays.get(to);
-    if (play === undefined || to === TWILIO_RECIPIENTS.unknown) this.#report(sid, form);
-    if (play !== undefined) return typeof play === "function" ? play(seen) : play;
-    return { kind: "answers", status: 201, body: JSON.stringify({ sid, status: "queued", to, error_code: null }) };
+    const behaviour = this.behaviours.get(to);
+    if (behaviour === undefined || to === TWILIO_RECIPIENTS.unknown) this.#report(sid, form);
+    if (behaviour !== undefined) return typeof behaviour === "function" ? behaviour(seen) : behaviour;
+    return { kind: "responds", status: 201, body: JSON.stringify({ sid, status: "queued", to, error_code: null }) };
   }
 
   #report(sid: string, form: URLSearchParams): void {

@@ -1,10 +1,10 @@
-/** The provider whose carrier is the witness. What is on a connection that breaks is of unknown outcome. */
+/** The provider whose carrier is the witness. A submission on a broken connection has an unknown outcome. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { within } from "../../../src/lib/wait.ts";
 import type { Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../../src/providers/provider.ts";
-import type { Said, Told } from "./witness.ts";
+import type { ClientMessage, WitnessMessage } from "./witness.ts";
 
 const RECONNECT_MS = 50;
 const CLOSE_MS = 2_000;
@@ -49,10 +49,10 @@ class WitnessConnection implements Connection {
         this.#outstanding.delete(key);
         resolve(outcome);
       };
-      const giveUp = (): void => settle({ kind: "unknown", detail: "no answer in time" });
+      const giveUp = (): void => settle({ kind: "unknown", detail: "no response in time" });
       this.#outstanding.set(key, settle);
       signal.addEventListener("abort", giveUp, { once: true });
-      this.#say(socket, { kind: "send", id, attempt });
+      this.#write(socket, { kind: "send", id, attempt });
     });
   }
 
@@ -69,14 +69,14 @@ class WitnessConnection implements Connection {
   #connect(): void {
     const socket = connect(this.#address.port, "127.0.0.1", () => {
       this.#socket = socket;
-      this.#say(socket, { kind: "hello", node: this.#address.node });
+      this.#write(socket, { kind: "hello", node: this.#address.node });
       this.#host.changed();
     });
     socket.on("error", () => undefined);
     socket.on("close", () => this.#lost());
     const lines = createInterface({ input: socket });
     lines.on("error", () => undefined);
-    lines.on("line", (text) => this.#hear(socket, JSON.parse(text) as Told));
+    lines.on("line", (text) => this.#receive(socket, JSON.parse(text) as WitnessMessage));
   }
 
   #lost(): void {
@@ -85,34 +85,34 @@ class WitnessConnection implements Connection {
     if (!this.#isClosed) this.#retry = setTimeout(() => this.#connect(), RECONNECT_MS);
   }
 
-  #hear(socket: Socket, told: Told): void {
-    if (told.kind === "receipt") {
-      void this.#pass(socket, told.number, told.receipt);
+  #receive(socket: Socket, message: WitnessMessage): void {
+    if (message.kind === "receipt") {
+      void this.#passOn(socket, message.number, message.receipt);
       return;
     }
-    const { id, attempt, outcome } = told;
-    this.#say(socket, { kind: "heard", id, attempt });
+    const { id, attempt, outcome } = message;
+    this.#write(socket, { kind: "response received", id, attempt });
     const settle = this.#outstanding.get(`${id} ${attempt}`);
     if (settle !== undefined) settle(outcome);
-    // Too late to be an answer; what it says is still true.
-    else if (outcome.kind === "accepted") void this.#pass(socket, null, lateAnswer(id, outcome.providerMessageId));
+    // The response is too late for its attempt. It is passed on as a receipt.
+    else if (outcome.kind === "accepted") void this.#passOn(socket, null, lateResponse(id, outcome.providerMessageId));
   }
 
-  async #pass(socket: Socket, number: number | null, receipt: Receipt): Promise<void> {
+  async #passOn(socket: Socket, number: number | null, receipt: Receipt): Promise<void> {
     try {
       await this.#host.receive([receipt]);
-      if (number !== null) this.#say(socket, { kind: "taken", receipt: number });
+      if (number !== null) this.#write(socket, { kind: "receipt stored", receipt: number });
     } catch {
-      // What is not acknowledged comes again.
+      // The witness repeats a receipt that is not acknowledged.
     }
   }
 
-  #say(socket: Socket, said: Said): void {
-    if (socket.writable) socket.write(`${JSON.stringify(said)}\n`);
+  #write(socket: Socket, message: ClientMessage): void {
+    if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   }
 }
 
-const lateAnswer = (id: string, providerMessageId: string): Receipt => ({
+const lateResponse = (id: string, providerMessageId: string): Receipt => ({
   providerMessageId,
   reference: id,
   status: "sent",

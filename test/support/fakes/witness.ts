@@ -1,67 +1,67 @@
-/** A carrier that stands outside: a server in the process of the test, which keeps every line that ever reached it. What a
- *  killed process had sent is known here, and nowhere else. */
+/** The witness: a carrier in the process of the test, which records every submission. Only the witness knows the submissions of a process
+ *  that was killed. */
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Receipt, SendOutcome } from "../../../src/providers/provider.ts";
 
-/** What a client says. `heard`: the answer is in its hands. `taken`: the receipt is committed. */
-export type Said =
+/** A message of a client. `response received`: the client has the response. `receipt stored`: the receipt is committed. */
+export type ClientMessage =
   | { kind: "hello"; node: string }
   | { kind: "send"; id: string; attempt: number }
-  | { kind: "heard"; id: string; attempt: number }
-  | { kind: "taken"; receipt: number };
+  | { kind: "response received"; id: string; attempt: number }
+  | { kind: "receipt stored"; receipt: number };
 
-/** What the witness says. */
-export type Told =
-  | { kind: "answer"; id: string; attempt: number; outcome: SendOutcome }
+/** A message of the witness. */
+export type WitnessMessage =
+  | { kind: "response"; id: string; attempt: number; outcome: SendOutcome }
   | { kind: "receipt"; number: number; receipt: Receipt };
 
-/** What becomes of a line. */
+/** The reaction of the witness to a submission. */
 type Plan = {
-  /** `silent`: it is taken, and nobody is ever told. */
-  answer: "accepted" | "refused" | "silent";
-  answerAfterMs: number;
-  /** Answered no sooner than this. */
+  /** `silent`: the witness accepts the message and never responds. */
+  response: "accepted" | "refused" | "silent";
+  responseAfterMs: number;
+  /** The response is sent only after this promise. */
   until?: Promise<void>;
-  /** Counted from the line: it may come before the answer. Null: no receipt ever. */
+  /** The time from the submission to the receipt, which may come before the response. Null: no receipt. */
   receiptAfterMs: number | null;
-  /** The receipt gives our id back. */
+  /** The receipt contains our id of the message. */
   isNamed: boolean;
 };
 
 export type PlanOf = (line: { id: string; attempt: number; node: string }) => Plan;
 
-/** One hand-over, as it was seen. */
+/** One recorded submission: a line of the protocol. */
 export type Line = {
   id: string;
   attempt: number;
   node: string;
   plan: Plan;
   providerMessageId: string;
-  /** The client said that it has the answer. */
-  isHeard: boolean;
-  /** The client said that the receipt is committed. */
-  isReceiptTaken: boolean;
+  /** The client has confirmed the response. */
+  isResponseReceived: boolean;
+  /** The client has confirmed that the receipt is committed. */
+  isReceiptStored: boolean;
 };
 
-// A carrier repeats what is not acknowledged.
+// A carrier repeats a receipt that is not acknowledged.
 const REPEAT_MS = 500;
 
 export class Witness {
   readonly port: number;
   readonly lines: Line[] = [];
-  /** Called for each line as it comes, before anything is answered. */
+  /** Called for each submission, before the response. */
   onLine: (line: Line) => void = () => undefined;
   readonly #server: Server;
   readonly #plan: PlanOf;
   readonly #random: () => number;
-  readonly #byTry = new Map<string, Line[]>();
+  readonly #byAttempt = new Map<string, Line[]>();
   readonly #clients = new Map<Socket, string>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Receipts that are under way, by number. */
+  /** Receipts that are not acknowledged, by number. */
   readonly #receipts = new Map<number, Line>();
-  #answering = 0;
+  #dueResponses = 0;
   #count = 0;
 
   private constructor(server: Server, plan: PlanOf, random: () => number) {
@@ -72,19 +72,19 @@ export class Witness {
   }
 
   static async open(plan: PlanOf, random: () => number): Promise<Witness> {
-    const server = createServer((socket) => witness.#welcome(socket));
+    const server = createServer((socket) => witness.#connected(socket));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const witness = new Witness(server, plan, random);
     return witness;
   }
 
-  /** Answers and receipts that are still to come, or to be taken. */
+  /** The number of responses that are not sent, and of receipts that are not acknowledged. */
   get pending(): number {
-    return this.#answering + this.#receipts.size;
+    return this.#dueResponses + this.#receipts.size;
   }
 
-  /** Who is connected. */
+  /** The nodes that are connected. */
   get nodes(): string[] {
     return [...this.#clients.values()];
   }
@@ -93,12 +93,12 @@ export class Witness {
     return this.lines.filter((line) => line.node === node);
   }
 
-  /** More than one is what must never be. */
+  /** The submissions of one attempt. More than one is a fault of the service. */
   linesAbout({ id, attempt }: { id: string; attempt: number }): Line[] {
-    return this.#byTry.get(`${id} ${attempt}`) ?? [];
+    return this.#byAttempt.get(`${id} ${attempt}`) ?? [];
   }
 
-  /** Breaks the connections of a node, with whatever is on them. */
+  /** Breaks the connections of a node. */
   cut(node: string): void {
     for (const [socket, name] of this.#clients) if (name === node) socket.destroy();
   }
@@ -111,48 +111,56 @@ export class Witness {
     await once(this.#server, "close");
   }
 
-  #welcome(socket: Socket): void {
+  #connected(socket: Socket): void {
     socket.on("error", () => undefined);
     socket.on("close", () => this.#clients.delete(socket));
     const lines = createInterface({ input: socket });
     lines.on("error", () => undefined);
-    lines.on("line", (text) => this.#hear(socket, JSON.parse(text) as Said));
+    lines.on("line", (text) => this.#receive(socket, JSON.parse(text) as ClientMessage));
   }
 
-  #hear(socket: Socket, said: Said): void {
-    if (said.kind === "hello") this.#clients.set(socket, said.node);
-    else if (said.kind === "send") this.#take(socket, said);
-    else if (said.kind === "heard") for (const line of this.linesAbout(said)) line.isHeard = true;
-    else this.#settleReceipt(said.receipt);
+  #receive(socket: Socket, message: ClientMessage): void {
+    if (message.kind === "hello") this.#clients.set(socket, message.node);
+    else if (message.kind === "send") this.#take(socket, message);
+    else if (message.kind === "response received") for (const line of this.linesAbout(message)) line.isResponseReceived = true;
+    else this.#settleReceipt(message.receipt);
   }
 
   #take(socket: Socket, { id, attempt }: { id: string; attempt: number }): void {
     const node = this.#clients.get(socket) ?? "";
     this.#count += 1;
     const plan = this.#plan({ id, attempt, node });
-    const line: Line = { id, attempt, node, plan, providerMessageId: `wit_${this.#count}`, isHeard: false, isReceiptTaken: false };
+    const line: Line = {
+      id,
+      attempt,
+      node,
+      plan,
+      providerMessageId: `wit_${this.#count}`,
+      isResponseReceived: false,
+      isReceiptStored: false,
+    };
     this.lines.push(line);
-    this.#byTry.set(`${id} ${attempt}`, [...this.linesAbout(line), line]);
+    this.#byAttempt.set(`${id} ${attempt}`, [...this.linesAbout(line), line]);
     this.onLine(line);
-    if (plan.answer !== "silent") this.#answer(socket, line);
-    if (plan.answer !== "refused" && plan.receiptAfterMs !== null) this.#sendReceipt(this.#count, line, plan.receiptAfterMs);
+    if (plan.response !== "silent") this.#respond(socket, line);
+    if (plan.response !== "refused" && plan.receiptAfterMs !== null) this.#sendReceipt(this.#count, line, plan.receiptAfterMs);
   }
 
-  #answer(socket: Socket, { id, attempt, plan, providerMessageId }: Line): void {
+  #respond(socket: Socket, { id, attempt, plan, providerMessageId }: Line): void {
     const outcome: SendOutcome =
-      plan.answer === "accepted"
+      plan.response === "accepted"
         ? { kind: "accepted", providerMessageId }
         : { kind: "refused", code: "carrier_busy", message: "Not now.", providerCode: "busy", isPermanent: false };
-    this.#answering += 1;
-    this.#later(plan.answerAfterMs, async () => {
+    this.#dueResponses += 1;
+    this.#later(plan.responseAfterMs, async () => {
       await plan.until;
-      this.#answering -= 1;
-      // An answer belongs to its connection: when that is gone, so is the answer.
-      this.#tell(socket, { kind: "answer", id, attempt, outcome });
+      this.#dueResponses -= 1;
+      // A response is sent only on the connection of its submission, and is lost when this connection is closed.
+      this.#write(socket, { kind: "response", id, attempt, outcome });
     });
   }
 
-  /** To any of those who are connected, again and again until one has taken it. */
+  /** Sends a receipt to a random node, and repeats it until a node acknowledges it. */
   #sendReceipt(number: number, line: Line, afterMs: number): void {
     this.#receipts.set(number, line);
     this.#later(afterMs, async () => {
@@ -167,19 +175,19 @@ export class Witness {
         error: null,
         raw: { id: providerMessageId, status: "DELIVRD" },
       };
-      if (socket !== undefined) this.#tell(socket, { kind: "receipt", number, receipt });
+      if (socket !== undefined) this.#write(socket, { kind: "receipt", number, receipt });
       this.#sendReceipt(number, line, REPEAT_MS);
     });
   }
 
   #settleReceipt(number: number): void {
     const line = this.#receipts.get(number);
-    if (line !== undefined) line.isReceiptTaken = true;
+    if (line !== undefined) line.isReceiptStored = true;
     this.#receipts.delete(number);
   }
 
-  #tell(socket: Socket, told: Told): void {
-    if (socket.writable) socket.write(`${JSON.stringify(told)}\n`);
+  #write(socket: Socket, message: WitnessMessage): void {
+    if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   }
 
   #later(ms: number, run: () => Promise<void>): void {

@@ -1,9 +1,9 @@
-/** A host that keeps what is logged, and counts how often whoever sends was told to look. */
+/** A host that keeps the log, and counts the calls of `changed`. */
 import { Writable } from "node:stream";
 import pino from "pino";
 import { RecordingHost } from "../recording-host.ts";
 
-export class LoudHost extends RecordingHost {
+export class LoggingHost extends RecordingHost {
   lines = "";
   changes = 0;
   override readonly log = pino(

@@ -1,10 +1,10 @@
-/** What a carrier says: receipts and messages as deliver_sm, and what becomes of a message by its recipient. */
+/** The deliver_sm of receipts and inbound messages, and a script that decides the outcome of a message by its recipient. */
 import { STATUS, TLV, type ShortMessage } from "../../../src/providers/smpp/pdu.ts";
 import type { Script, SmscSession, Submit } from "./smsc.ts";
 
 const international = (text: string) => ({ ton: 1, npi: 1, text });
 
-/** A deliver_sm; from the phone 4915112345678 to our number 14155550100, unless it says otherwise. */
+/** A deliver_sm, by default from the phone 4915112345678 to our number 14155550100. */
 export const deliverSm = (fields: Partial<ShortMessage>): ShortMessage => ({
   serviceType: "",
   source: international("4915112345678"),
@@ -27,7 +27,7 @@ const receiptText = (id: string, stat: string, err = "000"): string =>
 export const receiptSm = (id: string, stat = "DELIVRD", err = "000"): ShortMessage =>
   deliverSm({ esmClass: 0x04, text: Buffer.from(receiptText(id, stat, err), "latin1") });
 
-/** With the optional parameters only. */
+/** A receipt with optional parameters only. */
 export const receiptByTlvs = (id: string, state: number): ShortMessage =>
   deliverSm({
     esmClass: 0x04,
@@ -37,7 +37,7 @@ export const receiptByTlvs = (id: string, state: number): ShortMessage =>
     ]),
   });
 
-/** Who leads to what. Anybody else is reached. */
+/** The recipient for each outcome. A message to any other recipient is delivered. */
 export const RECIPIENTS = {
   delivered: "+15005550006",
   undelivered: "+15005550005",
@@ -50,10 +50,10 @@ const RECEIPT_AFTER_MS = 20;
 
 const acceptAndReport = (submit: Submit, session: SmscSession, stat: string, err: string): void => {
   const id = session.accept(submit);
-  setTimeout(() => void session.deliverUntilTaken(receiptSm(id, stat, err)), RECEIPT_AFTER_MS).unref();
+  setTimeout(() => void session.deliverUntilAccepted(receiptSm(id, stat, err)), RECEIPT_AFTER_MS).unref();
 };
 
-/** A carrier as it should be. */
+/** A carrier that conforms to the protocol. */
 export const byRecipient: Script = {
   submit(submit, session) {
     switch (`+${submit.short.destination.text}`) {
