@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
 import type { Json } from "../support/client/request.ts";
 import { newName, type TemplateClient } from "../support/client/templates.ts";
-import { expire, newRecipient, NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
+import { newRecipient, NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
@@ -388,7 +388,8 @@ describe("a check", () => {
 
   test("after the expiry is refused, and so is a cancel", async () => {
     const { id } = await client.verifications.started();
-    await expire(godwit, id);
+    // The clock of a service can be milliseconds behind the database.
+    await godwit.rows("update verifications set expires_at = now() - interval '1 minute' where id = $1", [rowId(id)]);
     for (const reply of [await client.verifications.check(id), await client.verifications.cancel(id)]) {
       assertProblem(reply, "verification_not_pending");
       assert.equal(reply.json["detail"], "it is expired");

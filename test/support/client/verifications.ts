@@ -1,7 +1,6 @@
 /** /v1/verifications of the test client. */
 import { randomUUID } from "node:crypto";
-import type { Godwit, Reply, RequestOptions } from "../harness.ts";
-import { rowId } from "../tables.ts";
+import type { Reply, RequestOptions } from "../harness.ts";
 import { below, recordOf, type Json, type SendRequest } from "./request.ts";
 
 /** Settings under which no request reaches a limit. */
@@ -35,7 +34,3 @@ export function verificationClient(send: SendRequest) {
     read: async (id: unknown): Promise<Json> => recordOf(await request("GET", `/${String(id)}`)),
   };
 }
-
-/** Sets the expiry of a verification to a time in the past. */
-export const expire = (node: Godwit, id: unknown): Promise<unknown> =>
-  node.rows("update verifications set expires_at = now() - interval '1 millisecond' where id = $1", [rowId(id)]);
