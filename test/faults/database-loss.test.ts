@@ -140,7 +140,7 @@ describe("a connection that is cut during a statement", () => {
     const requests = Array.from({ length: 30 }, () => ({ key: randomUUID(), body: unique() }));
     wire.cutNext("answered", String(requests[15]?.body["client_reference"]));
     const replies = await Promise.all(requests.map(({ key, body }) => postTo(godwit, apiKey, key, body)));
-    replies.forEach(assertFirst);
+    for (const reply of replies) assertFirst(reply);
     for (const { body } of requests) assert.deepEqual(await effectCount(direct, body), ONCE);
   });
 
