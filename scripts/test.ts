@@ -13,8 +13,8 @@ import { cachedFolder } from "../test/support/cache.ts";
 import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-// Most test files wait half of the time.
-const PROCESSES_AT_ONCE = availableParallelism() * 2;
+// Most tests wait most of the time.
+const PROCESSES_AT_ONCE = availableParallelism() * 3;
 // Many times what the slowest process takes on a busy machine: a test that hangs must not hold up the others for ever.
 const TIMEOUT_MS = 25 * 60_000;
 
