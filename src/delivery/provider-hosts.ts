@@ -24,7 +24,7 @@ export type ProviderHostsParts = {
   log: Log;
   tracing?: Tracing | undefined;
   /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
-  reviews?: { hear(verdicts: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
+  reviews?: { apply(updates: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
 };
 
 export class ProviderHosts {
@@ -52,7 +52,7 @@ export class ProviderHosts {
     return {
       receive: (receipts) => this.receipts.receive(link.name, receipts),
       receiveMessages: (messages) => this.#inbound.receive(link, messages),
-      receiveReviews: async (verdicts) => reviews?.hear(verdicts),
+      receiveReviews: async (updates) => reviews?.apply(updates),
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),

@@ -10,9 +10,9 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
 import type { Templates } from "../templates/find-template.ts";
-import { SyncRequests } from "./ask-sync.ts";
+import { SyncRequests } from "./sync-requests.ts";
 import { BusinessAccounts } from "./business-accounts.ts";
-import { hearVerdicts } from "./hear-verdicts.ts";
+import { applyUpdates } from "./apply-updates.ts";
 import { syncWatch, TemplateSyncer } from "./keep-syncing.ts";
 
 export type ReviewsParts = {
@@ -32,7 +32,7 @@ export type ReviewsParts = {
 
 export type Reviews = {
   changer: TemplateChanger;
-  hear(verdicts: readonly ReviewUpdate[]): Promise<void>;
+  apply(updates: readonly ReviewUpdate[]): Promise<void>;
   doubt(link: Link): void;
   stop(): Promise<void>;
 };
@@ -46,7 +46,7 @@ export function startReviews(parts: ReviewsParts): Reviews {
   if (isSyncing) syncer.start();
   return {
     changer,
-    hear: (verdicts) => hearVerdicts({ db, clock, businessAccounts, changer, requests, log }, verdicts),
+    apply: (updates) => applyUpdates({ db, clock, businessAccounts, changer, requests, log }, updates),
     doubt: (link) => requests.doubt(link),
     stop: () => syncer.stop(),
   };

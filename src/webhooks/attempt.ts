@@ -50,7 +50,7 @@ export async function attemptDelivery(
     signal,
   );
   span?.end(outcomeOf(reply), !isSuccess(reply));
-  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "answered" && reply.status === GONE };
+  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "responded" && reply.status === GONE };
 }
 
 /** The attributes of the span. They hold neither the URL nor the response, which belong to the customer. */
@@ -63,10 +63,10 @@ const attributesOf = ({ row, endpoint }: Delivery): Attributes => ({
 });
 
 const outcomeOf = (reply: Reply): Attributes =>
-  reply.kind === "answered" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
+  reply.kind === "responded" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
 
 /** Only 2xx is a success. Everything else is a failure, also a redirection; after 410 the delivery is not retried. */
-export const isSuccess = (reply: Reply): boolean => reply.kind === "answered" && reply.status >= 200 && reply.status < 300;
+export const isSuccess = (reply: Reply): boolean => reply.kind === "responded" && reply.status >= 200 && reply.status < 300;
 
 function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
@@ -76,7 +76,7 @@ function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: nu
     attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
   };
   if (isSuccess(reply)) return { ...settlement, outcome: "succeeded", delayMs: null };
-  const isAnswered = reply.kind === "answered";
+  const isAnswered = reply.kind === "responded";
   if (isAnswered && reply.status === GONE) return { ...settlement, outcome: "failed", delayMs: null };
   const retryAfterMs = isAnswered ? parseRetryAfter(reply.retryAfter, startedAtMs + reply.durationMs) : null;
   const delayMs = retryDelayMs(attempts, retryAfterMs) ?? null;
@@ -118,7 +118,7 @@ const deliveryIds = ({ row, endpoint }: Delivery) => ({
 const toAttempt = (reply: Reply, startedAtMs: number): DeliveryAttempt => ({
   attempted_at: isoTime(startedAtMs),
   duration_ms: reply.durationMs,
-  response_status: reply.kind === "answered" ? reply.status : null,
-  response_body: reply.kind === "answered" ? reply.text : null,
+  response_status: reply.kind === "responded" ? reply.status : null,
+  response_body: reply.kind === "responded" ? reply.text : null,
   error: reply.kind === "failed" ? reply.failure : null,
 });

@@ -12,7 +12,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { countEndpoints, findEndpoint, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
-import { MAX_ENDPOINTS_EACH, secretPlace, endpointRecord, type Endpoint } from "./endpoint.ts";
+import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import { newSecret } from "./signature.ts";
 
@@ -81,7 +81,7 @@ export class EndpointChanger {
       const nowMs = this.now();
       const rotated: Endpoint = {
         ...endpoint,
-        secret: this.#parts.box.seal(secret, secretPlace(endpoint)),
+        secret: this.#parts.box.seal(secret, secretContext(endpoint)),
         previousSecret: endpoint.secret,
         previousSecretUntilMs: nowMs + OVERLAP_MS,
         updatedAtMs: nowMs,
@@ -115,7 +115,7 @@ export class EndpointChanger {
       eventTypes: request.event_types ?? ["*"],
       status: "enabled",
       disabledReason: null,
-      secret: this.#parts.box.seal(secret, secretPlace({ id })),
+      secret: this.#parts.box.seal(secret, secretContext({ id })),
       previousSecret: null,
       previousSecretUntilMs: null,
       failingSinceMs: null,

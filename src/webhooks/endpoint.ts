@@ -103,4 +103,4 @@ export function endpointRecord(endpoint: Endpoint): EndpointRecord {
 }
 
 /** The purpose that a secret of this endpoint is sealed for: it cannot be opened as the secret of another. */
-export const secretPlace = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;
+export const secretContext = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;

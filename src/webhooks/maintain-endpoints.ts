@@ -7,7 +7,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { countHealth, listEnabled, listSealed, lockEndpoint, storeEndpoint, type EndpointHealth } from "./endpoint-queries.ts";
-import { endpointRecord, secretPlace, type DisabledReason, type Endpoint } from "./endpoint.ts";
+import { endpointRecord, secretContext, type DisabledReason, type Endpoint } from "./endpoint.ts";
 
 /** Disables an endpoint and publishes the event for the other endpoints. Returns false when it was not enabled any more. */
 export async function disableEndpoint(
@@ -54,8 +54,8 @@ export async function resealEndpoints(tx: Tx, box: SecretBox): Promise<void> {
 }
 
 function resealed(endpoint: Endpoint, box: SecretBox): Endpoint {
-  const place = secretPlace(endpoint);
-  const reseal = (sealed: string): string => box.seal(box.open(sealed, place), place);
+  const context = secretContext(endpoint);
+  const reseal = (sealed: string): string => box.seal(box.open(sealed, context), context);
   const { secret, previousSecret } = endpoint;
   return { ...endpoint, secret: reseal(secret), previousSecret: previousSecret === null ? null : reseal(previousSecret) };
 }

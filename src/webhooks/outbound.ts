@@ -12,7 +12,7 @@ export type Failure = (typeof FAILURES)[number];
 
 /** The result of a call: a response of any status, or a failure. `cause` is only for the operator's log. */
 export type Reply =
-  | { kind: "answered"; status: number; retryAfter: string | undefined; text: string; durationMs: number }
+  | { kind: "responded"; status: number; retryAfter: string | undefined; text: string; durationMs: number }
   | { kind: "failed"; failure: Failure; durationMs: number; cause: string };
 
 export type Post = { url: URL; headers: Readonly<Record<string, string>>; body: string };
@@ -164,7 +164,7 @@ class Call implements Dispatcher.DispatchHandler {
 
   #answered(isCut: boolean): void {
     const text = readable(Buffer.concat(this.#chunks));
-    this.#end({ kind: "answered", status: this.#status, retryAfter: this.#retryAfter, text, durationMs: this.#tookMs() });
+    this.#end({ kind: "responded", status: this.#status, retryAfter: this.#retryAfter, text, durationMs: this.#tookMs() });
     if (isCut) this.#controller?.abort(new Error("the rest is not read"));
   }
 

@@ -6,7 +6,7 @@ import { Problem } from "../http/problem.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { beginRecovery, RecoverBody, retryDelivery } from "./again.ts";
+import { beginRecovery, RecoverBody, retryDelivery } from "./redeliver.ts";
 import { EndpointParams, findOwnEndpoint, type EndpointChanger } from "./change-endpoint.ts";
 import { DELIVERY_STATUSES, DeliveryRecord, deliveryRecord } from "./delivery-record.ts";
 import { EndpointRecord } from "./endpoint.ts";

@@ -1,7 +1,7 @@
 /** Standard Webhooks 1.0: secrets and signatures. */
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from "node:crypto";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { secretPlace, type Endpoint } from "./endpoint.ts";
+import { secretContext, type Endpoint } from "./endpoint.ts";
 
 const PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -39,7 +39,7 @@ export class Signer {
   #open(sealed: string, endpoint: Endpoint): KeyObject {
     let key = this.#keys.get(sealed);
     if (key === undefined) {
-      key = signingKey(this.#box.open(sealed, secretPlace(endpoint)));
+      key = signingKey(this.#box.open(sealed, secretContext(endpoint)));
       if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear();
       this.#keys.set(sealed, key);
     }

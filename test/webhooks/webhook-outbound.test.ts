@@ -200,7 +200,7 @@ describe("the response body", () => {
     );
     await using sender = new Sender({ timeoutMs: NEVER_MS });
     const reply = await sender.post(receiver.url());
-    assert.ok(reply.kind === "answered" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
+    assert.ok(reply.kind === "responded" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
     assert.ok(reply.durationMs < LIMIT_MS);
     await receiver.disconnected();
   });

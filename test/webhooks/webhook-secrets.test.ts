@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { secretPlace } from "../../src/webhooks/endpoint.ts";
+import { secretContext } from "../../src/webhooks/endpoint.ts";
 import { newId, type EndpointId } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
@@ -192,14 +192,14 @@ describe("the secret key of the installation", () => {
       `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, failing_since, updated_at)
        select gen_random_uuid(), 'live', id, 'https://example.com', '{*}', 'enabled', secret, '2026-01-01T00:00:00Z', now()
          from unnest($1::uuid[], $2::text[]) endpoint(id, secret)`,
-      [ids.map(uuidToText), ids.map((id) => box.seal("whsec_x", secretPlace({ id })))],
+      [ids.map(uuidToText), ids.map((id) => box.seal("whsec_x", secretContext({ id })))],
     );
     const then = await old.rows<Sealed>(sealed);
     await old.stop();
     await using changed = await startGodwit({ databaseUrl, env: CHANGING });
     const now = await changed.rows<Sealed>(sealed);
     const newBox = new SecretBox(Buffer.from(KEY_B, "base64"));
-    for (const { id, secret } of now) assert.equal(newBox.open(secret, secretPlace({ id })), "whsec_x");
+    for (const { id, secret } of now) assert.equal(newBox.open(secret, secretContext({ id })), "whsec_x");
     assert.deepEqual(
       now.map((row) => ({ ...row, secret: "" })),
       then.map((row) => ({ ...row, secret: "" })),

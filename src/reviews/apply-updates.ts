@@ -3,24 +3,24 @@
 import type { Log } from "../lib/log.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Queryable } from "../storage/database.ts";
-import type { SyncRequests } from "./ask-sync.ts";
+import type { SyncRequests } from "./sync-requests.ts";
 import { noteReview, type ReviewParts } from "./note-review.ts";
 import { findReviewsByName } from "./queries.ts";
 import { reviewStatus, type Review } from "./review.ts";
 
-export type VerdictParts = ReviewParts & { db: Queryable; requests: SyncRequests; log: Log };
+export type UpdateParts = ReviewParts & { db: Queryable; requests: SyncRequests; log: Log };
 
 /** Resolves when all reports are committed, or known to concern none of our templates. */
-export async function hearVerdicts(parts: VerdictParts, verdicts: readonly ReviewUpdate[]): Promise<void> {
+export async function applyUpdates(parts: UpdateParts, updates: readonly ReviewUpdate[]): Promise<void> {
   const { businessAccounts, log } = parts;
   const known = new Set(businessAccounts.all.map(({ name }) => name));
-  for (const verdict of verdicts) {
-    if (known.has(verdict.account)) await hearVerdict(parts, verdict);
-    else log.info({ account: verdict.account }, "a carrier reported on a template of a business account that no link has");
+  for (const update of updates) {
+    if (known.has(update.account)) await applyUpdate(parts, update);
+    else log.info({ account: update.account }, "a carrier reported on a template of a business account that no link has");
   }
 }
 
-async function hearVerdict(parts: VerdictParts, { account, name, code, status, reason, atMs }: ReviewUpdate): Promise<void> {
+async function applyUpdate(parts: UpdateParts, { account, name, code, status, reason, atMs }: ReviewUpdate): Promise<void> {
   const reviews = await findReviewsByName(parts.db, account, { name, code });
   // A decision from before the submission concerns the previous template. A refused submission is not in review.
   const applies = (review: Review): boolean => review.status !== "refused" && (atMs === null || atMs >= review.askedAtMs);
