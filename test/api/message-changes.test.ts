@@ -169,7 +169,7 @@ describe("cancel", () => {
 
 describe("edit", () => {
   const TTL_MS = 172_800_000;
-  const [earlier, later] = [afterSeconds(60), afterSeconds(2 * 86_400)];
+  const [earlier, later] = [afterSeconds(1_800), afterSeconds(2 * 86_400)];
   const long = "x".repeat(200);
   type Row = readonly [what: string, request: Json, changed: Json, queued?: { dueAt?: string; rank?: number }];
   const EDITS: readonly Row[] = [
