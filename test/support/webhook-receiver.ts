@@ -130,6 +130,6 @@ export function assertFailed(reply: Reply, failure: Failure): string {
 export function assertAnswered(reply: Reply, status: number, text: string, retryAfter?: string): void {
   assert.ok(reply.kind === "responded", JSON.stringify(reply));
   const { durationMs, ...rest } = reply;
-  assert.deepEqual(rest, { kind: "answered", status, retryAfter, text });
+  assert.deepEqual(rest, { kind: "responded", status, retryAfter, text });
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
 }
