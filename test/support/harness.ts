@@ -5,6 +5,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { request as send, type Dispatcher } from "undici";
 import { createAccount } from "../../src/access/accounts.ts";
 import { createKey } from "../../src/access/api-key.ts";
 import { listAccounts } from "../../src/access/queries.ts";
@@ -130,9 +131,8 @@ export class Godwit {
     { key, body, headers = {}, idempotencyKey, isDeclared }: RequestOptions = {},
   ): Promise<Reply> {
     const proxy = this.#proxy?.supports(method) === true ? this.#proxy : undefined;
-    const response = await fetch(`${proxy?.url ?? this.url}${path}`, {
-      method,
-      redirect: "manual",
+    const response = await send(`${proxy?.url ?? this.url}${path}`, {
+      method: method as Dispatcher.HttpMethod,
       headers: {
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
@@ -141,13 +141,16 @@ export class Godwit {
       },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
-    // The proxy responds with 502 when it loses the connection to the service. Without a proxy, fetch fails.
-    if (proxy !== undefined && response.status === 502) throw new TypeError("fetch failed", { cause: text });
-    const isJson = (response.headers.get("content-type") ?? "").includes("json");
+    const text = await response.body.text();
+    // Without a proxy the request itself would fail. The proxy responds with this status when it loses the connection to the service.
+    if (proxy !== undefined && response.statusCode === 502) throw new Error("the connection to the service is lost", { cause: text });
+    const received = new Headers(
+      Object.entries(response.headers).flatMap(([name, value]) => [value ?? []].flat().map((each): [string, string] => [name, each])),
+    );
+    const isJson = (received.get("content-type") ?? "").includes("json");
     const reply: Reply = {
-      status: response.status,
-      headers: response.headers,
+      status: response.statusCode,
+      headers: received,
       text,
       json: (isJson && text !== "" ? JSON.parse(text) : {}) as Reply["json"],
     };
