@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { request as send, type Dispatcher } from "undici";
+import { request as send } from "undici";
 import { createAccount } from "../../src/access/accounts.ts";
 import { createKey } from "../../src/access/api-key.ts";
 import { listAccounts } from "../../src/access/queries.ts";
@@ -132,7 +132,7 @@ export class Godwit {
   ): Promise<Reply> {
     const proxy = this.#proxy?.supports(method) === true ? this.#proxy : undefined;
     const response = await send(`${proxy?.url ?? this.url}${path}`, {
-      method: method as Dispatcher.HttpMethod,
+      method,
       headers: {
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
