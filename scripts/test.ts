@@ -49,7 +49,7 @@ function processesOf(name: string): string[][] {
     throw new Error(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}`);
   const size = (file: string): number => statSync(join(ROOT, file)).size;
   const files = globSync(group.pattern, { cwd: ROOT }).toSorted((one, other) => size(other) - size(one));
-  const count = group.processes ?? files.length;
+  const count = Math.min(group.processes ?? files.length, files.length);
   return Array.from({ length: count }, (_, number) => files.filter((_file, index) => index % count === number));
 }
 
@@ -70,7 +70,7 @@ function checkCode(): boolean {
   return status === 0;
 }
 
-/** Ends the test files, and then the database, when this process is told to end. */
+/** Aborts the test processes, and then the database, on SIGINT and SIGTERM. */
 function interrupted(): AbortSignal {
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());

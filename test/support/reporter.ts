@@ -31,13 +31,19 @@ export async function reportOf(stream: ReturnType<typeof run>, root: string, fil
       const file = data.file === undefined ? "" : relative(root, data.file);
       if (files.has(file)) end(file, data.duration_ms);
     } else if (type === "test:pass" || type === "test:fail") {
-      if (data.details.type === "suite" && files.has(data.name)) end(data.name, data.details.duration_ms);
-      if (data.details.type === "suite") continue;
-      counts[type === "test:fail" ? "failed" : data.skip === undefined ? "passed" : "skipped"] += 1;
+      const isSuite = data.details.type === "suite";
       if (type === "test:fail") {
         const place = data.file === undefined ? "" : `${relative(root, data.file)}:${data.line}`;
-        sayFailure({ name: data.name, place, error: data.details.error });
-      } else if (typeof data.skip === "string") say(`- ${data.name}: skipped, ${data.skip}`);
+        const error: Failure["error"] = data.details.error;
+        // Each failed subtest is reported separately. A suite fails for another reason if its file or a hook throws.
+        const isReported = error.failureType === "subtestsFailed";
+        if (!isReported) sayFailure({ name: data.name, place, error });
+        if (!isSuite || !isReported) counts.failed += 1;
+      } else if (!isSuite) {
+        counts[data.skip === undefined ? "passed" : "skipped"] += 1;
+        if (typeof data.skip === "string") say(`- ${data.name}: skipped, ${data.skip}`);
+      }
+      if (isSuite && files.has(data.name)) end(data.name, data.details.duration_ms);
     }
   }
   sayGroups(ended);
@@ -54,8 +60,6 @@ function sayEnded({ file, counts: { passed, failed, skipped }, ms }: Ended): voi
 }
 
 function sayFailure({ name, place, error }: Failure): void {
-  // Each failed subtest is reported separately.
-  if (error.failureType === "subtestsFailed") return;
   const { cause = error, exitCode, signal } = error;
   // The process of a file can end before its tests.
   const end = signal ?? (exitCode === undefined ? "" : `exit code ${exitCode}`);
