@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { firstUuidAt, newUuid, uuidFromText, uuidTimeMs, uuidToText, type Uuid } from "./uuid.ts";
+import { firstUuidAt, uuidFromText, uuidSequence, uuidTimeMs, uuidToText, type Uuid } from "./uuid.ts";
 
-// The counter belongs to the process, so each test starts at a later time than the tests before it.
+// Not the sequence of the process: other tests would then get ids of the future. Each test starts at a later time than the tests before it.
+const newUuid = uuidSequence();
 let nowMs = Date.UTC(2030, 0, 1);
 const later = (byMs = 3_600_000): number => (nowMs += byMs);
 

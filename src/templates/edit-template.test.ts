@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { newId, NO_ID } from "../lib/id.ts";
+import { NO_ID, toId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Environment } from "../storage/owner.ts";
 import { applyEdit, statusOnSubmission } from "./edit-template.ts";
@@ -14,7 +15,7 @@ const NOW_MS = MADE_MS + 1_000;
 const template = (fields: Partial<Template> = {}): Template => ({
   accountId: NO_ID,
   environment: "live",
-  id: newId("tmpl", MADE_MS),
+  id: toId("tmpl", firstUuidAt(MADE_MS)),
   name: "order",
   language: "en",
   category: "utility",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { newId, NO_ID } from "../lib/id.ts";
+import { NO_ID, toId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "./fill-template.ts";
 import { TEMPLATE_STATUSES, templateRecord, type Template } from "./template.ts";
@@ -9,7 +10,7 @@ import { TEMPLATE_STATUSES, templateRecord, type Template } from "./template.ts"
 const template = (fields: Partial<Template> = {}): Template => ({
   accountId: NO_ID,
   environment: "test",
-  id: newId("tmpl", 1_900_000_000_000),
+  id: toId("tmpl", firstUuidAt(1_900_000_000_000)),
   name: "order",
   language: "en",
   category: "utility",

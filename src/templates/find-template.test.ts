@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { encodeId, newId } from "../lib/id.ts";
+import { encodeId, toId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
 import { Templates } from "./find-template.ts";
 import type { Template } from "./template.ts";
 
-const OWNER = { accountId: newId("acct", 1_900_000_000_000), environment: "test" } as const;
-const ID = newId("tmpl", 1_900_000_000_000);
+const OWNER = { accountId: toId("acct", firstUuidAt(1_900_000_000_000)), environment: "test" } as const;
+const ID = toId("tmpl", firstUuidAt(1_900_000_000_000));
 
 /** The table's only row, as the database would send it. */
 const row = (name: string): unknown => ({
