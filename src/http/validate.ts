@@ -1,5 +1,6 @@
 /** Validates a value against a schema. Returns all faults, each with its location and a sentence for people. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { groupDigits } from "../lib/group-digits.ts";
 import { textFault } from "./json-body.ts";
 import type { Fault } from "./problem.ts";
 import { HINT, type Schema } from "./schema.ts";
@@ -100,7 +101,7 @@ const ARTICLE: Readonly<Record<string, string>> = {
 };
 
 function describe({ keyword, params, parentSchema, schema, propertyName, message }: ErrorObject): { code: string; detail: string } {
-  const limit = Number(params["limit"]).toLocaleString("en-US");
+  const limit = groupDigits(Number(params["limit"]));
   const subject = propertyName === undefined ? "" : "the name ";
   switch (keyword) {
     case "required":

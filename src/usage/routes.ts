@@ -2,6 +2,7 @@
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
 import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
+import { groupDigits } from "../lib/group-digits.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { minutesKeptSince, readUsage, type UsageRange } from "./queries.ts";
@@ -10,8 +11,6 @@ import { INTERVALS, toReport, usageReport, type Words } from "./report.ts";
 
 // About two megabytes. A month of hours with a dozen kinds of messages fits, and half a day of minutes. More needs several requests.
 const MAX_ROWS = 10_000;
-// In words, because formatting the number would load all of ICU at every start.
-const MAX_ROWS_TEXT = "10,000";
 
 const usageQuery = ({ channels, statuses }: Words) =>
   Type.Object(
@@ -40,7 +39,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     description:
       `Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most ${MAX_DAYS.day} days by day, ${MAX_DAYS.hour} by hour. ` +
       "By minute it is in whole minutes, none older than 24 hours. " +
-      `An answer has ${MAX_ROWS_TEXT} rows at most; a range that needs more is refused with 400.`,
+      `An answer has ${groupDigits(MAX_ROWS)} rows at most; a range that needs more is refused with 400.`,
     tag: "Usage",
     scope: "usage:read",
     isIdempotent: false,
@@ -56,7 +55,7 @@ async function report(db: Database, { accountId, environment }: Credential, quer
   const { channel = null, status = null, error_code: errorCode = null } = query;
   const rows = await readUsage(db, accountId, environment, { ...range, channel, status, errorCode }, MAX_ROWS + 1);
   if (rows.length > MAX_ROWS) {
-    throw refused(`the answer would have more than ${MAX_ROWS_TEXT} rows: ask for a shorter range, or filter`);
+    throw refused(`the answer would have more than ${groupDigits(MAX_ROWS)} rows: ask for a shorter range, or filter`);
   }
   return toReport(environment, range, rows);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { deliverSm } from "../../../test/support/fakes/smsc-scripts.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { BadFrame, Frames } from "./frames.ts";
@@ -93,23 +94,8 @@ for (const [what, bytes] of MALFORMED)
     assert.deepEqual([pdu.command, pdu.sequence], ["malformed", 1]);
   });
 
-function shortOf(fields: Partial<ShortMessage>): ShortMessage {
-  return {
-    serviceType: "",
-    source: { ton: 0, npi: 0, text: "" },
-    destination: { ton: 1, npi: 1, text: "1" },
-    esmClass: 0,
-    protocolId: 0,
-    priority: 0,
-    scheduledFor: "",
-    validFor: "",
-    registeredDelivery: 0,
-    dataCoding: 0,
-    text: Buffer.alloc(0),
-    tlvs: new Map(),
-    ...fields,
-  };
-}
+const shortOf = (fields: Partial<ShortMessage>): ShortMessage =>
+  deliverSm({ source: { ton: 0, npi: 0, text: "" }, destination: { ton: 1, npi: 1, text: "1" }, ...fields });
 
 /** Records with a prototype, as decoded PDUs have one. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(model, { noNullPrototype: true });
