@@ -10,6 +10,7 @@ import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { pathToFileURL } from "node:url";
 import { cachedFolder } from "../test/support/cache.ts";
+import { bundlePrograms } from "../test/support/programs.ts";
 import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -81,6 +82,7 @@ async function runTests(names: readonly string[]): Promise<boolean> {
   const startedAt = performance.now();
   const processes = names.flatMap(processesOf);
   process.env["NODE_COMPILE_CACHE"] ??= cachedFolder("compiled");
+  if (processes.length > 1) await bundlePrograms();
   const options = {
     files: processes.map(moduleOf),
     // Tests of pace have the machine to themselves.

@@ -4,7 +4,6 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
@@ -15,8 +14,9 @@ import { StartupError } from "../../src/storage/startup-error.ts";
 import { insertEvents, newOwner } from "../support/event-reader.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, baseEnv, type Godwit } from "../support/harness.ts";
+import { programPath } from "../support/programs.ts";
 
-const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
+const MAIN = programPath("godwit");
 const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
 
 let godwit: Godwit;

@@ -5,17 +5,17 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Scope } from "../../src/access/scope.ts";
 import type { Json } from "../support/client/request.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, baseEnv, type Godwit } from "../support/harness.ts";
+import { programPath } from "../support/programs.ts";
 import { bodyServer } from "../support/hook-server.ts";
 
 type Result = Awaited<ReturnType<typeof runGodwit>>;
 
-const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
+const MAIN = programPath("godwit");
 
 let godwit: Godwit;
 let key: string;

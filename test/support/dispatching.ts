@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createAccount, type SeedEnvironment } from "../../src/access/accounts.ts";
 import { within } from "../../src/lib/wait.ts";
@@ -19,10 +18,10 @@ import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
 import { createDatabase, inspectionUrl } from "./database.ts";
 import { spawnGodwit, type Run } from "./harness.ts";
+import { programPath } from "./programs.ts";
 import { recipientOf } from "./recipient.ts";
 import { seeded } from "./seed.ts";
 
-const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
 const STOP_LIMIT_MS = 60_000;
 
 export type SceneOptions = {
@@ -124,7 +123,7 @@ export class Scene {
       port: this.witness.port,
       onUnknown: this.onUnknown,
     };
-    const run = spawnGodwit([JSON.stringify(settings)], {}, { main: MAIN });
+    const run = spawnGodwit([JSON.stringify(settings)], {}, { main: programPath("dispatch-node") });
     const node = { name, run, pid: run.child.pid ?? 0 };
     this.#nodes.push(node);
     await run.waitFor(({ msg }) => msg === "delivering");

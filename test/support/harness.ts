@@ -3,7 +3,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { request as send } from "undici";
 import { createAccount } from "../../src/access/accounts.ts";
@@ -26,11 +25,10 @@ import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase, inspectionUrl } from "./database.ts";
+import { programPath } from "./programs.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
-const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
-const SERVE_NODE = join(import.meta.dirname, "fakes", "serve-node.ts");
 const START_TIMEOUT_MS = 240_000;
 
 export type LogLine = Record<string, unknown> & { msg?: string; event?: LogEvent; error?: LoggedError };
@@ -258,7 +256,7 @@ async function startProcess(args: readonly string[], env: Record<string, string>
   const { child, logs, output, waitFor, exit } =
     timings === undefined
       ? spawnGodwit(["serve", ...args], env)
-      : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: SERVE_NODE });
+      : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: programPath("serve-node") });
   const listening = await waitFor((line) => line.msg === "listening");
   const stop = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
@@ -288,7 +286,7 @@ export function spawnGodwit(
   env: Record<string, string>,
   identity: { uid?: number; gid?: number; cwd?: string; main?: string } = {},
 ): Run {
-  const { main = MAIN, ...options } = identity;
+  const { main = programPath("godwit"), ...options } = identity;
   const child = spawn(process.execPath, [main, ...args], {
     ...options,
     env: { ...baseEnv(), ...env },
@@ -318,7 +316,7 @@ export async function runGodwit(
   env: Record<string, string>,
   stdin?: string,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [programPath("godwit"), ...args], {
     env: { ...baseEnv(), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });

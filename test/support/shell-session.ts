@@ -4,6 +4,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./doc-samples.ts";
+import { programPath } from "./programs.ts";
 
 type Exchange = { status: string; body: string };
 export type Ran = { code: number; output: string; exchanges: Exchange[] };
@@ -22,7 +23,7 @@ curl() {
   local token; token=$(printf '%s' "$body" | grep -oE '"access_token": ?"[^"]+"' | cut -d'"' -f4) || true
   [ -z "$token" ] || ACCESS_TOKEN=$token
 }
-godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(join(ROOT, "src", "main.ts"))} "$@"; }
+godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(programPath("godwit"))} "$@"; }
 [ ! -e "$SAMPLES/variables" ] || . "$SAMPLES/variables"
 `;
 // Saves the variables of a block for the next one.
