@@ -3,7 +3,15 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"];
+// The shell has no window system and takes two thirds of the processor time.
+const PLACES = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+];
+const PACKAGES = ["chromium-headless-shell", "chromium"];
 const APT = "/usr/bin/apt-get";
 const INSTALL_MS = 300_000;
 
@@ -26,11 +34,15 @@ export function findChromium(): { path: string } | { missing: string } {
   if (!canInstall) return { missing: "Chromium is not installed (CHROMIUM_PATH names one elsewhere), and only root can install it" };
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
-  apt("install", "-y", "-q", "--no-install-recommends", "chromium");
+  const install = (): void => {
+    // Older releases of Debian have no package for the shell.
+    for (const name of PACKAGES) if (find() === undefined) apt("install", "-y", "-q", "--no-install-recommends", name);
+  };
+  install();
   if (find() === undefined) {
     // The package lists may be missing or too old.
     apt("update", "-q");
-    apt("install", "-y", "-q", "--no-install-recommends", "chromium");
+    install();
   }
   const installed = find();
   return installed === undefined ? { missing: "Chromium could not be installed" } : { path: installed };

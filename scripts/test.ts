@@ -29,14 +29,14 @@ const GROUPS: Readonly<Record<string, Group>> = {
   browser: { pattern: "test/browser/*.test.ts" },
   cli: { pattern: "test/cli/*.test.ts" },
   tools: { pattern: "test/tools/*.test.ts" },
-  delivery: { pattern: "test/delivery/*.test.ts", processes: 4 },
+  delivery: { pattern: "test/delivery/*.test.ts", processes: 3 },
   api: { pattern: "test/api/*.test.ts", processes: 6 },
   webhooks: { pattern: "test/webhooks/*.test.ts", processes: 2 },
-  templates: { pattern: "test/templates/*.test.ts", processes: 2 },
-  carriers: { pattern: "test/carriers/*.test.ts", processes: 3 },
+  templates: { pattern: "test/templates/*.test.ts", processes: 1 },
+  carriers: { pattern: "test/carriers/*.test.ts", processes: 2 },
   sdk: { pattern: "sdk/test/*.test.ts", processes: 2 },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
-  src: { pattern: "src/**/*.test.ts", processes: 3 },
+  src: { pattern: "src/**/*.test.ts", processes: 2 },
 };
 
 /** Groups that run only when they are named. */

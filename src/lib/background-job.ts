@@ -22,12 +22,16 @@ export type RepeatingJobOptions = {
 };
 
 const AFTER_ERROR_MS = 1_000;
+// A first turn that takes longer delays no other.
+const FIRST_TURN_MS = 100;
 
-/** Runs each of its turns repeatedly. Turns are independent of each other: a slow one delays no other. */
+/** Runs each of its turns repeatedly. Turns are independent of each other: a slow one delays no other. Only the first turns begin one after
+ *  the other: at once, they would open as many connections to the database as there are turns. */
 export class RepeatingJob implements BackgroundJob {
   readonly #options: RepeatingJobOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  #firstTurns: Promise<unknown> = Promise.resolve();
 
   constructor(options: RepeatingJobOptions) {
     this.#options = options;
@@ -56,7 +60,16 @@ export class RepeatingJob implements BackgroundJob {
     const { signal } = this.#stopping;
     const { firstAfterMs = 0 } = this.#options;
     if (firstAfterMs > 0) await this.#pause(firstAfterMs);
-    while (!signal.aborted) await this.#pause(await this.#run(turn));
+    const before = this.#firstTurns;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#firstTurns = within(promise, FIRST_TURN_MS);
+    await before;
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      const pauseMs = await this.#run(turn);
+      if (isFirst) resolve();
+      await this.#pause(pauseMs);
+    }
+    resolve();
   }
 
   async #run(turn: Turn): Promise<number> {

@@ -167,7 +167,7 @@ describe("a service that is killed during batches", () => {
     const databaseUrl = await createDatabase();
     const all: Asked[] = [];
     let apiKey: string | undefined;
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       await using node = await startGodwit({ asProcess: true, databaseUrl });
       await node.unlimited();
       apiKey ??= await node.key();

@@ -63,7 +63,7 @@ async function inTraffic(db: Database | undefined, random: () => number): Promis
   const count = async (): Promise<number> => (await db.rows(query("select from messages where status = 'delivered'"))).length;
   const already = await count();
   await until("messages to be delivered", async () => (await count()) > already || undefined);
-  await sleep(random() * 1_000);
+  await sleep(random() * 500);
 }
 
 const simulatorSpeed = 20;
@@ -107,7 +107,7 @@ describe("a service that is killed under load", () => {
       await using godwit = await startGodwit({ asProcess: true, databaseUrl });
       await godwit.unlimited();
       const apiKey = await godwit.key();
-      const sent = await loadUntilKilled(godwit, apiKey, () => sleep(random() * 1_200));
+      const sent = await loadUntilKilled(godwit, apiKey, () => sleep(random() * 600));
       all.push(...sent);
       assert.ok(withStatus(sent, 202).length > 0, "requests were accepted");
       assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([202, undefined]));
@@ -218,7 +218,7 @@ describe("a service with its embedded database", () => {
   test("loses nothing when only the service is killed and its database continues", async (context) => {
     const random = seeded(context);
     const sent = await loadWhile(godwit, apiKey, async () => {
-      await sleep(random() * 700);
+      await sleep(random() * 400);
       await kill();
     });
     await start();
@@ -229,7 +229,7 @@ describe("a service with its embedded database", () => {
   test("loses nothing when both are killed", async (context) => {
     const random = seeded(context);
     const sent = await loadWhile(godwit, apiKey, async () => {
-      await sleep(random() * 700);
+      await sleep(random() * 400);
       process.kill(postmaster(), "SIGKILL");
       await sleep(random() * 20);
       await kill();
@@ -272,7 +272,7 @@ describe("a service with its embedded database", () => {
 
   test("responds with 503 or 500 while its database is killed, restarts it, and loses nothing", async (context) => {
     const random = seeded(context);
-    const sent = await loadThroughDatabaseLoss(() => sleep(random() * 700));
+    const sent = await loadThroughDatabaseLoss(() => sleep(random() * 400));
     for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
     await assertNothingDone(db, withStatus(sent, 503));
     await assertEachOnce(db, withStatus(sent, 202));
@@ -310,7 +310,7 @@ describe("a graceful stop", () => {
     await godwit.unlimited();
     const apiKey = await godwit.key();
     const sent = await loadWhile(godwit, apiKey, async () => {
-      await sleep(random() * 700);
+      await sleep(random() * 400);
       assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0);
     });
     assert.ok(withStatus(sent, 202).length > 0);

@@ -76,7 +76,7 @@ describe("two nodes", () => {
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
     const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const message = await rig.accept({ ...STEPS, recipient: recipientNo(round) });
       const started = await Promise.all(
         Array.from({ length: 10 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].transaction((tx) => startFallback(tx, parts, message))),

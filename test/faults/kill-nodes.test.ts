@@ -88,7 +88,7 @@ describe("a process that loses the database", () => {
     try {
       await scene.accept(600);
       const node = await scene.start(wire.url);
-      for (let cut = 0; cut < 6; cut += 1) {
+      for (let cut = 0; cut < 4; cut += 1) {
         await scene.moreLines(node, 10 + Math.floor(scene.random() * 80));
         await cutAll(scene, wire, node);
       }

@@ -63,7 +63,14 @@ function sayFailure({ name, place, error }: Failure): void {
   const { cause = error, exitCode, signal } = error;
   // The process of a file can end before its tests.
   const end = signal ?? (exitCode === undefined ? "" : `exit code ${exitCode}`);
-  say(`\n✖ ${place} ${name} ${end}\n${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
+  say(`\n✖ ${place} ${name} ${end}\n${stackOf(cause)}\n`);
+}
+
+/** The stack of an error, and those of its causes. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const stack = error.stack ?? error.message;
+  return error.cause === undefined ? stack : `${stack}\ncaused by ${stackOf(error.cause)}`;
 }
 
 function sayGroups(ended: readonly Ended[]): void {

@@ -13,6 +13,12 @@ export type WindowOptions = { width?: number; height?: number; colorScheme?: "li
 const WAIT_MS = 90_000;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
+/** The rules of axe-core: by their tags, or those about colours. */
+const RULES = {
+  all: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  contrasts: ["color-contrast", "link-in-text-block"],
+};
+
 type AxeResult = { violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[] };
 
 export class Visitor {
@@ -98,11 +104,10 @@ export class Visitor {
     assert.deepEqual(await this.violations(), [], `${what} is accessible`);
   }
 
-  async violations(): Promise<string[]> {
+  async violations(rules: keyof typeof RULES = "all"): Promise<string[]> {
     if ((await this.page.evaluate("typeof axe")) === "undefined") await this.page.evaluate(AXE);
-    const { violations } = (await this.page.evaluate(
-      `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] })`,
-    )) as AxeResult;
+    const options = JSON.stringify({ runOnly: RULES[rules], resultTypes: ["violations"] });
+    const { violations } = (await this.page.evaluate(`axe.run(document, ${options})`)) as AxeResult;
     return violations.map(
       ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map(({ html, failureSummary }) => `  ${html}\n  ${failureSummary}`).join("\n")}`,
     );

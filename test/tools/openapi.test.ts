@@ -10,7 +10,7 @@ import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/lib/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/client/tokens.ts";
-import { assertCommonHeaders, assertProblem, exchange, until } from "../support/expect.ts";
+import { assertCommonHeaders, assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { lockTable } from "../support/locks.ts";
 import { withoutDatabase } from "../support/outage.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
@@ -44,7 +44,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
 
 before(async () => {
-  godwit = await startGodwit({ env: { GODWIT_REQUEST_TIMEOUT: "1" } });
+  godwit = await startGodwit();
   exhausted = await godwit.key({ account: "exhausted" });
   await godwit.unlimited();
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
@@ -330,6 +330,13 @@ function together(provoke: (routes: readonly Route[]) => Promise<Reply[]>): (rou
   };
 }
 
+/** Sends requests that never become complete to a service that waits for one second. */
+async function tooSlowly(routes: readonly Route[]): Promise<Reply[]> {
+  await using impatient = await startGodwit({ databaseUrl: godwit.databaseUrl, env: { GODWIT_REQUEST_TIMEOUT: "1" } });
+  // Awaited here, since the service stops at the end of this function.
+  return await Promise.all(routes.map((route) => exchange(impatient.url, head(route, "x-slow: "), { timeoutMs: LIMIT_MS })));
+}
+
 const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   200: async (route) => (Object.hasOwn(route.operation.responses, "201") ? twice(route) : ask(route, {}, await fitting(route))),
   201: (route) => ask(route),
@@ -339,7 +346,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   401: (route) => ask(route, { key: undefined }),
   403: (route) => ask(route, { key: scopeless }),
   404: (route) => ask(route, {}, concrete(route, NOTHING)),
-  408: together((routes) => Promise.all(routes.map((route) => exchange(godwit.url, head(route, "x-slow: "), { timeoutMs: 6_000 })))),
+  408: together(tooSlowly),
   409: conflict,
   // More than any route accepts.
   413: (route) => ask(route, { body: " ".repeat(2_097_153) }),
