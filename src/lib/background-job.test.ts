@@ -93,3 +93,28 @@ test("a stop does not wait for a pause", async () => {
     true,
   );
 });
+
+test("the first turns begin one after the other, and a slow one delays the next by a tenth of a second at most", async () => {
+  const job = new RepeatingJob({ onError: () => assert.fail("no error is expected") });
+  const events: string[] = [];
+  const end = Promise.withResolvers<void>();
+  job.repeat(async () => {
+    events.push("first begins");
+    await new Promise(setImmediate);
+    events.push("first ends");
+    return 60_000;
+  });
+  job.repeat(async () => {
+    events.push("slow begins");
+    await end.promise;
+    return 60_000;
+  });
+  job.repeat(async () => {
+    events.push("third begins");
+    return 60_000;
+  });
+  await until(() => events.includes("third begins"));
+  assert.deepEqual(events, ["first begins", "first ends", "slow begins", "third begins"]);
+  end.resolve();
+  await job.stop();
+});

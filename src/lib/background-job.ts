@@ -31,7 +31,8 @@ export class RepeatingJob implements BackgroundJob {
   readonly #options: RepeatingJobOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
-  #firstTurns: Promise<unknown> = Promise.resolve();
+  /** Settles when the first turns that were added so far have ended, or have taken too long. */
+  #firstTurns: Promise<unknown> | undefined;
 
   constructor(options: RepeatingJobOptions) {
     this.#options = options;
@@ -63,7 +64,7 @@ export class RepeatingJob implements BackgroundJob {
     const before = this.#firstTurns;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#firstTurns = within(promise, FIRST_TURN_MS);
-    await before;
+    if (before !== undefined) await before;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       const pauseMs = await this.#run(turn);
       if (isFirst) resolve();
