@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const FILES = "{src,test,scripts,bench,sdk/src,sdk/test,sdk/scripts,console/src,console/test,console/scripts}/**/*.{ts,tsx}";
+const FILES = "{src,test,scripts,bench,sdk/src,sdk/test,sdk/scripts,console/src,console/test,console/scripts}/**/*.{ts,tsx,sql}";
 
 type Pattern = readonly [name: string, pattern: RegExp];
 
@@ -19,10 +19,13 @@ const IN_NAMES: readonly Pattern[] = [
   ["is over in place of has ended", /\bis over\b/i],
 ];
 
+const COMMENT = /\/\*\*?([\s\S]*?)\*\/|(?<![:"'`\w])\/\/ (.*(?:\n\s*\/\/ .*)*)/g;
+const SQL_COMMENT = /-- (.*(?:\n\s*-- .*)*)/g;
+
 /** The comments of a file, each in one line. */
-function commentsOf(text: string): string[] {
-  const found = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|(?<![:"'`\w])\/\/ (.*(?:\n\s*\/\/ .*)*)/g);
-  return Array.from(found, ([, block, lines]) => (block ?? lines ?? "").replaceAll(/\n\s*(?:\*|\/\/)?\s?/g, " ").trim());
+function commentsOf(path: string, text: string): string[] {
+  const found = text.matchAll(path.endsWith(".sql") ? SQL_COMMENT : COMMENT);
+  return Array.from(found, ([, block, lines]) => (block ?? lines ?? "").replaceAll(/\n\s*(?:\*|\/\/|--)?\s?/g, " ").trim());
 }
 
 /** The names of tests and suites that are written as literals. */
@@ -33,7 +36,7 @@ const faultsIn = (sentences: readonly string[], patterns: readonly Pattern[]): s
   sentences.flatMap((sentence) => patterns.filter(([, pattern]) => pattern.test(sentence)).map(([name]) => `${name}: ${sentence}`));
 
 const faultsOf = (path: string, text: string): string[] =>
-  [...faultsIn(commentsOf(text), IN_COMMENTS), ...(path.endsWith(".test.ts") ? faultsIn(namesOf(text), IN_NAMES) : [])].map(
+  [...faultsIn(commentsOf(path, text), IN_COMMENTS), ...(path.endsWith(".test.ts") ? faultsIn(namesOf(text), IN_NAMES) : [])].map(
     (fault) => `${path}: ${fault}`,
   );
 
@@ -63,3 +66,8 @@ const ACCEPTED = [
   'test("the endpoint is notified", () => {});',
 ];
 for (const text of ACCEPTED) test(`accepted: ${text}`, () => assert.deepEqual(faultsOf("x.test.ts", text), []));
+
+test("comments of SQL are checked", () => {
+  assert.notDeepEqual(faultsOf("x.sql", "create table x (\n  -- The sender. Whoever\n  -- sends.\n  y text\n);"), []);
+  assert.deepEqual(faultsOf("x.sql", "-- The sender.\nselect 'What' as nobody;"), []);
+});

@@ -1,20 +1,21 @@
--- The house as it was founded: who may (accounts, keys, tiers), what was asked (messages, idempotency keys), what
--- happened (events), and what waits (the delivery queue).
+-- The first schema: accounts with their environments, API keys and tiers; messages and idempotency keys; events; and
+-- the delivery queue.
 --
--- Every table of customers' data leads its keys with the account, so that the schema can be distributed by account.
--- Tables that are asked before the account is known (key hashes) are small and stand apart. No index covers a column
--- that changes, so an update of a message stays on its page.
+-- Tables of customer data have the account as the first column of their keys, so that the schema can be distributed by
+-- account. Tables that are read before the account is known (key hashes) are small and separate. No index of messages
+-- covers a column that changes, so that an update of a message stays on its page.
 
 create table installation (
   only_row          boolean primary key default true check (only_row),
-  -- A keyed hash of nothing: tells whether a node was started with the secret key of its neighbours, reveals nothing.
+  -- A keyed hash of a constant, which shows only whether a node was started with the same secret key as the other
+  -- nodes.
   secret_key_check  bytea
 );
 insert into installation default values;
 
 create table tiers (
   name                 text primary key,
-  -- Both null: no limit.
+  -- Both columns are null for a tier without a limit.
   requests_per_second  integer check (requests_per_second between 1 and 1000000),
   burst                integer check (burst between 1 and 10000000),
   check ((requests_per_second is null) = (burst is null))
@@ -40,7 +41,7 @@ create table api_keys (
   id            uuid not null,
   environment   text collate "C" not null,
   name          text,
-  -- The first characters of the secret: enough for a person to tell keys apart, useless to anyone else.
+  -- The first characters of the secret, which let a person distinguish keys and are of no use to anyone else.
   hint          text not null,
   scopes        text[] not null,
   created_at    timestamptz not null default now(),
@@ -61,10 +62,11 @@ create table api_key_hashes (
 create table quota_buckets (
   account_id   uuid not null,
   environment  text collate "C" not null,
-  -- What may still be handed out, at the moment of `refilled_at`.
+  -- The tokens that can still be leased to nodes, at the time `refilled_at`.
   level        double precision not null,
   refilled_at  timestamptz not null,
-  -- What nodes hold: {"node": {"tokens": n, "expiresAtMs": t}}. In the bucket's own row, so that its lock covers them.
+  -- The tokens that nodes hold: {"node": {"tokens": n, "expiresAtMs": t}}. The leases are in the row of the bucket, so
+  -- that the lock of the row covers them.
   leases       jsonb not null default '{}',
   primary key (account_id, environment)
 );
@@ -78,7 +80,7 @@ create table idempotency_keys (
   expires_at   timestamptz not null,
   status       smallint not null,
   location     text,
-  -- The stored answer: its bytes, or the event whose record is, byte for byte, what was answered.
+  -- The stored response: its bytes in `body`, or the event whose record equals the response byte for byte.
   body         text,
   event_id     uuid,
   primary key (account_id, environment, key),
@@ -88,7 +90,7 @@ create table idempotency_keys (
 create table messages (
   account_id           uuid not null,
   environment          text collate "C" not null,
-  -- Carries the moment of creation in its first 48 bits; there is no column for it.
+  -- The first 48 bits contain the time of creation. There is no column for that time.
   id                   uuid not null,
   direction            text not null check (direction in ('outbound', 'inbound')),
   channel              text not null check (channel in ('sms', 'whatsapp')),
@@ -124,7 +126,7 @@ create table events (
   type         text not null,
   message_id   uuid,
   sequence     integer,
-  -- The record as it was at that moment, as text: also the bytes that a replay of the request answers with.
+  -- The record at the time of the event, as text. A replay of the request also returns these bytes.
   record       text not null,
   primary key (account_id, environment, id)
 ) partition by range (id);

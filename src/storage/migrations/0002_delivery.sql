@@ -1,5 +1,4 @@
--- Messages travel: what a provider was told and said, what waits for its time, what may still be heard of, and what was
--- counted.
+-- Delivery of messages: attempts at providers, their responses, scheduled messages, delivery receipts and usage.
 
 alter table messages
   add column max_segments         smallint,
@@ -7,7 +6,7 @@ alter table messages
   add column provider             text,
   add column link                 text,
   add column provider_message_id  text,
-  -- Tries at a provider: counted when a try may have left the machine, before it does.
+  -- The number of attempts at providers, increased before the first byte of an attempt can leave the machine.
   add column attempts             integer not null default 0,
   add column sent_at              timestamptz,
   add column delivered_at         timestamptz,
@@ -16,8 +15,9 @@ alter table messages
   add column canceled_at          timestamptz,
   add column redacted_at          timestamptz;
 
--- A message changes a few times in its first seconds. Half a page left free lets each change stay on the page of the
--- message, where it touches no index and is tidied up by the next one.
+-- A message changes a few times in its first seconds. Half of each page stays free, so that each new version of a
+-- message fits on the page of the previous one. Such an update touches no index, and the next update removes the old
+-- version.
 do $$
 declare
   name text;
@@ -28,22 +28,22 @@ begin
 end $$;
 
 alter table events
-  -- Entries of a timeline that changed nothing have no snapshot.
+  -- An entry of the timeline that changes nothing has no record.
   alter column record drop not null,
   add column previous_status  text,
-  -- What a provider was told or said, for the timeline.
+  -- The request to a provider, or its response or receipt, for the timeline.
   add column detail           json,
-  -- A signal that moved nothing: kept in the timeline, not told to anyone.
+  -- True for a signal that causes no transition. The timeline contains the signal; endpoints receive no event.
   add column is_ignored       boolean not null default false;
 
--- The first event of a message has the message's own id, and is found by that: most messages never need this index for it.
+-- The first event of a message has the id of the message and is found by that id, so it is not in this index.
 create index events_by_message on events (message_id) where id <> message_id;
 
--- What waits: for a provider (`link` is its lane), or for its time (the lane '@scheduled'). A claim moves `due_at` to the end
--- of its lease, so a row whose node died becomes due by itself.
+-- A row waits for a provider, in the lane `link`, or for its scheduled time, in the lane '@scheduled'. A claim moves
+-- `due_at` to the end of its lease, so that a row becomes due again when its node has died.
 alter table delivery_queue
   add column link        text collate "C" not null default '',
-  -- 0 waits, or is in someone's hands; 1 is held: bytes may have left, and nobody knows whether they did.
+  -- 0: waiting, or leased to a node. 1: held, because bytes may have left and the outcome is unknown.
   add column state       smallint not null default 0 check (state in (0, 1)),
   add column expires_at  timestamptz;
 
@@ -56,25 +56,27 @@ update delivery_queue q
 alter table delivery_queue alter column expires_at set not null, alter column link drop default;
 drop index delivery_queue_due;
 create index delivery_queue_due on delivery_queue (link, priority, account_id, due_at);
--- A campaign of a million may wait for next week: what waits for its time is found by its time.
+-- A campaign of a million messages may wait until next week. This index finds scheduled messages by their time.
 create index delivery_queue_scheduled on delivery_queue (due_at) where link = '@scheduled';
--- Rows live for a fraction of a second: the cleaner comes by the number of the dead, not by their share of a backlog.
+-- Rows live for a fraction of a second. Autovacuum depends on the number of dead rows, and not on their share of a
+-- backlog.
 alter table delivery_queue set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
 
--- A carrier speaks of a message by the name it gave it, and names no account. Ids repeat after months: the newest counts.
+-- A carrier identifies a message by the carrier id, and names no account. Carrier ids repeat after months; the newest
+-- message owns the id.
 create table provider_references (
   link                 text collate "C" not null,
   provider_message_id  text collate "C" not null,
   account_id           uuid not null,
   environment          text collate "C" not null,
   message_id           uuid not null,
-  -- No receipt after this is waited for.
+  -- The service awaits no receipt after this time.
   expires_at           timestamptz not null,
   primary key (link, provider_message_id)
 );
 create index provider_references_expiring on provider_references (expires_at);
 
--- Receipts that came before the id they speak of was known.
+-- Receipts that arrived before the carrier id of their message was known.
 create table parked_receipts (
   link                 text collate "C" not null,
   provider_message_id  text collate "C" not null,
@@ -84,17 +86,18 @@ create table parked_receipts (
   primary key (link, provider_message_id, status)
 );
 
--- Messages by the hour they were created in and what they are now. Each write adds its difference as a row of its own,
--- so that writers do not wait for each other; the rows are folded into the hours in the background.
+-- Messages by the hour of their creation and by their current properties. Each write inserts its difference as a
+-- separate row of usage_changes, so that writers do not wait for each other. A background job folds the rows into
+-- hours.
 create table usage_hours (
   account_id       uuid not null,
   environment      text collate "C" not null,
   hour             timestamptz not null,
   channel          text collate "C" not null,
   status           text collate "C" not null,
-  -- Empty: none.
+  -- Empty for a message without an error.
   error_code       text collate "C" not null,
-  -- How long it took to be delivered, as a step of a logarithmic scale; -1: not delivered.
+  -- The time until delivery, as a step of a logarithmic scale; -1 for a message that was not delivered.
   delivery_bucket  smallint not null,
   messages         bigint not null,
   segments         bigint not null,
@@ -112,7 +115,7 @@ create table usage_changes (
   messages         integer not null,
   segments         integer not null
 );
--- How many are under way is asked often, and few hours have any.
+-- The number of messages in these statuses is read often, and few hours have any.
 create index usage_hours_open on usage_hours (account_id, environment) where status in ('scheduled', 'queued', 'sending');
 alter table usage_changes set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 

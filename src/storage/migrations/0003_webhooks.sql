@@ -1,4 +1,4 @@
--- Customers hear of every change: their endpoints, what waits to be told to them, and what became of it.
+-- Webhooks: the endpoints of accounts, the deliveries that wait, and the results of deliveries.
 
 create table webhook_endpoints (
   account_id             uuid not null,
@@ -6,17 +6,17 @@ create table webhook_endpoints (
   id                     uuid not null,
   url                    text not null,
   description            text,
-  -- Types as they are written, `message.*` for all of a kind, `*` for all.
+  -- Full names of types, `message.*` for all types of a kind, or `*` for all types.
   event_types            text[] not null,
   status                 text not null check (status in ('enabled', 'disabled')),
   disabled_reason        text,
-  -- Sealed by the server's secret key, as is the one before it.
+  -- Both secrets are encrypted with the secret key of the installation.
   secret                 text not null,
   previous_secret        text,
   previous_secret_until  timestamptz,
-  -- Since when there has been nothing but failures.
+  -- The time since which every attempt has failed.
   failing_since          timestamptz,
-  -- Events between these two are looked through for what was missed; null when none are.
+  -- The recovery searches events between these two ids for those that the endpoint missed. Null without a recovery.
   recover_after          uuid,
   recover_until          uuid,
   updated_at             timestamptz not null,
@@ -25,25 +25,27 @@ create table webhook_endpoints (
 );
 create index webhook_endpoints_recovering on webhook_endpoints (id) where recover_after is not null;
 
--- What waits to be told. Written by the transaction of the event itself, a row for each endpoint that wants it, so each event is
--- told once to each. A row's id begins with the first half of its event's: it has the same time, and is found by it.
+-- The outbox: the deliveries that wait. The transaction of an event inserts a row for each endpoint that subscribes to
+-- its type, so that each endpoint gets one delivery of the event. The id of a row begins with the first half of its
+-- event's id. The two ids have the same time, and the row is found by the id of its event.
 create table webhook_queue (
   id           uuid primary key,
   account_id   uuid not null,
   environment  text collate "C" not null,
   endpoint_id  uuid not null,
   event_id     uuid not null,
-  -- Tried before, or asked for again: it does not stand in the way of what is new.
+  -- True for a retry, and for a delivery that was requested again. Such a row does not delay first attempts.
   is_retry     boolean not null default false,
   attempts     smallint not null default 0,
-  -- A claim moves it to the end of its lease, so a row whose node died becomes due by itself.
+  -- A claim moves this time to the end of its lease, so that a row becomes due again when its node has died.
   due_at       timestamptz not null
 );
 create index webhook_queue_due on webhook_queue (is_retry, endpoint_id, due_at);
--- Rows live for a fraction of a second: the cleaner comes by the number of the dead, not by their share of a backlog.
+-- Rows live for a fraction of a second. Autovacuum depends on the number of dead rows, and not on their share of a
+-- backlog.
 alter table webhook_queue set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
 
--- What became of what was told: written with the first try. Goes away with the week of its events.
+-- The results of deliveries. The first attempt inserts the row. Retention deletes the row with the week of its event.
 create table webhook_deliveries (
   account_id       uuid not null,
   environment      text collate "C" not null,
@@ -52,7 +54,7 @@ create table webhook_deliveries (
   event_id         uuid not null,
   event_type       text not null,
   status           text not null check (status in ('pending', 'succeeded', 'failed')),
-  -- The tries, oldest first: when, how long, and what came of each.
+  -- The attempts, oldest first, each with its time, its duration and its result.
   attempts         jsonb not null,
   next_attempt_at  timestamptz,
   updated_at       timestamptz not null,

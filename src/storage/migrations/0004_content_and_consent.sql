@@ -1,5 +1,5 @@
--- What is said, to whom it may be said, and what follows when it does not arrive: templates, suppressions, service windows,
--- batches, fallbacks, inbound messages and verifications.
+-- Content, consent and fallbacks: templates, suppressions, service windows, batches, fallbacks, inbound messages and
+-- verifications.
 
 create table templates (
   account_id        uuid not null,
@@ -10,16 +10,16 @@ create table templates (
   category          text not null check (category in ('authentication', 'utility', 'marketing')),
   channels          text[] not null,
   status            text not null check (status in ('draft', 'pending', 'approved', 'rejected', 'paused', 'archived')),
-  -- Why it was rejected or paused, in the words of whoever did.
+  -- The reason for a rejection or a pause, in the words of the reviewer.
   status_reason     text,
-  -- The newest; what it says is in template_versions.
+  -- The newest version, whose content is in template_versions.
   version           integer not null check (version > 0),
   updated_at        timestamptz not null,
   primary key (account_id, environment, id)
 );
--- An archived template leaves its name to the next one.
+-- A new template can have the name of an archived one.
 create unique index templates_by_name on templates (account_id, environment, name) where status <> 'archived';
--- Archived ones are many with the years, and listed by themselves.
+-- The number of archived templates grows over the years, and a separate list contains them.
 create index templates_archived on templates (account_id, environment, id) where status = 'archived';
 
 create table template_versions (
@@ -31,13 +31,13 @@ create table template_versions (
   header       text,
   footer       text,
   buttons      json,
-  -- A value for each variable, by its name, for previews and for those who review templates.
+  -- An example value for each variable, by its name, for previews and for reviewers.
   examples     json not null,
   created_at   timestamptz not null default now(),
   primary key (account_id, environment, template_id, version)
 );
 
--- Every environment has one to begin with. Environments that come later get theirs when they are made.
+-- Every existing environment gets a template. A later environment gets its template when it is created.
 with environment as (
   select account_id, environment,
          (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7' || substr(md5(account_id::text || environment), 1, 3)
@@ -52,26 +52,28 @@ insert into template_versions (account_id, environment, template_id, version, bo
 select account_id, environment, id, 1, '{{code}} is your verification code. Do not share it with anyone.', '{"code":"123456"}'
   from environment;
 
--- Who does not want to be written to. A row stays when it is lifted: it is the same recipient and sender the next time.
+-- Recipients who do not want messages from a sender. A lifted suppression keeps its row, and the next one for the same
+-- recipient and sender uses that row again.
 create table suppressions (
   account_id   uuid not null,
   environment  text collate "C" not null,
   recipient    text collate "C" not null,
-  -- Empty: whoever sends.
+  -- Empty for a suppression of all senders.
   sender       text collate "C" not null,
   id           uuid not null,
   is_active    boolean not null,
-  -- How it came to be as it is: a word the recipient wrote, a request, an import.
+  -- The cause of the last change: a keyword that the recipient sent, a request, or an import.
   source       text not null check (source in ('keyword', 'api', 'import')),
   keyword      text,
-  -- The inbound message with the word.
+  -- The inbound message with the keyword.
   message_id   uuid,
   note         text,
   updated_at   timestamptz not null,
   primary key (account_id, environment, recipient, sender)
 );
--- Each message makes a probe of the key. A planner that knows nothing yet of a young table finds any index as good that begins like
--- the key, and would read a whole environment. So the others are partial, by what is always so and only their own statements say.
+-- Each message causes a probe of the primary key. On a new table without statistics, the planner rates every index that
+-- begins like the key as equally good, and would read a whole environment. Therefore the other indexes are partial. The
+-- condition of each is always true, and only the statements that need the index contain its condition.
 create unique index suppressions_by_id on suppressions (account_id, environment, id) where recipient > '';
 create index suppressions_by_recipient on suppressions (account_id, environment, recipient, id)
  where id > '00000000-0000-0000-0000-000000000000';
@@ -89,7 +91,7 @@ create table suppression_changes (
   primary key (account_id, environment, suppression_id, id)
 );
 
--- When a recipient last wrote on whatsapp: for a day after that, free text may be sent.
+-- The time of a recipient's last WhatsApp message. The account may send free text for 24 hours after that message.
 create table service_windows (
   account_id   uuid not null,
   environment  text collate "C" not null,
@@ -106,43 +108,44 @@ create table batches (
   accepted      integer not null,
   refused       integer not null,
   completed_at  timestamptz,
-  -- When to look next whether all its messages have come to their end.
+  -- The time of the next check whether all messages of the batch have a final status.
   look_at       timestamptz not null,
   primary key (account_id, environment, id)
 );
--- The oldest are forgotten first.
+-- Retention deletes the oldest batches first.
 create index batches_by_age on batches (id);
 create index batches_open on batches (look_at) where completed_at is null;
 
 alter table messages
-  -- Which template, in which version, with which variables: {"id", "name", "language", "version", "variables"}.
+  -- The template, its version and its variables: {"id", "name", "language", "version", "variables"}.
   add column template      json,
   add column fallback_of   uuid,
   add column in_reply_to   uuid,
   add column has_fallback  boolean not null default false;
 
--- A planner without statistics takes any index that begins like the key for as good as the key, and would read a whole environment to
--- find one message of a young week. So the others begin with what they are for.
+-- Without statistics, the planner rates every index that begins like the primary key as equally good, and would read a
+-- whole environment to find one message of a new week. Therefore the other indexes begin with the column that they are
+-- for.
 drop index messages_by_recipient;
 create index messages_by_recipient on messages (recipient, account_id, environment, id);
 create index messages_by_batch on messages (batch_id, account_id, environment, id) where batch_id is not null;
 
--- What is to be tried when a message does not get delivered. The row goes when the next step has begun, in its transaction, so
--- a step begins once.
+-- The messages that are sent when a message is not delivered. The transaction that starts the next step also deletes
+-- the row, so that a step starts only once.
 create table fallbacks (
   message_id   uuid primary key,
   account_id   uuid not null,
   environment  text collate "C" not null,
-  -- The steps that are left, as JSON; sealed where they hold a secret.
+  -- The remaining steps as JSON, encrypted where they contain a secret.
   steps        text not null,
   due_at       timestamptz not null
 );
 create index fallbacks_due on fallbacks (due_at);
 
--- What a carrier is to be given and nobody else is to see, sealed, for as long as the message waits to be handed over.
+-- Encrypted content that only the carrier may see, stored for as long as the message waits to be submitted.
 alter table delivery_queue add column sealed_content text;
 
--- What carriers call the messages they bring: they repeat what was not acknowledged in time.
+-- The carrier ids of inbound messages. A carrier repeats a message that was not acknowledged in time.
 create table inbound_names (
   link                 text collate "C" not null,
   provider_message_id  text collate "C" not null,
@@ -156,11 +159,11 @@ create table verifications (
   environment   text collate "C" not null,
   id            uuid not null,
   recipient     text collate "C" not null,
-  -- The number without its last digits: numbers that are pumped come in rows.
+  -- The number without its last digits. SMS pumping uses adjacent numbers.
   prefix        text collate "C" not null,
   channels      text[] not null,
   code_length   smallint not null,
-  -- Keyed by the server's secret key: six digits alone are soon guessed.
+  -- A hash that is keyed with the secret key of the installation. Six digits are easily guessed from a plain hash.
   code_hash     bytea not null,
   status        text not null check (status in ('pending', 'approved', 'canceled', 'failed')),
   attempts      smallint not null default 0,
@@ -171,6 +174,6 @@ create table verifications (
   primary key (account_id, environment, id)
 );
 create index verifications_by_recipient on verifications (recipient, account_id, environment, id);
--- The oldest are forgotten first.
+-- Retention deletes the oldest verifications first.
 create index verifications_by_age on verifications (id);
 create index verifications_by_prefix on verifications (prefix, account_id, environment, id);

@@ -1,13 +1,13 @@
--- Real carriers: who has a link open, how links are doing, and messages that travel in parts.
+-- Links to carriers: their leases and states, and messages that are transmitted in parts.
 
--- One node has an exclusive link at a time. Times are the database's.
+-- One node at a time has the lease of an exclusive link. Times come from the clock of the database.
 create table link_leases (
   link        text collate "C" primary key,
   node        text not null,
   expires_at  timestamptz not null
 );
 
--- What the node that has a link open last said of it.
+-- The last report of each node about a link that it has open.
 create table link_states (
   link           text collate "C" not null,
   node           text not null,
@@ -20,7 +20,7 @@ create table link_states (
   primary key (link, node)
 );
 
--- One row for each part of a message that went in several: its own name at the carrier, and what became of it.
+-- One row for each part of a message that was submitted in several parts, with its own carrier id and its status.
 create table message_parts (
   account_id           uuid not null,
   environment          text collate "C" not null,
@@ -32,20 +32,20 @@ create table message_parts (
   updated_at           timestamptz not null,
   primary key (account_id, environment, message_id, number)
 );
--- They go with their messages.
+-- Retention deletes parts with their messages.
 create index message_parts_by_age on message_parts (message_id);
 
 alter table provider_references
-  -- Which part is called so; null: the whole message.
+  -- The number of the part that has this carrier id; null for the whole message.
   add column part  smallint;
 
 alter table messages
-  -- Of one of its tries nobody knows whether it left: it is not given to another link.
+  -- True if the outcome of an attempt is unknown. Such a message is not submitted on another link.
   add column has_unknown  boolean not null default false,
-  -- Tries that a carrier refused for now. Those that it only put off do not count: they say nothing against the message.
+  -- Attempts that a carrier refused temporarily. Throttled attempts do not count: they say nothing about the message.
   add column refusals     smallint not null default 0;
 
--- Until now every try counted.
+-- Before this migration every attempt counted.
 update messages
    set refusals = attempts
  where status in ('queued', 'sending') and attempts > 0;

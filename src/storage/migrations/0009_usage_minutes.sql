@@ -1,8 +1,8 @@
--- A change of the counts keeps the minute of a message's creation, no longer its hour alone. What was not folded yet counts
--- in the first minute of its hour, which is the same hour.
+-- A change of the counts has the minute of the message's creation, and not only its hour. A change that is not folded
+-- yet counts in the first minute of its hour, so that its hour stays the same.
 alter table usage_changes rename column hour to minute;
 
--- The same counts as those of the hours, for the last day alone.
+-- The same counts as in usage_hours, for only the last day.
 create table usage_minutes (
   account_id       uuid not null,
   environment      text collate "C" not null,
@@ -15,11 +15,12 @@ create table usage_minutes (
   segments         bigint not null,
   primary key (account_id, environment, minute, channel, status, error_code, delivery_bucket)
 );
--- The young minutes are updated with every turn of folding: half of a page is room for that.
+-- Every fold updates the recent minutes. Half of each page stays free for these updates.
 alter table usage_minutes set (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000);
 
--- From here on minutes are whole; of those before it there is nothing. Of messages that were counted before there were
--- minutes only the hour is known, so minutes begin after the last of them: the clocks of nodes differ by less than a minute.
+-- Minutes are complete from `since` on, and no earlier minute is stored. For messages that were counted before this
+-- migration only the hour is known. Therefore the minutes begin after the last of these messages. A margin covers the
+-- clocks of nodes, which differ by less than a minute.
 create table usage_minutes_kept (
   only_row  boolean primary key default true check (only_row),
   since     timestamptz not null
