@@ -610,7 +610,7 @@ export interface paths {
         put?: never;
         /**
          * Suppress a recipient
-         * @description From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already.
+         * @description From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already. `in_flight` counts the messages that were already `sending`; no further message becomes `sending`.
          *
          *     Scope: `suppressions:write`.
          */
@@ -1848,6 +1848,61 @@ export interface components {
              */
             error: "timeout" | "connection_failed" | "tls_failed" | "address_not_allowed" | "invalid_response" | (string & {}) | null;
         };
+        /** @description A suppression, and the messages that it came too late for. */
+        OptOut: {
+            /** @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "suppression";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @example +14155550123 */
+            recipient: string;
+            /** @description Null: whoever sends. */
+            sender: string | null;
+            /**
+             * @description One of active, lifted; may grow.
+             * @example active
+             */
+            status: "active" | "lifted" | (string & {});
+            /**
+             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @example keyword
+             */
+            source: "keyword" | "api" | "import" | (string & {});
+            /**
+             * @description The word, in capitals.
+             * @example STOP
+             */
+            keyword: string | null;
+            /** @description The inbound message with the word. */
+            message_id: string | null;
+            note: string | null;
+            /**
+             * Format: date-time
+             * @description When the recipient was first suppressed for this sender.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last became active or was lifted.
+             */
+            updated_at: string;
+            /**
+             * @description How many messages to the recipient were `sending` when the opt-out took effect: they cannot be stopped.
+             * @example 0
+             */
+            in_flight: number;
+        };
+        SuppressionPage: {
+            data: components["schemas"]["Suppression"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
         /** @description A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before. */
         Suppression: {
             /** @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c */
@@ -1892,12 +1947,6 @@ export interface components {
              */
             updated_at: string;
         };
-        SuppressionPage: {
-            data: components["schemas"]["Suppression"][];
-            has_more: boolean;
-            /** @description Null on the last page. */
-            next_cursor: string | null;
-        };
         /** @description What an import did. */
         SuppressionImport: {
             /** @constant */
@@ -1906,6 +1955,11 @@ export interface components {
             added: number;
             /** @description How many were active, and stay as they were. */
             already_active: number;
+            /**
+             * @description How many messages to these recipients were `sending` when the import took effect: they cannot be stopped.
+             * @example 0
+             */
+            in_flight: number;
             /** @description The suppression of each entry, in the order of the entries. */
             suppression_ids: string[];
         };
@@ -2557,8 +2611,9 @@ export type Credential = components['schemas']['Credential'];
 export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
-export type Suppression = components['schemas']['Suppression'];
+export type OptOut = components['schemas']['OptOut'];
 export type SuppressionPage = components['schemas']['SuppressionPage'];
+export type Suppression = components['schemas']['Suppression'];
 export type SuppressionImport = components['schemas']['SuppressionImport'];
 export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
 export type SuppressionChange = components['schemas']['SuppressionChange'];
@@ -3657,7 +3712,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Suppression"];
+                    "application/json": components["schemas"]["OptOut"];
                 };
             };
             /** @description Active from now on. */
@@ -3671,7 +3726,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Suppression"];
+                    "application/json": components["schemas"]["OptOut"];
                 };
             };
         };

@@ -5,12 +5,14 @@ import { assert } from "../lib/assert.ts";
 import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
 import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
-import { insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
+import { countInFlight, insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
+import { lockConsent } from "./refusal.ts";
 import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
 
 export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null };
 
-export type OptOut = { suppression: Suppression; isChanged: boolean };
+/** `inFlight`: how many messages of the pair are `sending` when the opt-out commits. */
+export type OptOut = { suppression: Suppression; isChanged: boolean; inFlight: number };
 
 /** Suppresses messages to the recipient from this sender, or from all. An active suppression stays unchanged. */
 export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<OptOut> {
@@ -19,7 +21,11 @@ export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): P
   return done;
 }
 
-/** Stores many opt-outs, each pair at most once. Returns the results in the order of the wishes. */
+/** Stores many opt-outs, each pair at most once. Returns the results in the order of the wishes.
+ *
+ *  No change to `sending` commits after the caller's transaction. A change takes its locks before its statement checks for a suppression,
+ *  and both transactions keep their locks until they have committed. So a change either has committed when the locks are taken here, or
+ *  its statement begins after this commit, and finds the suppression. */
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
   // All transactions lock pairs in one order, so that there is no deadlock.
@@ -32,7 +38,7 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
 
   const added: Changed[] = [];
   const again: Changed[] = [];
-  const done = wanted.map((each): OptOut => {
+  const done = wanted.map((each): Omit<OptOut, "inFlight"> => {
     if (isNew(each)) {
       added.push({ changeId: firstEventId(each.id), suppression: each });
       return { suppression: each, isChanged: true };
@@ -46,7 +52,10 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   });
   if (again.length > 0) await storeChanges(tx, again);
   await publish(tx, [...added, ...again]);
-  return done;
+  // Late, so that messages wait only for the commit.
+  await lockConsent(tx, wanted);
+  const inFlight = await countInFlight(tx, wanted);
+  return done.map((each, index) => ({ ...each, inFlight: inFlight[index] ?? 0 }));
 }
 
 /** Lifts the suppression of exactly this pair. Returns undefined when there is no active one. A suppression for all senders, which the

@@ -5,13 +5,14 @@ import type { Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
-import { pairName, type Pair } from "./suppression.ts";
+import { inFlightField, pairName, type Pair } from "./suppression.ts";
 
 export const ImportRecord = Type.Object(
   {
     object: Type.Literal("suppression_import"),
     added: Type.Integer({ description: "How many became active, each with an event." }),
     already_active: Type.Integer({ description: "How many were active, and stay as they were." }),
+    in_flight: inFlightField("How many messages to these recipients were `sending` when the import took effect: they cannot be stopped."),
     suppression_ids: Type.Array(Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }), {
       description: "The suppression of each entry, in the order of the entries.",
     }),
@@ -40,6 +41,7 @@ export async function importSuppressions(
     object: "suppression_import",
     added,
     already_active: done.length - added,
+    in_flight: done.reduce((sum, { inFlight }) => sum + inFlight, 0),
     suppression_ids: named.map(({ name }) => ids.get(name) as string),
   };
 }

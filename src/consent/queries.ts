@@ -209,6 +209,30 @@ export const listChanges = async (
   return rows.map(({ is_active: isActive, message_id: messageId, ...row }) => ({ ...row, isActive, messageId }));
 };
 
+// A message that is `sending` has few newer messages to the same recipient.
+const LATEST_MESSAGES = 100;
+
+const countSending = batchStatement<Pair>(
+  pairColumns,
+  (items) => `
+select item.ordinal::integer, count(*)::integer as count
+  from ${items}
+ cross join lateral (select m.status, m.sender
+                       from messages m
+                      where m.account_id = item.account_id and m.environment = item.environment and m.recipient = item.recipient
+                      order by m.id desc
+                      limit ${LATEST_MESSAGES}) latest
+ where latest.status = 'sending' and (item.sender = '' or latest.sender = item.sender)
+ group by item.ordinal`,
+);
+
+/** Counts the messages of each pair that are `sending`, in the order of the pairs, among the latest messages of each recipient. */
+export async function countInFlight(tx: Tx, pairs: readonly Pair[]): Promise<number[]> {
+  const rows = await tx.rows<{ ordinal: number; count: number }>(countSending(pairs));
+  const counts = new Map(rows.map(({ ordinal, count }) => [ordinal - 1, count]));
+  return pairs.map((_, index) => counts.get(index) ?? 0);
+}
+
 /** Stores when the recipient wrote to the sender. An older message than the stored one changes nothing. A time in the future, by the clock
  *  of a carrier, counts as now. */
 export const storeWindow = (

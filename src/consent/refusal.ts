@@ -1,5 +1,8 @@
-/** Whether a message to a recipient may be sent now: as SQL for the statements that accept and advance messages, and as a query. */
-import type { Queryable } from "../storage/database.ts";
+/** Whether a message to a recipient may be sent now: as SQL for the statements that accept and advance messages, and as a query; and the
+ *  locks that keep opt-outs and sends apart. */
+import { batchStatement, column } from "../storage/batch.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { CONSENT_LOCKS } from "../storage/locks.ts";
 import { prepare } from "../storage/sql.ts";
 import type { Pair } from "./suppression.ts";
 
@@ -56,3 +59,41 @@ export async function findRefusal(
   if (found?.is_suppressed === true) return "recipient_opted_out";
   return found?.is_closed === true ? "service_window_closed" : undefined;
 }
+
+/** The environment and recipient of a message. */
+type ConsentScope = Pick<Pair, "accountId" | "environment" | "recipient">;
+
+const scopeColumns = [
+  column<ConsentScope, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
+  column<ConsentScope, "text">("environment", "text", ({ environment }) => environment),
+  column<ConsentScope, "text">("recipient", "text", ({ recipient }) => recipient),
+];
+
+const ENVIRONMENT_LOCK = `(${CONSENT_LOCKS.environment}, item.account_id::text || item.environment)`;
+const RECIPIENT_LOCK = `(${CONSENT_LOCKS.recipient}, item.account_id::text || item.environment || item.recipient)`;
+
+/** Takes each lock once. All transactions take them in one order, so that there is no deadlock. */
+const takeLocks = (take: string, items: string, ...locks: readonly string[]): string => `
+select ${take}(purpose, number)
+  from (select distinct lock.purpose, hashtext(lock.name) as number
+          from ${items}
+         cross join lateral (values ${locks.join(", ")}) as lock(purpose, name)
+         order by lock.purpose, number) needed`;
+
+const shareLocks = batchStatement<ConsentScope>(scopeColumns, (items) =>
+  takeLocks("pg_advisory_xact_lock_shared", items, ENVIRONMENT_LOCK, RECIPIENT_LOCK),
+);
+
+/** Keeps opt-outs of these recipients from committing until the transaction ends. Waits for those that are about to commit: the next
+ *  statement sees them. */
+export const shareConsent = async (tx: Tx, scopes: readonly ConsentScope[]): Promise<void> => {
+  await tx.rows(shareLocks(scopes));
+};
+
+const lockRecipients = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks("pg_advisory_xact_lock", items, RECIPIENT_LOCK));
+const lockEnvironments = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks("pg_advisory_xact_lock", items, ENVIRONMENT_LOCK));
+
+/** Waits for transactions that share the consent of these recipients, and keeps others out until this transaction has committed. */
+export const lockConsent = async (tx: Tx, scopes: readonly ConsentScope[]): Promise<void> => {
+  await tx.rows((scopes.length === 1 ? lockRecipients : lockEnvironments)(scopes));
+};

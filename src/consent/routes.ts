@@ -10,7 +10,15 @@ import { ImportRecord } from "./import-suppressions.ts";
 import { checkImport, checkSuppression, ImportBody, NewSuppressionBody } from "./new-suppression.ts";
 import { findSuppression, listChanges, listSuppressions } from "./queries.ts";
 import { noSuchSuppression, type SuppressionChanger } from "./suppression-changer.ts";
-import { ChangeRecord, SUPPRESSION_STATUSES, SuppressionRecord, changeRecord, suppressionRecord, type Suppression } from "./suppression.ts";
+import {
+  ChangeRecord,
+  OptOutRecord,
+  SUPPRESSION_STATUSES,
+  SuppressionRecord,
+  changeRecord,
+  suppressionRecord,
+  type Suppression,
+} from "./suppression.ts";
 
 const ListQuery = Type.Object(
   {
@@ -39,13 +47,13 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     path: "/v1/suppressions",
     summary: "Suppress a recipient",
     description:
-      "From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already.",
+      "From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already. `in_flight` counts the messages that were already `sending`; no further message becomes `sending`.",
     body: NewSuppressionBody,
     check: checkSuppression,
     reply: {
       status: 201,
       description: "Active from now on.",
-      schema: SuppressionRecord,
+      schema: OptOutRecord,
       hasLocation: true,
       already: { status: 200, description: "It was active already: the record as it is." },
     },

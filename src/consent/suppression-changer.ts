@@ -29,8 +29,13 @@ export class SuppressionChanger {
   add(call: SuppressionCall, request: NewSuppression): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const cause = { source: "api", note: request.note ?? null } as const;
-      const { suppression, isChanged } = await optOut(tx, this.#now(), pairOf(call.credential, request), cause);
-      return isChanged ? shown(suppression, 201, `/v1/suppressions/${encodeId("sup", suppression.id)}`) : shown(suppression, 200);
+      const { suppression, isChanged, inFlight } = await optOut(tx, this.#now(), pairOf(call.credential, request), cause);
+      return {
+        status: isChanged ? 201 : 200,
+        location: isChanged ? `/v1/suppressions/${encodeId("sup", suppression.id)}` : null,
+        body: JSON.stringify({ ...suppressionRecord(suppression), in_flight: inFlight }),
+        eventId: null,
+      };
     });
   }
 
@@ -38,7 +43,7 @@ export class SuppressionChanger {
     return this.#write({ credential, claim: undefined }, async (tx) => {
       const stored = id && (await lockSuppression(tx, credential, id));
       if (stored === undefined) throw noSuchSuppression();
-      return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api" }) : stored, 200);
+      return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api" }) : stored);
     });
   }
 
@@ -63,9 +68,9 @@ export class SuppressionChanger {
 
 export const noSuchSuppression = (): Problem => new Problem("not_found", { detail: "no such suppression in this environment" });
 
-const shown = (suppression: Suppression, status: number, location: string | null = null): WriteResponse => ({
-  status,
-  location,
+const shown = (suppression: Suppression): WriteResponse => ({
+  status: 200,
+  location: null,
   body: JSON.stringify(suppressionRecord(suppression)),
   eventId: null,
 });

@@ -49,25 +49,35 @@ const reason = {
   note: nullable(Type.String()),
 };
 
-export const SuppressionRecord = Type.Object(
-  {
-    id: Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
-    object: Type.Literal("suppression"),
-    environment: openEnum(["test", "live"]),
-    recipient: Type.String({ examples: ["+14155550123"] }),
-    sender: nullable(Type.String({ description: "Null: whoever sends." })),
-    ...reason,
-    created_at: timestamp("When the recipient was first suppressed for this sender."),
-    updated_at: timestamp("When it last became active or was lifted."),
-  },
-  {
-    title: "Suppression",
-    description:
-      "A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before.",
-  },
-);
+const fields = {
+  id: Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  object: Type.Literal("suppression"),
+  environment: openEnum(["test", "live"]),
+  recipient: Type.String({ examples: ["+14155550123"] }),
+  sender: nullable(Type.String({ description: "Null: whoever sends." })),
+  ...reason,
+  created_at: timestamp("When the recipient was first suppressed for this sender."),
+  updated_at: timestamp("When it last became active or was lifted."),
+};
+
+export const SuppressionRecord = Type.Object(fields, {
+  title: "Suppression",
+  description:
+    "A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before.",
+});
 
 export type SuppressionRecord = Static<typeof SuppressionRecord>;
+
+export const inFlightField = (description: string) => Type.Integer({ examples: [0], description });
+
+/** The response to an opt-out. */
+export const OptOutRecord = Type.Object(
+  {
+    ...fields,
+    in_flight: inFlightField("How many messages to the recipient were `sending` when the opt-out took effect: they cannot be stopped."),
+  },
+  { title: "OptOut", description: "A suppression, and the messages that it came too late for." },
+);
 
 export const ChangeRecord = Type.Object(
   {

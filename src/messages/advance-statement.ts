@@ -1,10 +1,10 @@
 /** The advance statement: status, times, timeline, queue row, provider references, parts, webhook deliveries and usage of a batch
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
-import { consentRefusal } from "../consent/refusal.ts";
+import { consentRefusal, shareConsent } from "../consent/refusal.ts";
 import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Database, Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
@@ -209,3 +209,19 @@ select 0
 /** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
   readOrdinals(await db.rows(advanceStatement(changes)));
+
+const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
+
+/** Like `writeChanges`, in a transaction of its own. The recipients of messages that become `sending` are locked first, so that no such
+ *  change commits after an opt-out: see `optOutAll`. */
+export async function commitChanges(db: Database, changes: readonly Change[]): Promise<Ordinals> {
+  const sending = changes.filter(isSending);
+  if (sending.length === 0) return writeChanges(db, changes);
+  return db.transaction(async (tx) => {
+    await shareConsent(
+      tx,
+      sending.map(({ before }) => before),
+    );
+    return writeChanges(tx, changes);
+  });
+}

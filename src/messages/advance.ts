@@ -5,7 +5,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
-import { writeChanges } from "./advance-statement.ts";
+import { commitChanges, writeChanges } from "./advance-statement.ts";
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
 
@@ -64,7 +64,7 @@ export class Advancer {
     const sorted = order.map((index) => changes[index] as Change);
     let done: ReadonlySet<number>;
     try {
-      const written = await writeChanges(this.#db, sorted);
+      const written = await commitChanges(this.#db, sorted);
       ({ done } = written);
       if (written.hasDeliveries) this.#wakeWebhooks();
     } catch (error) {

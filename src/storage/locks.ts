@@ -37,6 +37,11 @@ export const OWNER_LOCKS = {
   verifications: 7365,
 } as const;
 
+/** The first number of the locks that keep opt-outs and sends apart. The second number is a hash. A change to `sending` shares the lock of
+ *  its environment and that of its recipient. An opt-out of one recipient takes the second, and an import takes the first, so that its
+ *  number of locks does not depend on its length. */
+export const CONSENT_LOCKS = { environment: 7366, recipient: 7367 } as const;
+
 /** Takes a lock of an owner until the transaction ends, and waits while another transaction holds it. `detail` narrows the lock to a
  *  part of the owner's rows. */
 export const lockOwner = (

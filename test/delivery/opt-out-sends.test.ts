@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { optIn, optOut } from "../../src/consent/change-consent.ts";
-import { newId, type EventId } from "../../src/lib/id.ts";
+import { optIn, optOut, optOutAll, type OptOut } from "../../src/consent/change-consent.ts";
+import { encodeId, newId, type EventId } from "../../src/lib/id.ts";
 import type { Recipient } from "../../src/lib/phone-number.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -14,6 +14,7 @@ import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
+import { lockMessage } from "../support/locks.ts";
 import { assertReplayOf } from "../support/replay.ts";
 import { accepted, refused, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
 
@@ -22,7 +23,7 @@ const SENDER = "+15005550000";
 
 const pairOf = (rig: Rig, recipient: Recipient, sender: string | null) =>
   ({ accountId: rig.accountId, environment: "test", recipient, sender }) as const;
-const stop = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null } = {}): Promise<unknown> =>
+const stop = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null } = {}): Promise<OptOut> =>
   rig.db.transaction((tx) => optOut(tx, rig.clock.now(), pairOf(rig, recipient, sender), { source: "api" }));
 const start = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null } = {}): Promise<unknown> =>
   rig.db.transaction((tx) => optIn(tx, rig.clock.now(), pairOf(rig, recipient, sender), { source: "api" }));
@@ -43,6 +44,76 @@ async function anotherPasses(rig: Rig, carrier: ScriptedCarrier): Promise<void> 
   carrier.changed();
   await rig.untilStatus(other, "sent");
 }
+
+describe("an opt-out and the change to `sending`", () => {
+  test("are committed one after the other: an opt-out waits for a change that has passed its check", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const respond = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => respond.promise;
+    const message = await rig.accept();
+    const lock = await lockMessage(rig.url, encodeId("msg", message.id));
+    await rig.deliver({ [LINK]: carrier });
+    await lock.waiting();
+    const committed: string[] = [];
+    const stopped = stop(rig).then((done) => {
+      committed.push("opt-out");
+      return done;
+    });
+    await lock.waiting(2);
+    assert.deepEqual([committed, carrier.sends], [[], []]);
+    await lock.release();
+    const { inFlight } = await stopped;
+    assert.equal(inFlight, 1);
+    assert.equal((await rig.message(message)).status, "sending");
+    respond.resolve(accepted());
+    await rig.untilStatus(message, "sent");
+  });
+
+  for (const [what, recipients] of [
+    ["of one recipient", [RECIPIENT]],
+    ["of several recipients", [recipientNo(1), RECIPIENT]],
+  ] as const) {
+    test(`are committed one after the other: a change waits for an opt-out ${what} that is about to commit`, async () => {
+      await using rig = await Rig.open();
+      const carrier = new ScriptedCarrier();
+      const [message, neighbour] = [await rig.accept(), await rig.accept({ recipient: recipientNo(2) })];
+      const stored = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const wishes = recipients.map((recipient) => ({ pair: pairOf(rig, recipient, null), cause: { source: "import" } as const }));
+      const stopped = rig.db.transaction(async (tx) => {
+        await optOutAll(tx, rig.clock.now(), wishes);
+        stored.resolve();
+        await gate.promise;
+      });
+      await stored.promise;
+      await rig.deliver({ [LINK]: carrier });
+      await until("the change to wait", async () => (await rig.rows("select from pg_locks where not granted")).length > 0 || undefined);
+      assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
+      gate.resolve();
+      await stopped;
+      await assertFailedByCheck(rig, message, "recipient_opted_out");
+      await rig.untilStatus(neighbour, "sent");
+      assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
+    });
+  }
+
+  test("count the messages of the pair that are `sending`", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const respond = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => respond.promise;
+    await rig.deliver({ [LINK]: carrier });
+    const messages = [await rig.accept(), await rig.accept({ sender: "SHOP" }), await rig.accept({ recipient: recipientNo(1) })];
+    for (const each of messages) await rig.untilStatus(each, "sending");
+    assert.equal((await stop(rig, { sender: "SHOP" })).inFlight, 1);
+    assert.equal((await stop(rig)).inFlight, 2);
+    assert.equal((await stop(rig, { recipient: recipientNo(3) })).inFlight, 0);
+    respond.resolve(accepted());
+    for (const each of messages) await rig.untilStatus(each, "sent");
+    assert.equal((await stop(rig)).inFlight, 0);
+  });
+});
 
 describe("a message that was accepted before its recipient opted out", () => {
   test("fails, and no carrier receives it", async () => {

@@ -18,7 +18,11 @@ export function suppressionClient(send: SendRequest) {
   return {
     request,
     post,
-    add: async (body: object = {}): Promise<Json> => recordOf(await post(body), 201),
+    /** Returns the record as later reads return it, without the count that only an opt-out has. */
+    add: async (body: object = {}): Promise<Json> => {
+      const { in_flight: _inFlight, ...record } = recordOf(await post(body), 201);
+      return record;
+    },
     lift: async (id: unknown): Promise<Json> => recordOf(await request("DELETE", `/${String(id)}`)),
     read: async (id: unknown): Promise<Json> => recordOf(await request("GET", `/${String(id)}`)),
     list: async (query: Query = {}): Promise<Page> => recordOf(await request("GET", search(query))) as Page,
