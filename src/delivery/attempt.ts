@@ -1,7 +1,8 @@
 /** One attempt of a message at one link: stores the change to `sending`, submits the message to the carrier, and stores the outcome. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { findRefusal } from "../consent/refusal.ts";
+import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { unreachable } from "../lib/assert.ts";
+import { moment, msSince } from "../lib/elapsed.ts";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -13,7 +14,7 @@ import type { Content, TemplateUse } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
-import type { Connection, Outgoing, OutgoingTemplate, SendOutcome } from "../providers/provider.ts";
+import type { Begin, Connection, Outgoing, OutgoingTemplate, SendOutcome } from "../providers/provider.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -38,6 +39,8 @@ export type AttemptResult =
   | { kind: "accepted" }
   | { kind: "throttled" }
   | { kind: "later"; afterMs: number }
+  /** The link could not take the message now. Nothing has changed: the message belongs back into the queue. */
+  | { kind: "not_begun"; outcome: SendOutcome }
   | { kind: "orphan" };
 
 export type AttemptsParts = {
@@ -64,6 +67,24 @@ type AttemptInput = {
   connection: Connection;
   responded: (outcome: SendOutcome) => void;
 };
+
+/** Why a message is not sent although its link was ready for it. */
+type Obstacle =
+  | { kind: "expired" }
+  /** The message has changed: it was canceled, or another node has claimed it. */
+  | { kind: "changed" }
+  /** `from` is the version of the message that the refusal applies to. */
+  | { kind: "refused"; code: ConsentRefusal; from: Message }
+  | { kind: "failed"; error: unknown };
+
+type SendInput = { connection: Connection; outgoing: Outgoing; link: Link; progress: Progress; begin: Begin };
+
+/** A message on its way to the carrier: `sending` as soon as that is committed, or the obstacle. */
+type Progress = { sending?: Message; obstacle?: Obstacle | undefined; isAbandoned?: true };
+
+// Bytes leave right after the commit. A process that took longer than this was suspended or starved, and other nodes may have decided
+// otherwise in the meantime.
+const MAX_DELAY_MS = 1_000;
 
 const DONE: AttemptResult = { kind: "done" };
 const STORE_RETRY_MS = 500;
@@ -110,29 +131,89 @@ export class Attempts {
     const { message, sealedContent, link } = input;
     const content = this.#readContent(message, sealedContent);
     if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
-    const sending = changeBy(message, sendingSignal(message, link), nowMs);
-    if (sending === undefined) return DONE;
-    if (!(await this.#parts.advancer.submit(sending))) return this.#leave(message);
-    return this.#submitMessage(input, sending, content);
+    const planned = changeBy(message, sendingSignal(message, link), nowMs);
+    return planned === undefined ? DONE : this.#submitMessage(input, toOutgoing(planned.after, content));
   }
 
-  async #submitMessage({ message, link, connection, responded }: AttemptInput, sending: Change, content: Content): Promise<AttemptResult> {
-    const { advancer, watch, tracing } = this.#parts;
-    watch.submitted(link.name, message, advancer.now());
-    const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(sending.after, link));
-    const outcome = await this.#send(connection, toOutgoing(sending.after, content), sending.after, link);
+  /** Submits the message. The provider waits for its turn and then calls `begin`, which commits `sending`. */
+  async #submitMessage({ message, link, connection, responded }: AttemptInput, outgoing: Outgoing): Promise<AttemptResult> {
+    const { watch, tracing } = this.#parts;
+    const progress: Progress = {};
+    const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(outgoing, link));
+    const outcome = await this.#send({ connection, outgoing, link, progress, begin: () => this.#commitSending(message, link, progress) });
     span?.end(outcomeAttributes(outcome), outcome.kind !== "accepted");
     responded(outcome);
+    // A provider can refuse a message before its turn. The refusal counts as an attempt like any other.
+    if (outcome.kind === "refused" || outcome.kind === "accepted") await this.#commitSending(message, link, progress);
+    const { sending, obstacle } = progress;
+    if (obstacle !== undefined) return this.#giveUp(message, obstacle);
+    if (sending === undefined) return { kind: "not_begun", outcome };
     watch.attempted(link.name, outcome.kind);
-    const settled = await this.#store(sending.after, outcome, link);
-    return resultOf(outcome, settled);
+    return resultOf(outcome, await this.#store(sending, outcome, link));
   }
 
-  /** Handles a message that must not be submitted. It was canceled or claimed by another node meanwhile, or its recipient opted out. */
-  async #leave(message: Message): Promise<AttemptResult> {
-    const { db, advancer } = this.#parts;
-    const code = await findRefusal(db, { ...message, isFreeWhatsApp: message.channel === "whatsapp" && message.template === null });
-    return code === undefined ? DONE : this.#advance(changeBy(message, consentSignal(code), advancer.now()));
+  /** Commits `sending`, and returns whether the message may leave now. */
+  async #commitSending(message: Message, link: Link, progress: Progress): Promise<boolean> {
+    const { advancer, watch } = this.#parts;
+    if (progress.sending !== undefined) return true;
+    // The attempt has ended without this message: another one may be under way.
+    if (progress.obstacle !== undefined || progress.isAbandoned === true) return false;
+    const nowMs = advancer.now();
+    const started = moment();
+    try {
+      if ((message.expiresAtMs ?? 0) <= nowMs) progress.obstacle = { kind: "expired" };
+      else {
+        const change = changeBy(message, sendingSignal(message, link), nowMs);
+        if (change === undefined) progress.obstacle = { kind: "changed" };
+        else if (!(await advancer.submit(change))) progress.obstacle = await this.#findObstacle(message);
+        else if (msSince(started) > MAX_DELAY_MS) progress.obstacle = await this.#checkAgain(change.after);
+        if (progress.obstacle === undefined) progress.sending = change?.after as Message;
+      }
+    } catch (error) {
+      progress.obstacle = { kind: "failed", error };
+    }
+    if (progress.sending !== undefined) watch.submitted(link.name, message, advancer.now());
+    return progress.sending !== undefined;
+  }
+
+  /** Why a message did not become `sending`. */
+  async #findObstacle(message: Message): Promise<Obstacle> {
+    const code = await this.#findRefusal(message);
+    return code === undefined ? { kind: "changed" } : { kind: "refused", code, from: message };
+  }
+
+  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed. */
+  async #checkAgain(sending: Message): Promise<Obstacle | undefined> {
+    for (;;) {
+      const started = moment();
+      const [now] = await readMessages(this.#parts.db, [sending]);
+      if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
+      const code = await this.#findRefusal(sending);
+      if (code !== undefined) return { kind: "refused", code, from: sending };
+      if (msSince(started) <= MAX_DELAY_MS) return undefined;
+    }
+  }
+
+  #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
+    const isFreeWhatsApp = message.channel === "whatsapp" && message.template === null;
+    return findRefusal(this.#parts.db, { ...message, isFreeWhatsApp });
+  }
+
+  /** Handles a message that must not be submitted. */
+  async #giveUp(message: Message, obstacle: Obstacle): Promise<AttemptResult> {
+    const nowMs = this.#parts.advancer.now();
+    switch (obstacle.kind) {
+      case "expired":
+        return this.#advance(changeBy(message, ttlExpiredSignal, nowMs));
+      case "refused":
+        return this.#advance(changeBy(obstacle.from, consentSignal(obstacle.code), nowMs));
+      case "changed":
+        return DONE;
+      case "failed":
+        throw obstacle.error;
+      default:
+        return unreachable(obstacle);
+    }
   }
 
   /** Undefined where the content was sealed with a secret key that this service no longer has. */
@@ -145,16 +226,18 @@ export class Attempts {
     }
   }
 
-  async #send(connection: Connection, outgoing: Outgoing, message: Message, link: Link): Promise<SendOutcome> {
-    return this.#parts.deadlines.within(
-      async (signal) => connection.send(outgoing, signal),
-      (late) => void this.#storeLate(message, late, link),
+  async #send({ connection, outgoing, link, progress, begin }: SendInput): Promise<SendOutcome> {
+    const outcome = await this.#parts.deadlines.within(
+      async (signal) => connection.send(outgoing, signal, begin),
+      (late) => void (progress.sending && this.#storeLate(progress.sending, late, link)),
     );
+    progress.isAbandoned = true;
+    return outcome;
   }
 
   /** Stores a response that arrived after its time limit. The message is held by then, or has a later status. */
   async #storeLate(message: Message, outcome: SendOutcome, link: Link): Promise<void> {
-    if (outcome.kind === "unknown") return;
+    if (outcome.kind === "unknown" || outcome.kind === "withdrawn") return;
     // A response that cannot be stored is lost. The hold then ends as without a response.
     await this.#store(message, outcome, link).catch((error: unknown) => {
       const facts = { link: link.name, message_id: encodeId("msg", message.id), ...errorFields(error) };
@@ -194,12 +277,12 @@ export class Attempts {
   }
 }
 
-const spanAttributes = ({ id, attempts, channel }: Message, link: Link): Attributes => ({
-  "godwit.message_id": encodeId("msg", id),
+const spanAttributes = ({ id, attempt, channel }: Outgoing, link: Link): Attributes => ({
+  "godwit.message_id": id,
   "godwit.channel": channel,
   "godwit.link": link.name,
   "godwit.provider": link.provider,
-  "godwit.attempt": attempts,
+  "godwit.attempt": attempt,
 });
 
 /** Leaves out the text of a carrier's response, which may quote the message. */
@@ -217,6 +300,7 @@ function resultOf(outcome: SendOutcome, change: Change): AttemptResult {
       break;
     case "refused":
     case "unknown":
+    case "withdrawn":
       break;
     default:
       return unreachable(outcome);

@@ -8,6 +8,7 @@ import { backoffMs } from "../lib/backoff.ts";
 import type { MessageId } from "../lib/id.ts";
 import type { EventOf } from "../lib/log-events.ts";
 import { errorFields, type Log } from "../lib/log.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkError } from "../links/report-states.ts";
@@ -17,7 +18,7 @@ import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
 import { LaneLoad } from "./lane-load.ts";
-import { claimDue, deleteRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
+import { claimDue, deleteRows, renewLeases, setLeases, type Claim, type Claimed } from "./queue.ts";
 import { throttleMs } from "./settle.ts";
 import { WaitingAccounts } from "./waiting-accounts.ts";
 
@@ -36,6 +37,8 @@ export type LaneParts = {
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
+// A message that waited for longer is at the front of its lane anyway.
+const MAX_LEAD_MS = 86_400_000;
 // The lane is woken every second in any case, so a few precise timers are enough.
 const MAX_TIMERS = 50;
 
@@ -51,6 +54,9 @@ export class Lane {
   /** Pauses since the last message that the carrier accepted. */
   #pauses = 0;
   #lastError: LinkError | null = null;
+  /** Messages that go back to the queue, and the statement that takes them there. */
+  readonly #unsent: { id: MessageId; leaseMs: number }[] = [];
+  #returning: Promise<void> | undefined;
   #isStopping = false;
 
   constructor(parts: LaneParts) {
@@ -209,8 +215,9 @@ export class Lane {
     try {
       const next = await attempts.run({ message, state, sealedContent, link, connection, responded });
       if (next.kind === "orphan") await deleteRows(this.#parts.db, [message.id]);
+      if (next.kind === "not_begun") await this.#returnUnsent(message, next.outcome);
       // The message is in the queue again. The lane claims it after the pause.
-      if (next.kind === "throttled") this.#pace.wake();
+      if (next.kind === "throttled" || next.kind === "not_begun") this.#pace.wake();
       else if (next.kind === "accepted") this.#pauses = 0;
       else if (next.kind === "later") this.wakeAfter(next.afterMs);
     } catch (error) {
@@ -221,6 +228,26 @@ export class Lane {
       this.#load.disown(message.id);
       this.#claim();
     }
+  }
+
+  /** Returns a message to the queue for which the link had no turn: to its place in the lane, or for as long as its recipient is throttled.
+   *  Many messages come back at once when a link closes, and share a statement. */
+  #returnUnsent({ id }: Message, outcome: SendOutcome): Promise<void> {
+    const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
+    const isLink = outcome.kind === "throttled" && outcome.scope === "link";
+    const leaseMs = isLink ? -Math.min(this.#parts.now() - uuidTimeMs(id), MAX_LEAD_MS) : (waitMs ?? FIRST_PAUSE_MS);
+    if (!isLink) this.wakeAfter(leaseMs);
+    this.#unsent.push({ id, leaseMs });
+    return (this.#returning ??= this.#flushUnsent());
+  }
+
+  async #flushUnsent(): Promise<void> {
+    await new Promise(setImmediate);
+    this.#returning = undefined;
+    // A message that cannot be returned is claimed again after its lease.
+    await setLeases(this.#parts.db, this.#unsent.splice(0)).catch((error: unknown) =>
+      this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
+    );
   }
 
   /** Takes note of an error, and pauses a throttled link at once: other messages must not be submitted while the outcome is stored. */
@@ -269,6 +296,7 @@ export class Lane {
 function errorOf(outcome: SendOutcome): string | null {
   switch (outcome.kind) {
     case "accepted":
+    case "withdrawn":
       return null;
     case "unknown":
       return "outcome_unknown";

@@ -181,8 +181,15 @@ const renew = batchStatement<{ id: MessageId; leaseMs: number }>(
 );
 
 /** Renews the leases of these messages. A lease of zero returns them to the queue, where any node can claim them. */
-export const renewLeases = async (db: Queryable, ids: readonly MessageId[], leaseMs: number): Promise<void> => {
-  await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
+export const renewLeases = (db: Queryable, ids: readonly MessageId[], leaseMs: number): Promise<void> =>
+  setLeases(
+    db,
+    ids.map((id) => ({ id, leaseMs })),
+  );
+
+/** Sets the lease of each message. A negative lease makes the message due for that long already. */
+export const setLeases = async (db: Queryable, leases: readonly { id: MessageId; leaseMs: number }[]): Promise<void> => {
+  await db.rows(renew(leases));
 };
 
 const deleteSome = batchStatement<MessageId>(

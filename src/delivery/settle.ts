@@ -1,7 +1,7 @@
 /** The rules of attempts: decides how the outcome of an attempt changes the message. Pure functions; `attempt.ts` stores the changes. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { Detail } from "../events/timeline.ts";
-import { unreachable } from "../lib/assert.ts";
+import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -100,6 +100,7 @@ export const unreadableSignal: Signal = {
 export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt = message.attempts): Change {
   const isLast = attempt === message.attempts;
   const attempted = { ...message, attempts: attempt };
+  assert(outcome.kind !== "withdrawn", "a message that was withdrawn has no outcome");
   if (outcome.kind === "unknown") {
     const isOpen = isLast && message.status === "sending";
     return isOpen ? holdChange(message, outcome.detail, context) : unknownNote(message, attempted, outcome.detail, context);
@@ -127,7 +128,7 @@ function lateNote(message: Message, signal: Signal, { nowMs }: SettleContext): C
     : { ...note, after: { ...note.after, provider }, reference: signal.reference ?? null };
 }
 
-function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "unknown" }>, context: SettleContext): Signal {
+function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "unknown" | "withdrawn" }>, context: SettleContext): Signal {
   const { link, nowMs } = context;
   switch (outcome.kind) {
     case "accepted":

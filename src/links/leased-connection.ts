@@ -2,7 +2,7 @@
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
-import { notSent, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
+import { notSent, type Begin, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
 import type { LinkLease } from "./lease.ts";
 
 // A carrier that does not complete the close must not delay the next node for long.
@@ -51,8 +51,8 @@ export class LeasedConnection implements Connection {
     return this.#inner !== undefined;
   }
 
-  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
-    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal);
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
+    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal, begin);
   }
 
   async close(): Promise<void> {

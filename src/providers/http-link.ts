@@ -3,7 +3,8 @@
 import { assert, unreachable } from "../lib/assert.ts";
 import { HttpCaller, type HttpOutcome, type HttpRequest, type HttpResponse } from "./http-call.ts";
 import { Pace } from "./pace.ts";
-import { hasLease, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "./provider.ts";
+import { hasLease, notSent, WITHDRAWN } from "./provider.ts";
+import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 import { RecipientThrottle } from "./recipient-throttle.ts";
 
 /** The meaning of a response. `paused`: the carrier accepts nothing on this link until a person acts. */
@@ -35,7 +36,6 @@ const DEFAULT_WAIT_MS = 1_000;
 const UNREACHABLE_WAIT_MS = 2_000;
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
-const ABORTED: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
 const CLOSED = notSent("link_closed");
 const LEASE_LOST = notSent("link_elsewhere");
 // Not `unknown`, since nothing was sent: the next process sends a message that waits for its turn when this process ends.
@@ -75,9 +75,9 @@ export class HttpLink implements Connection {
     return this.#state.kind === "paused" ? 1 : this.#window;
   }
 
-  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
-    if (signal.aborted) return ABORTED;
+    if (signal.aborted) return NOT_SENT;
     const waitMs = this.#blockedMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
     const recipientMs = this.#recipients.waitMs(message.recipient, performance.now());
@@ -86,6 +86,8 @@ export class HttpLink implements Connection {
     if (!hasLease(this.#host)) return LEASE_LOST;
     // The response to another message may have blocked the link during the wait.
     if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
+    if (!(await begin())) return WITHDRAWN;
+    if (!hasLease(this.#host)) return LEASE_LOST;
     const startedAt = performance.now();
     return this.#settle(await this.#caller.post(this.#carrier.toRequest(message), signal), message, startedAt);
   }

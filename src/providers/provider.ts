@@ -46,7 +46,13 @@ export type SendOutcome =
   /** The rate is too high, for the whole link or for this recipient. The message is not the cause. */
   | { kind: "throttled"; scope: "link" | "recipient"; retryAfterMs: number | null; providerCode: string | null }
   /** Bytes may have left. */
-  | { kind: "unknown"; detail: string };
+  | { kind: "unknown"; detail: string }
+  /** `begin` has resolved to false, so nothing was sent. */
+  | { kind: "withdrawn" };
+
+/** Stores the message as `sending`. Resolves to false where the message must not be sent any more: it was canceled, or its recipient opted
+ *  out. The provider calls it when the message has its turn and its place in the window, and writes the first byte right after it. */
+export type Begin = () => Promise<boolean>;
 
 export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "expired", "failed"] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
@@ -131,9 +137,9 @@ export type Connection = {
   readonly window: number;
   /** False while nothing can be submitted; then no message is claimed for the link. */
   readonly isReady: boolean;
-  /** Submits one message. Called only after the message is stored as `sending`. Always settles soon after `signal` is aborted: a
-   *  message that has left without a response is `unknown`. */
-  send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome>;
+  /** Submits one message. Waits for its turn, then calls `begin`, and writes at once where that resolves to true. Always settles soon
+   *  after `signal` is aborted: a message that has left without a response is `unknown`, and one that waits is `throttled`. */
+  send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome>;
   /** Ends the connection as its protocol prescribes, within seconds. Called when no `send` is running any more. */
   close(): Promise<void>;
 };
@@ -155,6 +161,8 @@ export type Provider<Settings> = {
 };
 
 export const hasLease = (host: LeasedHost): boolean => host.hasLease?.() ?? true;
+
+export const WITHDRAWN: SendOutcome = { kind: "withdrawn" };
 
 // A closed link is mostly opened again, on this node or on another, within this time.
 const NOT_SENT_WAIT_MS = 1_000;

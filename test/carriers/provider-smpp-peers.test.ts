@@ -9,7 +9,7 @@ import type { Connection } from "../../src/providers/provider.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../../src/providers/smpp/settings.ts";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
 import { until } from "../support/expect.ts";
-import { has, outgoing, RecordingHost, settled } from "../support/recording-host.ts";
+import { has, mayLeave, outgoing, RecordingHost, settled } from "../support/recording-host.ts";
 
 const RECIPIENT = "+14155550123";
 
@@ -74,7 +74,7 @@ describe("the SMSC driver of kannel-extras", () => {
         await until("its messages", () => (host.messages.length >= 20 ? true : undefined));
         assert.ok(host.messages.every(({ channel, from, text }) => channel === "sms" && from !== "" && text !== ""));
         const outcomes = await Promise.all(
-          Array.from({ length: 10 }, () => connection.send(outgoing({ recipient: RECIPIENT, sender: "12345" }), signal)),
+          Array.from({ length: 10 }, () => connection.send(outgoing({ recipient: RECIPIENT, sender: "12345" }), signal, mayLeave)),
         );
         assert.deepEqual(new Set(outcomes.map(({ kind }) => kind)), new Set(["accepted"]));
       });
@@ -113,7 +113,7 @@ describe("the server of the package smpp", () => {
       onLink(settings(port), async (connection) => {
         const texts = ["Hello @ €{}", "Grüße, Ω and ñ", "Привет 😀"];
         for (const body of texts) {
-          const outcome = await connection.send(outgoing({ recipient: RECIPIENT, sender: "Godwit", body }), signal);
+          const outcome = await connection.send(outgoing({ recipient: RECIPIENT, sender: "Godwit", body }), signal, mayLeave);
           assert.equal(outcome.kind, "accepted");
         }
         const submits = heard.filter(({ command }) => command === "submit_sm");
@@ -122,7 +122,7 @@ describe("the server of the package smpp", () => {
           texts,
         );
         const long = "x".repeat(400);
-        const outcome = await connection.send(outgoing({ recipient: RECIPIENT, body: long }), signal);
+        const outcome = await connection.send(outgoing({ recipient: RECIPIENT, body: long }), signal, mayLeave);
         assert.ok(outcome.kind === "accepted" && outcome.furtherPartIds?.length === 2);
         const parts = heard.filter(({ command }) => command === "submit_sm").slice(texts.length);
         assert.equal(parts.map(({ short_message: text }) => String(text?.message)).join(""), long);
@@ -133,7 +133,7 @@ describe("the server of the package smpp", () => {
     withServer((port, sessions) =>
       onLink(settings(port), async (connection, host) => {
         const message = outgoing({ recipient: RECIPIENT });
-        const outcome = await connection.send(message, signal);
+        const outcome = await connection.send(message, signal, mayLeave);
         assert.ok(outcome.kind === "accepted");
         const receipt = `id:${outcome.providerMessageId} sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:DELIVRD err:000 text:`;
         const addresses = { source_addr: "14155550123", source_addr_ton: 1, source_addr_npi: 1, destination_addr: "12345" };

@@ -7,7 +7,7 @@ import { LIMIT_MS } from "../support/expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { ANOTHER, message, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
-import { RecordingHost, settled } from "../support/recording-host.ts";
+import { mayLeave, RecordingHost, settled } from "../support/recording-host.ts";
 
 test("a text is sent in the format of the Cloud API", () =>
   onLink(async ({ graph, connection }) => {
@@ -166,7 +166,7 @@ test("a message that is aborted while it waits for the rate has not left, and is
   onLink(
     async ({ graph, connection }) => {
       const limit = new AbortController();
-      const sends = [connection.send(message(), limit.signal), connection.send(message(), limit.signal)];
+      const sends = [connection.send(message(), limit.signal, mayLeave), connection.send(message(), limit.signal, mayLeave)];
       await sends[0];
       limit.abort();
       const second = await settled(sends[1] ?? assert.fail(), "an aborted attempt");
@@ -194,7 +194,7 @@ test("a slow link accepts few messages at a time, and none waits longer than per
     async ({ connection }) => {
       assert.equal(connection.window, 5);
       const limit = new AbortController();
-      const sends = Array.from({ length: 20 }, () => connection.send(message(), limit.signal));
+      const sends = Array.from({ length: 20 }, () => connection.send(message(), limit.signal, mayLeave));
       const outcome = await settled(Promise.race(sends.slice(15)), "the first message above the limit");
       assert.ok(outcome.kind === "throttled" && (outcome.retryAfterMs ?? 0) > 10_000, JSON.stringify(outcome));
       limit.abort();

@@ -180,7 +180,8 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       a.session.socket.destroy();
       await until("the link to be paused", async () => (await linkNow(godwit, key, "a"))["state"] === "paused" || undefined);
       assert.match(String((await linkNow(godwit, key, "a"))["reason"]), /bind refused with 0x0E/);
-      assert.equal(godwit.logs.find(({ event }) => event === "smpp.bind_refused")?.["link"], "a");
+      const logged = await until("the refusal to be logged", () => godwit.logs.find(({ event }) => event === "smpp.bind_refused"));
+      assert.equal(logged["link"], "a");
       const binds = a.binds.length;
       await sendTexts(godwit, key, 3, 1);
       await sendTexts(godwit, key, 2, 9_000);

@@ -13,6 +13,7 @@ import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { recipientOf } from "../support/recipient.ts";
+import { mayLeave } from "../support/recording-host.ts";
 
 let url: string;
 let here: Database;
@@ -214,7 +215,7 @@ describe("a connection under a lease", { concurrency: true }, () => {
     await owner.hold();
     const carrier = new ExclusiveCarrier(exchange, "b");
     const connection = nodeOf(carrier, leaseOf(there, link, "b"));
-    const outcome = await connection.send(OUTGOING, never);
+    const outcome = await connection.send(OUTGOING, never, mayLeave);
     assert.deepEqual([outcome.kind, outcome.kind === "throttled" && outcome.scope], ["throttled", "link"]);
     assert.deepEqual([exchange.opened, carrier.sends.length], [0, 0]);
     await connection.close();
@@ -231,7 +232,7 @@ describe("a connection under a lease", { concurrency: true }, () => {
     await here.rows({ name: "steal", text: "update link_leases set node = 'thief' where link = $1", values: [link] });
     await lease.hold();
     assert.equal(connection.isReady, false);
-    assert.equal((await connection.send(OUTGOING, never)).kind, "throttled");
+    assert.equal((await connection.send(OUTGOING, never, mayLeave)).kind, "throttled");
     assert.equal(carrier.sends.length, 0);
     await until("the connection to be closed", () => exchange.open === 0 || undefined);
     assert.equal(connection.isHere, false);

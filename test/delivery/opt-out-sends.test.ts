@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { optIn, optOut, optOutAll, type OptOut } from "../../src/consent/change-consent.ts";
 import { encodeId, newId, type EventId } from "../../src/lib/id.ts";
 import type { Recipient } from "../../src/lib/phone-number.ts";
@@ -10,6 +11,7 @@ import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
+import { Database, type Tx } from "../../src/storage/database.ts";
 import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
@@ -113,6 +115,64 @@ describe("an opt-out and the change to `sending`", () => {
     for (const each of messages) await rig.untilStatus(each, "sent");
     assert.equal((await stop(rig)).inFlight, 0);
   });
+});
+
+/** A database whose transactions commit at once, and whose responses reach the service only when the test lets them pass. */
+class DelayedDatabase extends Database {
+  readonly passed = Promise.withResolvers<void>();
+
+  override async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const result = await super.transaction(work);
+    await this.passed.promise;
+    return result;
+  }
+}
+
+describe("a process that is delayed between the commit of `sending` and the first byte", () => {
+  type Delayed = { rig: Rig; message: Message; carrier: ScriptedCarrier };
+
+  /** Runs `meanwhile` when the message is `sending`, and lets the process continue more than a second later. */
+  async function delayed(meanwhile: (delayed: Delayed) => Promise<unknown>, check: (delayed: Delayed) => Promise<void>): Promise<void> {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await rig.accept();
+    const db = new DelayedDatabase({ url: rig.url }, "delayed", () => undefined);
+    rig.atEnd(() => db.close());
+    await rig.deliver({ [LINK]: carrier }, { db });
+    await rig.untilStatus(message, "sending");
+    await meanwhile({ rig, message, carrier });
+    await sleep(1_100);
+    db.passed.resolve();
+    await check({ rig, message, carrier });
+  }
+
+  test("sends the message where nothing has changed", () =>
+    delayed(
+      async () => undefined,
+      async ({ rig, message, carrier }) => {
+        await rig.untilStatus(message, "sent");
+        assert.equal(carrier.sends.length, 1);
+      },
+    ));
+
+  test("does not send it to a recipient who has opted out meanwhile", () =>
+    delayed(
+      async ({ rig }) => assert.equal((await stop(rig)).inFlight, 1),
+      async ({ rig, message, carrier }) => {
+        await assertFailedByCheck(rig, message, "recipient_opted_out", 1);
+        assert.deepEqual(carrier.sends, []);
+      },
+    ));
+
+  test("does not send it where another node has failed it meanwhile", () =>
+    delayed(
+      ({ rig, message }) => rig.rows("update messages set status = 'failed', sequence = sequence + 1 where id = $1", [message.id]),
+      async ({ rig, message, carrier }) => {
+        await anotherPasses(rig, carrier);
+        assert.deepEqual(carrier.sendsTo(message.recipient), []);
+        assert.equal((await rig.message(message)).status, "failed");
+      },
+    ));
 });
 
 describe("a message that was accepted before its recipient opted out", () => {

@@ -51,7 +51,7 @@ export class ExclusiveCarrier extends ScriptedCarrier {
       get state() {
         return stateNow();
       },
-      send: (message, signal) => inner.send(message, signal),
+      send: (message, signal, begin) => inner.send(message, signal, begin),
       close: async () => {
         if (isOpen) this.exchange.leave();
         isOpen = false;

@@ -302,9 +302,12 @@ export function spawnGodwit(
   }
   const exit = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const waitFor = async (test: (line: LogLine) => boolean): Promise<LogLine> => {
-    const search = poll(async () => logs.find(test), { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
-    const found = await Promise.race([search, exit.then(() => undefined)]);
-    if (found === undefined) throw new Error(`the awaited log line did not appear (exit code ${child.exitCode}):\n${output.join("\n")}`);
+    let hasEnded = false;
+    void exit.then(() => (hasEnded = true));
+    const look = async (): Promise<LogLine | "ended" | undefined> => logs.find(test) ?? (hasEnded ? "ended" : undefined);
+    const found = await poll(look, { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
+    if (found === undefined || found === "ended")
+      throw new Error(`the awaited log line did not appear (exit code ${child.exitCode}):\n${output.join("\n")}`);
     return found;
   };
   return { child, logs, output, waitFor, exit };

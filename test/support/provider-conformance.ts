@@ -13,7 +13,7 @@ import {
   type SendOutcome,
 } from "../../src/providers/provider.ts";
 import { LIMIT_MS } from "./expect.ts";
-import { has, outgoing, RecordingHost, settled } from "./recording-host.ts";
+import { has, mayLeave, outgoing, RecordingHost, settled } from "./recording-host.ts";
 
 type Channel = Outgoing["channel"];
 
@@ -61,7 +61,7 @@ async function onLink(open: ProviderUnderTest["open"], host: Host, run: (connect
 }
 
 async function send(connection: Connection, message: Outgoing, signal = new AbortController().signal): Promise<SendOutcome> {
-  const outcome = await settled(connection.send(message, signal), "a send");
+  const outcome = await settled(connection.send(message, signal, mayLeave), "a send");
   assertOutcome(outcome);
   return outcome;
 }
@@ -88,6 +88,8 @@ function assertOutcome(outcome: SendOutcome): void {
       return assert.ok(outcome.retryAfterMs === null || (Number.isFinite(outcome.retryAfterMs) && outcome.retryAfterMs >= 0));
     case "unknown":
       return assert.ok(isText(outcome.detail));
+    case "withdrawn":
+      return undefined;
     default:
       assert.fail(`unknown kind of outcome: ${JSON.stringify(outcome satisfies never)}`);
   }
@@ -180,17 +182,39 @@ function describeSending({ open, openMute, recipients }: ProviderUnderTest, chan
     ["responding", open],
     ["silent", openMute],
   ] as const) {
-    test(`${channel}: a send to a ${what} carrier that is aborted before its start has an unknown outcome`, () =>
+    test(`${channel}: a send to a ${what} carrier that is aborted before its start does not begin`, () =>
       onLink(openOne, new RecordingHost(), async (connection) => {
-        const sent = connection.send(message(), AbortSignal.abort());
-        assert.equal((await settled(sent, "a send aborted before its start")).kind, "unknown");
+        const begin = async (): Promise<boolean> => assert.fail("the message begins");
+        const { kind } = await settled(connection.send(message(), AbortSignal.abort(), begin), "a send aborted before its start");
+        assert.ok(["throttled", "unknown"].includes(kind), kind);
       }));
   }
+
+  test(`${channel}: an accepted message begins once`, () =>
+    onLink(open, new RecordingHost(), async (connection) => {
+      let begun = 0;
+      const begin = async (): Promise<boolean> => (begun += 1) > 0;
+      const outcome = await settled(connection.send(message(), new AbortController().signal, begin), "a send");
+      assert.deepEqual([outcome.kind, begun], ["accepted", 1]);
+    }));
+
+  test(`${channel}: a message that may not begin is withdrawn, and the carrier does not receive it`, async () => {
+    const host = new RecordingHost();
+    await onLink(open, host, async (connection) => {
+      const begin = async (): Promise<boolean> => false;
+      const outcome = await settled(connection.send(message(), new AbortController().signal, begin), "a send");
+      assert.equal(outcome.kind, "withdrawn");
+      // By the time another message is delivered the carrier would have sent a receipt for this one too.
+      const other = message();
+      await host.until(other, await send(connection, other), has("delivered"));
+    });
+    assert.equal(host.receipts.filter(({ status }) => status === "delivered").length, 1);
+  });
 
   test(`${channel}: a send that is aborted while the carrier is silent has an unknown outcome at once`, () =>
     onLink(openMute, new RecordingHost(), async (connection) => {
       const limit = new AbortController();
-      const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal));
+      const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal, mayLeave));
       assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier is silent");
       limit.abort();
       const outcomes = await settled(Promise.all(sends), "an aborted send");

@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { encodeId, newId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { poll, within } from "../../src/lib/wait.ts";
-import type { InboundMessage, LeasedHost, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
+import type { Begin, InboundMessage, LeasedHost, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 import type { ReviewUpdate } from "../../src/providers/business-account.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { recipientOf } from "./recipient.ts";
+
+/** Lets every message leave. */
+export const mayLeave: Begin = async () => true;
 
 type HostBehaviour = "accepts" | "rejects" | "hangs";
 

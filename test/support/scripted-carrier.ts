@@ -1,4 +1,5 @@
 /** A scripted carrier: records all messages, responds to each attempt as the test sets, and passes receipts when the test asks for them. */
+import { WITHDRAWN } from "../../src/providers/provider.ts";
 import type { Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 
 /** One attempt as the carrier received it. */
@@ -56,6 +57,8 @@ export class ScriptedCarrier implements Provider<unknown> {
   isClosed = false;
   /** The outcome for recipients without a script. */
   otherwise: ScriptedOutcome = () => accepted();
+  /** The outcome of a message that has no turn on the link yet; undefined where it has one. */
+  beforeTurn: (message: Outgoing) => SendOutcome | undefined = () => undefined;
   /** Called during an attempt, before the response. */
   onSend: (send: Send) => unknown = () => undefined;
   readonly #window: number;
@@ -101,7 +104,11 @@ export class ScriptedCarrier implements Provider<unknown> {
       get isReady() {
         return isReady();
       },
-      send: (message, signal) => this.#send({ message, atMs: performance.now(), signal }),
+      send: async (message, signal, begin) => {
+        const notYet = this.beforeTurn(message);
+        if (notYet !== undefined) return notYet;
+        return (await begin()) ? this.#send({ message, atMs: performance.now(), signal }) : WITHDRAWN;
+      },
       close: async () => {
         this.isClosed = true;
       },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
-import { has, outgoing, RecordingHost, settled, type OutgoingFields } from "../../../test/support/recording-host.ts";
+import { has, mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../../../test/support/recording-host.ts";
 import { poll } from "../../lib/wait.ts";
 import type { Connection, SendOutcome } from "../provider.ts";
 import { simulator } from "./simulator.ts";
@@ -29,7 +29,7 @@ async function play(fields: OutgoingFields & { recipient: string }, speed = FAST
   const message = outgoing(fields);
   let outcome: SendOutcome | undefined;
   const { receipts } = await onLink(speed, async (connection) => {
-    outcome = await settled(connection.send(message, never), "a send");
+    outcome = await settled(connection.send(message, never, mayLeave), "a send");
   });
   assert.ok(outcome !== undefined);
   return { message, outcome, receipts, statuses: receipts.map(({ status }) => status) };
@@ -86,7 +86,7 @@ for (const [channel, order] of [
     test(`${channel}: the number with unordered receipts keeps their order at speed ${speed}`, async () => {
       const message = outgoing({ recipient: "+15005550011", channel });
       const { receipts } = await onLink(speed, async (connection, host) => {
-        const outcome = await settled(connection.send(message, never), "a send");
+        const outcome = await settled(connection.send(message, never, mayLeave), "a send");
         await host.until(message, outcome, ({ length }) => length >= order.length);
       });
       assert.deepEqual(
@@ -126,7 +126,7 @@ for (const channel of ["sms", "whatsapp"] as const) {
     host.receive = (receipts) => receive(receipts).then(() => void order.push(...receipts.map(({ status }) => status)));
     host.receiveMessages = (messages) => receiveMessages(messages).then(() => void order.push(...messages.map(() => "reply")));
     const connection = await simulator.open({ speed: FAST }, host);
-    outcome = await settled(connection.send(message, never), "a send");
+    outcome = await settled(connection.send(message, never, mayLeave), "a send");
     await settled(connection.close(), "close");
     assert.ok(outcome.kind === "accepted");
     assert.deepEqual(order, channel === "sms" ? ["delivered", "reply"] : ["delivered", "read", "reply"]);
@@ -158,7 +158,7 @@ test("replies that the host refused are passed again, none twice and none lost, 
   };
   const connection = await simulator.open({ speed: FAST }, host);
   const messages = Array.from({ length: 150 }, () => outgoing({ recipient: "+15005550010" }));
-  const outcomes = await settled(Promise.all(messages.map((message) => connection.send(message, never))), "the sends");
+  const outcomes = await settled(Promise.all(messages.map((message) => connection.send(message, never, mayLeave))), "the sends");
   const ids = outcomes.map((outcome) => (outcome.kind === "accepted" ? outcome.providerMessageId : ""));
   const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: 10_000, everyMs: 5 });
   assert.ok(isDone, `${host.messages.length} replies`);
@@ -173,7 +173,7 @@ test("a reply to a message of unknown outcome refers to the carrier id in its re
   const message = outgoing({ recipient: "+15005550008" });
   const host = await onLink(1, async (connection) => {
     const limit = new AbortController();
-    const sent = connection.send(message, limit.signal);
+    const sent = connection.send(message, limit.signal, mayLeave);
     limit.abort();
     assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
   });
@@ -190,7 +190,8 @@ test("a reply to a message of unknown outcome refers to the carrier id in its re
 test("closing passes all pending replies at once", async () => {
   const host = new RecordingHost();
   const connection = await simulator.open({ speed: STANDSTILL }, host);
-  const sent = connection.send(outgoing({ recipient: "+15005550008" }), never);
+  const sent = connection.send(outgoing({ recipient: "+15005550008" }), never, mayLeave);
+  await turn();
   await settled(connection.close(), "close", 1_000);
   assert.equal((await sent).kind, "accepted");
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
@@ -200,7 +201,7 @@ test("a send that is aborted before the response is unknown, and a receipt with 
   const message = outgoing({ recipient: "+15005550006" });
   const host = await onLink(1, async (connection) => {
     const limit = new AbortController();
-    const sent = connection.send(message, limit.signal);
+    const sent = connection.send(message, limit.signal, mayLeave);
     limit.abort();
     assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
   });
@@ -212,8 +213,8 @@ test("a send that is aborted before the response is unknown, and a receipt with 
 
 test("a send that is aborted before it starts never reaches the carrier", async () => {
   const host = await onLink(FAST, async (connection) => {
-    const sent = connection.send(outgoing({ recipient: "+15005550006" }), AbortSignal.abort());
-    assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
+    const sent = connection.send(outgoing({ recipient: "+15005550006" }), AbortSignal.abort(), mayLeave);
+    assert.equal((await settled(sent, "an aborted send")).kind, "throttled");
   });
   assert.deepEqual(host.receipts, []);
 });
@@ -221,7 +222,7 @@ test("a send that is aborted before it starts never reaches the carrier", async 
 test("at full speed a response comes within two turns of the event loop", async () => {
   await onLink(1_000_000, async (connection) => {
     let hasResponse = false;
-    void connection.send(outgoing({ recipient: "+15005550006" }), never).then(() => (hasResponse = true));
+    void connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave).then(() => (hasResponse = true));
     assert.equal(hasResponse, false);
     await turn();
     await turn();
@@ -233,7 +234,7 @@ test("at speed 1 a response takes some milliseconds and a receipt about a second
   await onLink(1, async (connection, host) => {
     const message = outgoing({ recipient: "+15005550006" });
     const startedAt = performance.now();
-    const outcome = await settled(connection.send(message, never), "a send");
+    const outcome = await settled(connection.send(message, never, mayLeave), "a send");
     assert.ok(performance.now() - startedAt >= 15);
     await host.until(message, outcome, has("delivered"));
     assert.ok(performance.now() - startedAt >= 1_000);
@@ -248,7 +249,8 @@ test("closing passes all pending responses and receipts at once and in order", a
   const host = new RecordingHost();
   const connection = await simulator.open({ speed: STANDSTILL }, host);
   const messages = Array.from({ length: 3 }, () => outgoing({ recipient: "+15005550006", channel: "whatsapp" }));
-  const sends = Promise.all(messages.map((message) => connection.send(message, never)));
+  const sends = Promise.all(messages.map((message) => connection.send(message, never, mayLeave)));
+  await turn();
   await settled(connection.close(), "close", 1_000);
   for (const { kind } of await settled(sends, "the sends")) assert.equal(kind, "accepted");
   const statuses = host.receipts.map(({ status }) => status);
@@ -258,14 +260,14 @@ test("closing passes all pending responses and receipts at once and in order", a
 test("a closed link sends nothing and asks for a later attempt", async () => {
   const connection = await simulator.open({ speed: FAST }, new RecordingHost());
   await connection.close();
-  const outcome = await connection.send(outgoing({ recipient: "+15005550006" }), never);
+  const outcome = await connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave);
   assert.ok(outcome.kind === "throttled" && outcome.providerCode === "link_closed");
 });
 
 test("receipts that are due together are passed in few calls of limited size, each once", async () => {
   const count = 2_000;
   const host = await onLink(1_000_000, async (connection) => {
-    const sends = Array.from({ length: count }, () => connection.send(outgoing({ recipient: "+15005550006" }), never));
+    const sends = Array.from({ length: count }, () => connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave));
     await settled(Promise.all(sends), "the sends");
   });
   assert.equal(new Set(host.receipts.map(({ providerMessageId }) => providerMessageId)).size, count);
@@ -278,7 +280,7 @@ test("receipts that the host refused are passed again in order, none twice and n
   const host = await onLink(FAST, async (connection, recording) => {
     recording.behave("rejects");
     const message = outgoing({ recipient: "+15005550011", channel: "whatsapp" });
-    const outcome = await settled(connection.send(message, never), "a send");
+    const outcome = await settled(connection.send(message, never, mayLeave), "a send");
     await recording.untilCalled(3);
     recording.behave("accepts");
     await recording.until(message, outcome, has("sent"));
@@ -299,14 +301,16 @@ test("a link whose receipts the host does not take throttles in the end, and rec
   // Each message has four receipts.
   const round = (): Promise<SendOutcome[]> =>
     Promise.all(
-      Array.from({ length: connection.window }, () => connection.send(outgoing({ recipient: "+15005550011", channel: "whatsapp" }), never)),
+      Array.from({ length: connection.window }, () =>
+        connection.send(outgoing({ recipient: "+15005550011", channel: "whatsapp" }), never, mayLeave),
+      ),
     );
   let outcomes: SendOutcome[] = [];
   for (let rounds = 0; rounds < 60 && !outcomes.some(({ kind }) => kind === "throttled"); rounds += 1) outcomes = await round();
   assert.deepEqual(outcomes.at(-1), { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "sim-busy" });
   release();
   const recovered = await poll(
-    async () => ((await connection.send(outgoing({ recipient: "+15005550006" }), never)).kind === "accepted" ? true : undefined),
+    async () => ((await connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave)).kind === "accepted" ? true : undefined),
     { timeoutMs: 10_000, everyMs: 5 },
   );
   assert.ok(recovered, "the link did not recover");
@@ -319,7 +323,7 @@ test("a closed link keeps nothing alive, even when its host hangs", async () => 
     import { simulator } from "./src/providers/simulator/simulator.ts";
     const host = new RecordingHost().behave("hangs");
     const connection = await simulator.open({ speed: 100 }, host);
-    await connection.send(outgoing({ recipient: "+15005550006" }), new AbortController().signal);
+    await connection.send(outgoing({ recipient: "+15005550006" }), new AbortController().signal, async () => true);
     await host.untilCalled();
     await connection.close();`;
   const root = new URL("../../..", import.meta.url);

@@ -3,7 +3,8 @@
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import { within } from "../../lib/wait.ts";
-import { notSent, type Connection, type Host, type InboundMessage, type Outgoing, type Provider } from "../provider.ts";
+import { notSent, WITHDRAWN } from "../provider.ts";
+import type { Begin, Connection, Host, InboundMessage, Outgoing, Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { ReportQueue } from "./report-queue.ts";
 import { scenarioFor, type Scenario, type ScriptedReceipt } from "./scenarios.ts";
@@ -32,7 +33,7 @@ const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
   failed: "REJECTD",
 };
 
-const ABORTED: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+const NOT_SENT = notSent("not_sent");
 const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
 const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
 const CLOSED = notSent("link_closed");
@@ -71,10 +72,12 @@ class SimulatedLink implements Connection {
     });
   }
 
-  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
-    if (signal.aborted) return ABORTED;
+    if (signal.aborted) return NOT_SENT;
     if (this.#pending + this.#receipts.size + this.#replies.size >= MAX_PENDING) return OVERLOADED;
+    if (!(await begin())) return WITHDRAWN;
+    if (this.#isClosed) return CLOSED;
     const scenario = scenarioFor(message);
     this.#pending += 1 + scenario.receipts.length + (scenario.replies?.length ?? 0);
     const delayMs = RESPONSE_MS / this.#speed;

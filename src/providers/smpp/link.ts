@@ -1,7 +1,8 @@
 /** A link to a carrier by SMPP: one transceiver, or a transmitter and a receiver. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import { hasLease, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "../provider.ts";
+import { hasLease, notSent } from "../provider.ts";
+import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "../provider.ts";
 import { toDestination, toSource } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Inbox } from "./inbox.ts";
@@ -15,7 +16,7 @@ import { encodeText } from "./text.ts";
 
 const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
 const CLOSED = notSent("link_closed");
-const ABORTED: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+const NOT_SENT = notSent("not_sent");
 
 // An attempt may take a minute. The rest of the minute is for the carrier's responses.
 const MAX_SUBMIT_SECONDS = 45;
@@ -66,9 +67,9 @@ export class SmppLink implements Connection {
     return this.#queue.isPaused ? { kind: "throttled", reason: "the carrier wants it slower" } : { kind: "connected", reason: null };
   }
 
-  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
-    if (signal.aborted) return ABORTED;
+    if (signal.aborted) return NOT_SENT;
     const parts = this.#toParts(message);
     if (!Array.isArray(parts)) return parts;
     this.#sending += 1;
@@ -79,6 +80,7 @@ export class SmppLink implements Connection {
         queue: this.#queue,
         responseMs: this.#times.responseMs,
         signal,
+        begin,
         onCarrierId: (id) => this.#inbox.ids.remember(id),
         onLateReceipts: (receipts) => this.#inbox.forward(receipts),
       });

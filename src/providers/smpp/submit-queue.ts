@@ -50,6 +50,11 @@ export class SubmitQueue {
     return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed && this.#options.hasLease();
   }
 
+  /** Whether this node may still send on the link. */
+  get hasLease(): boolean {
+    return this.#options.hasLease();
+  }
+
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntil;
   }

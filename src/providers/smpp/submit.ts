@@ -2,7 +2,7 @@
  *  the carrier in order. Other messages fill the window meanwhile. */
 import { backoffMs } from "../../lib/backoff.ts";
 import { pause } from "../../lib/wait.ts";
-import type { Receipt, SendOutcome } from "../provider.ts";
+import { WITHDRAWN, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
 import { STATUS, type Pdu, type ShortMessage } from "./pdu.ts";
 import type { RequestOutcome } from "./pending-requests.ts";
 import { isThrottling, statusCode, toRefusal, type Refused } from "./status.ts";
@@ -15,6 +15,8 @@ export type Submission = {
   queue: SubmitQueue;
   responseMs: number;
   signal: AbortSignal;
+  /** Called when the first part is admitted. */
+  begin: Begin;
   /** Called with every carrier id. */
   onCarrierId: (id: string) => void;
   /** Called with the receipts that a late response stands for. */
@@ -59,6 +61,10 @@ async function submitPart(submission: Submission, ids: readonly string[]): Promi
   const short = parts[ids.length];
   const admission = await queue.admit(signal, ids.length > 0 ? "started" : parts.length);
   if (admission.kind !== "admitted" || short === undefined) return partNotSent(admission, ids, submission);
+  if (ids.length === 0 && !(await submission.begin())) {
+    queue.release(admission.atMs, "other");
+    return end(WITHDRAWN);
+  }
   const outcome = await sendPart(submission, admission, short, ids);
   queue.release(admission.atMs, partOutcome(outcome));
   if (outcome.kind === "unsent") return partNotSent({ kind: "unbound" }, ids, submission, true);
@@ -73,7 +79,7 @@ async function sendPart(
   ids: readonly string[],
 ): Promise<RequestOutcome> {
   const { signal, responseMs: limitMs } = submission;
-  if (signal.aborted) return { kind: "unsent" };
+  if (signal.aborted || !submission.queue.hasLease) return { kind: "unsent" };
   const onLateResponse = (pdu: Pdu): void => reportLateResponse(pdu, ids, submission);
   return admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
 }

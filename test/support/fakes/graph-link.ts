@@ -1,7 +1,7 @@
 /** A WhatsApp link to the fake Cloud API. */
 import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
 import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
-import { outgoing, settled, type OutgoingFields } from "../recording-host.ts";
+import { mayLeave, outgoing, settled, type OutgoingFields } from "../recording-host.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
 import { LoggingHost } from "./logging-host.ts";
 
@@ -35,4 +35,4 @@ export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<W
 export const message = (fields: OutgoingFields = {}): Outgoing => outgoing({ channel: "whatsapp", recipient: TO, ...fields });
 
 export const send = (connection: Connection, fields: OutgoingFields = {}): Promise<SendOutcome> =>
-  settled(connection.send(message(fields), never), "a send");
+  settled(connection.send(message(fields), never, mayLeave), "a send");

@@ -172,7 +172,7 @@ export const withCarrier = (connection: Connection, ...parts: readonly { close()
   get isReady() {
     return connection.isReady;
   },
-  send: (message, signal) => connection.send(message, signal),
+  send: (message, signal, begin) => connection.send(message, signal, begin),
   async close() {
     await connection.close();
     for (const part of parts) await part.close();

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { within } from "../../../src/lib/wait.ts";
-import type { Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../../src/providers/provider.ts";
+import { WITHDRAWN } from "../../../src/providers/provider.ts";
+import type { Begin, Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../../src/providers/provider.ts";
 import type { ClientMessage, WitnessMessage } from "./witness.ts";
 
 const RECONNECT_MS = 50;
@@ -39,7 +40,9 @@ class WitnessConnection implements Connection {
     return this.#socket !== undefined;
   }
 
-  async send({ id, attempt }: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+  async send({ id, attempt }: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
+    if (this.#socket === undefined || signal.aborted) return NOT_SENT;
+    if (!(await begin())) return WITHDRAWN;
     const socket = this.#socket;
     if (socket === undefined) return NOT_SENT;
     const key = `${id} ${attempt}`;
