@@ -6,7 +6,7 @@ import { acceptStatement } from "../src/messages/accept-statement.ts";
 import type { Acceptance } from "../src/messages/acceptance.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
 import { TIMINGS } from "../src/timings.ts";
-import { claimStatement as webhookClaimStatement } from "../src/webhooks/queue.ts";
+import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 

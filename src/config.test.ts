@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { ConfigError, readConfig, SETTINGS, type Config, type Environment, type Flags } from "./config.ts";
+import { ConfigError, readConfig, SETTINGS, type Config, type EnvironmentVariables, type Flags } from "./config.ts";
 import { selfSigned } from "../test/support/certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-config-"));
@@ -17,9 +17,9 @@ function write(text: string): string {
   return path;
 }
 
-const serve = (env: Environment, flags: Flags = {}): Config => readConfig(flags, "serve", env);
+const serve = (env: EnvironmentVariables, flags: Flags = {}): Config => readConfig(flags, "serve", env);
 
-function faultsOf(env: Environment, flags: Flags = {}): readonly string[] {
+function faultsOf(env: EnvironmentVariables, flags: Flags = {}): readonly string[] {
   try {
     serve(env, flags);
   } catch (error) {
@@ -71,7 +71,7 @@ test("an empty variable is no setting", () => {
 });
 
 const file = write('port = 1001\nlog = "pretty"\nrequest_timeout = 11\n');
-const PORTS: readonly (readonly [what: string, env: Environment, flags: Flags, port: number])[] = [
+const PORTS: readonly (readonly [what: string, env: EnvironmentVariables, flags: Flags, port: number])[] = [
   ["the default without any", {}, {}, 8080],
   ["the file over the default", { GODWIT_CONFIG: file }, {}, 1001],
   ["the environment over the file", { GODWIT_CONFIG: file, GODWIT_PORT: "1002" }, {}, 1002],
@@ -95,7 +95,7 @@ test("a list in the file is a list of addresses", () => {
   assert.deepEqual([metricsAllow.has("10.0.0.7"), metricsAllow.has("10.0.0.8")], [true, false]);
 });
 
-const ROLES: readonly (readonly [what: string, env: Environment, roles: readonly string[]])[] = [
+const ROLES: readonly (readonly [what: string, env: EnvironmentVariables, roles: readonly string[]])[] = [
   ["one", { GODWIT_ROLES: "dispatch" }, ["dispatch"]],
   ["both, with spaces", { GODWIT_ROLES: " api , dispatch " }, ["api", "dispatch"]],
   ["the same twice", { GODWIT_ROLES: "api,api" }, ["api"]],
@@ -104,7 +104,7 @@ const ROLES: readonly (readonly [what: string, env: Environment, roles: readonly
 
 for (const [what, env, roles] of ROLES) test(`roles: ${what}`, () => assert.deepEqual(serve(env).roles, new Set(roles)));
 
-const NUMBERS: readonly (readonly [env: Environment, read: (config: Config) => number, value: number])[] = [
+const NUMBERS: readonly (readonly [env: EnvironmentVariables, read: (config: Config) => number, value: number])[] = [
   [{ GODWIT_SIMULATOR_SPEED: "1" }, ({ simulatorSpeed }) => simulatorSpeed, 1],
   [{ GODWIT_SIMULATOR_SPEED: "1000000" }, ({ simulatorSpeed }) => simulatorSpeed, 1_000_000],
   [{ GODWIT_RECEIPT_WAIT: "1" }, ({ receiptWaitMs }) => receiptWaitMs, 1_000],
@@ -115,7 +115,7 @@ const NUMBERS: readonly (readonly [env: Environment, read: (config: Config) => n
 
 for (const [env, read, value] of NUMBERS) test(`at its limit: ${JSON.stringify(env)}`, () => assert.equal(read(serve(env)), value));
 
-const BAD: readonly (readonly [what: string, env: Environment, faults: readonly RegExp[]])[] = [
+const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: readonly RegExp[]])[] = [
   ["a port beyond all ports", { GODWIT_PORT: "65536" }, [/^GODWIT_PORT: .*0 to 65535, not "65536"/]],
   ["a port below zero", { GODWIT_PORT: "-1" }, [/^GODWIT_PORT:/]],
   ["a port that is no number", { GODWIT_PORT: "http" }, [/^GODWIT_PORT:/]],

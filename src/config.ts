@@ -176,14 +176,14 @@ export const hostInUrl = (host: string): string =>
   host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
 
 /** Whether npm started this process, by `npm start` or `npx`. */
-export const isUnderNpm = (env: Environment = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
+export const isUnderNpm = (env: EnvironmentVariables = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
 
 type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Returns the environment, for commands whose settings are not in `SETTINGS`. */
-export const environment = (): Environment => process.env;
+/** Returns the environment variables, for commands whose settings are not in `SETTINGS`. */
+export const environmentVariables = (): EnvironmentVariables => process.env;
 
 export class ConfigError extends Error {
   override name = "ConfigError";
@@ -199,7 +199,7 @@ export class ConfigError extends Error {
 /** The use of the configuration. Only `serve` needs a safe address and a secret key. */
 export type Purpose = "serve" | "database";
 
-export function readConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Config {
+export function readConfig(flags: Flags, purpose: Purpose, env: EnvironmentVariables = process.env): Config {
   const { config, faults } = inspectConfig(flags, purpose, env);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
@@ -208,7 +208,7 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
 /** The configuration with all its faults. An invalid setting has a placeholder, so that validation can report the remaining faults. */
 export type ConfigInspection = { config: Config; faults: readonly string[]; file: string | undefined };
 
-export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): ConfigInspection {
+export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVariables = process.env): ConfigInspection {
   const faults: string[] = [];
   const path = nonEmptyFlag(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
   const { values: file, tables } = readFile(path, faults);

@@ -1,12 +1,12 @@
 /** The settings of commands that call the API of a running service: its URL and an API key. */
 import {
   ConfigError,
-  environment,
+  environmentVariables,
   hostInUrl,
   nonEmpty,
   nonEmptyFlag,
   SETTINGS,
-  type Environment,
+  type EnvironmentVariables,
   type Flags,
   type Setting,
 } from "../config.ts";
@@ -30,7 +30,7 @@ export const CLIENT_SETTINGS = {
 
 export type ClientConfig = { url: string; key: string };
 
-export function readClientConfig(flags: Flags, env: Environment = environment()): ClientConfig {
+export function readClientConfig(flags: Flags, env: EnvironmentVariables = environmentVariables()): ClientConfig {
   const { url, key } = CLIENT_SETTINGS;
   const address = nonEmptyFlag(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? ownAddress(env) ?? url.fallback;
   const secret = nonEmptyFlag(flags[key.flag]) ?? nonEmpty(env[key.env]);
@@ -47,7 +47,7 @@ export function readClientConfig(flags: Flags, env: Environment = environment())
 }
 
 /** Returns the URL of the service that these environment variables configure, if they do. */
-function ownAddress(env: Environment): string | undefined {
+function ownAddress(env: EnvironmentVariables): string | undefined {
   const [host, port] = [nonEmpty(env[SETTINGS.host.env]), nonEmpty(env[SETTINGS.port.env])];
   // With port 0 the service picks a free port at its start, which is not known here.
   if ((host === undefined && port === undefined) || port === "0") return undefined;

@@ -9,7 +9,7 @@ import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { storeAcceptances } from "./accept-statement.ts";
-import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
+import { toAcceptance, toRefusedAcceptance, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import { consentProblem, type Composed, type Composer } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { Message } from "./message.ts";
@@ -88,7 +88,7 @@ export class Acceptor {
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
   async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
-    const refusal = toRefusal(problem, credential, claim, writeProblem);
+    const refusal = toRefusedAcceptance(problem, credential, claim, writeProblem);
     return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
   }
 

@@ -11,7 +11,7 @@ import { countedOf, type Counted } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
 import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
-import { tooLarge } from "./new-message.ts";
+import { messageTooLarge } from "./new-message.ts";
 import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
 
@@ -34,7 +34,7 @@ export type MessageAcceptance = Acceptance & { message: Message; queueEntry: Que
 export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
   const record = messageRecord(message);
   const text = JSON.stringify(record);
-  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw tooLarge();
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
   return {
     accountId: message.accountId,
     environment: message.environment,
@@ -70,7 +70,7 @@ const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent:
 /** Writes the response body of a refusal. The refusal is stored with its key, so the body is written before the claim. */
 export type WriteProblem = (problem: Problem) => string;
 
-export const toRefusal = (
+export const toRefusedAcceptance = (
   problem: Problem,
   { accountId, environment }: Owner,
   claim: IdempotencyClaim | undefined,

@@ -16,7 +16,7 @@ import type { WriteProblem } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import type { Content } from "./content.ts";
-import { applyEdit, type EditMessage } from "./edit-message.ts";
+import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
 import { shiftFallback, removeFallback } from "./fallbacks.ts";
 import { messageRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
@@ -68,7 +68,7 @@ export class MessageChanger {
     return this.#change(call, async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
-      const edited = applyEdit(message, request, await editedContent(tx, message, request), {
+      const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
         nowMs,
         partHeaderBytes: this.#partHeaderBytes(message),
       });

@@ -6,7 +6,7 @@ import { MAX_BODY } from "../links/channel.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
-import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
+import { messageTooLarge, NewMessageBody, sendAtFaults, tooManySegments } from "./new-message.ts";
 import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
@@ -28,7 +28,7 @@ type EditContext = { nowMs: number; partHeaderBytes: number | undefined };
 type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
 
 /** Returns the edited message, the change of its queue entry and its previous usage, or the problem that prevents the edit. */
-export function applyEdit(
+export function applyMessageEdit(
   before: Message,
   request: EditMessage,
   content: Content | Problem,
@@ -53,7 +53,7 @@ export function applyEdit(
     sendAtMs,
     expiresAtMs: sendAtMs + ttlMs,
   };
-  if (Buffer.byteLength(JSON.stringify(messageRecord(message))) > MAX_RECORD_BYTES) throw tooLarge();
+  if (Buffer.byteLength(JSON.stringify(messageRecord(message))) > MAX_RECORD_BYTES) throw messageTooLarge();
   const move: QueueMove = {
     kind: "wait",
     state: "waiting",

@@ -124,7 +124,7 @@ export const tooManySegments = (count: number, most: number, pointer: string): P
     errors: [{ pointer, code: "max_segments_exceeded", detail: `the text needs ${count} parts, max_segments allows ${most}` }],
   });
 
-export const tooLarge = (): Problem =>
+export const messageTooLarge = (): Problem =>
   new Problem("invalid_request_payload", {
     errors: [
       {

@@ -6,7 +6,7 @@ import type { Database } from "../storage/database.ts";
 import type { Week } from "../storage/partitions.ts";
 import {
   countBlocks,
-  deleteSlice,
+  deletePartitionSlice,
   dropTables,
   hasUnfinished,
   readSessionName,
@@ -38,7 +38,7 @@ const SLICE_BLOCKS = 256;
 export type Retention = { retentionDays: number; nowMs: number; log: Log };
 
 /** The result of a turn. Weeks are named by their first day. */
-export type Turn = {
+export type RetentionResult = {
   dropped: string[];
   /** Old weeks with messages that are not finished. */
   kept: string[];
@@ -53,7 +53,7 @@ export async function applyRetention(
   db: Database,
   { retentionDays, nowMs, log }: Retention,
   stopping?: AbortSignal,
-): Promise<Turn | undefined> {
+): Promise<RetentionResult | undefined> {
   assert(retentionDays >= MIN_RETENTION_DAYS, `messages are kept for ${MIN_RETENTION_DAYS} days at least, not ${retentionDays}`);
   const beforeMs = nowMs - retentionDays * DAY_MS;
   return db.session(STATEMENT_TIMEOUT_MS, async (run) => {
@@ -77,7 +77,7 @@ export async function applyRetention(
   });
 }
 
-async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Omit<Turn, "deleted">> {
+async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Omit<RetentionResult, "deleted">> {
   const dropped: string[] = [];
   const kept: string[] = [];
   let inUse: string | null = null;
@@ -134,7 +134,7 @@ async function emptyDefault(run: Run, table: Default, beforeMs: number): Promise
   let deleted = 0;
   const blocks = await countBlocks(run, table);
   for (let block = 0; block < blocks; block += SLICE_BLOCKS) {
-    deleted += await deleteSlice(run, table, { beforeMs, fromBlock: block, toBlock: block + SLICE_BLOCKS });
+    deleted += await deletePartitionSlice(run, table, { beforeMs, fromBlock: block, toBlock: block + SLICE_BLOCKS });
   }
   return deleted;
 }

@@ -89,7 +89,7 @@ const OLD_AND_OVER: Record<Default, string> = {
 };
 
 /** Deletes old, finished rows from some blocks of a default partition, and returns how many. */
-export const deleteSlice = async (
+export const deletePartitionSlice = async (
   run: Run,
   table: Default,
   { beforeMs, fromBlock, toBlock }: { beforeMs: number; fromBlock: number; toBlock: number },

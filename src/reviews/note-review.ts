@@ -33,10 +33,10 @@ export async function writeReview({ changer, businessAccounts }: ReviewParts, ke
   return written;
 }
 
-export type ReviewUpdate = Pick<Review, "status" | "reason"> & { carrierId?: string };
+export type ReviewChange = Pick<Review, "status" | "reason"> & { carrierId?: string };
 
 /** Updates a current review. An unchanged status keeps its reason, which carriers may word differently each time. */
-export const noteReview = (parts: ReviewParts, key: Key, update: ReviewUpdate, applies: (review: Review) => boolean = () => true) =>
+export const noteReview = (parts: ReviewParts, key: Key, update: ReviewChange, applies: (review: Review) => boolean = () => true) =>
   writeReview(parts, key, (template, before) => {
     if (before === undefined || !isCurrent(template, before) || !applies(before)) return undefined;
     const { status, reason, carrierId = before.carrierId } = update;

@@ -22,11 +22,11 @@ import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
 import type { Process, Workers } from "./start-workers.ts";
 
-export type Listening = { url: string; reloadTls: () => boolean };
+export type ListeningServer = { url: string; reloadTls: () => boolean };
 
 type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
 
-export async function startServer(process: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<Listening> {
+export async function startServer(process: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
   const { config, db, node, metrics, log, tracing, stops } = process;
   const isApi = config.roles.has("api");
   const access = await openAccess(process);

@@ -36,7 +36,7 @@ const self = (command: string): LockHolder => ({
 export const lockPath = (dataDir: string): string => join(dataDir, "godwit.lock");
 
 /** The running owner of the lock, or undefined. Takes some seconds when the owner is on another machine. */
-export async function lockOwner(path: string): Promise<LockHolder | undefined> {
+export async function findLockHolder(path: string): Promise<LockHolder | undefined> {
   return findOwner(path, readText(path));
 }
 

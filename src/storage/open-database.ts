@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/wait.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
 import { Database, DatabaseUnavailable } from "./database.ts";
-import { lockOwner, lockPath, type LockHolder } from "./directory-lock.ts";
+import { findLockHolder, lockPath, type LockHolder } from "./directory-lock.ts";
 import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
@@ -40,7 +40,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
   const deadline = performance.now() + TURN_TIMEOUT_MS;
   for (;;) {
     // A command joins the server of `serve`. It waits for another command, whose server stops with that command.
-    const owner = mayJoin ? await lockOwner(lockPath(dataDir)) : undefined;
+    const owner = mayJoin ? await findLockHolder(lockPath(dataDir)) : undefined;
     const server = owner !== undefined && isServer(owner) ? undefined : await EmbeddedPostgres.start(options);
     if (server instanceof EmbeddedPostgres) {
       const db = connect(server.target);

@@ -3,10 +3,10 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { variableFaults, variablesOf } from "./placeholders.ts";
-import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, templateRecord, type Template } from "./template.ts";
+import { MAX_TEMPLATE_RECORD_BYTES, MAX_WHATSAPP_BODY, templateRecord, type Template } from "./template.ts";
 
 /** The content and channels of a template. Undefined stands for a value that the schema already refused. */
-export type Content = {
+export type TemplateContent = {
   channels: readonly Channel[] | undefined;
   body: string | undefined;
   header: string | null;
@@ -15,7 +15,7 @@ export type Content = {
   examples: Readonly<Record<string, unknown>>;
 };
 
-export function contentFaults({ channels, body, header, footer, buttons, examples }: Content): Fault[] {
+export function contentFaults({ channels, body, header, footer, buttons, examples }: TemplateContent): Fault[] {
   return [
     ...(channels === undefined ? [] : channelFaults(channels, { body, header, footer, buttons })),
     ...(body === undefined ? [] : [...variableFaults({ header, body }), ...exampleFaults(examples, variablesOf({ header, body }))]),
@@ -24,7 +24,7 @@ export function contentFaults({ channels, body, header, footer, buttons, example
 
 function channelFaults(
   channels: readonly Channel[],
-  { body = "", header, footer, buttons }: Pick<Content, "body" | "header" | "footer" | "buttons">,
+  { body = "", header, footer, buttons }: Pick<TemplateContent, "body" | "header" | "footer" | "buttons">,
 ): Fault[] {
   if (channels.includes("whatsapp")) {
     const length = Array.from(body).length;
@@ -49,8 +49,8 @@ const exampleFaults = (examples: Readonly<Record<string, unknown>>, variables: r
 /** Throws the faults of a template as a whole. */
 export function assertContent(template: Template): void {
   const faults = contentFaults(template);
-  if (Buffer.byteLength(JSON.stringify(templateRecord({ ...template, statusReason: null }))) > MAX_RECORD_BYTES) {
-    const detail = `the template as a whole must not exceed ${MAX_RECORD_BYTES} bytes; shorten examples or buttons`;
+  if (Buffer.byteLength(JSON.stringify(templateRecord({ ...template, statusReason: null }))) > MAX_TEMPLATE_RECORD_BYTES) {
+    const detail = `the template as a whole must not exceed ${MAX_TEMPLATE_RECORD_BYTES} bytes; shorten examples or buttons`;
     faults.push({ pointer: "", code: "too_large", detail });
   }
   if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });

@@ -28,7 +28,7 @@ export const MAX_HEADER = 60;
 export const MAX_FOOTER = 60;
 
 /** The whole record is part of events, later with a reason, and webhooks stay below 20 kB. */
-export const MAX_RECORD_BYTES = 16_384;
+export const MAX_TEMPLATE_RECORD_BYTES = 16_384;
 
 const ButtonRecord = Type.Object({
   type: openEnum(BUTTON_TYPES),

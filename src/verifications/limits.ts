@@ -4,8 +4,6 @@ import type { Recipient } from "../lib/phone-number.ts";
 
 export type Limits = { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 
-export const HOUR_MS = 3_600_000;
-
 // Carriers and their customers get numbers in blocks of ten thousand.
 const OWN_DIGITS = 4;
 

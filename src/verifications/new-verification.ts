@@ -7,7 +7,7 @@ import type { NewMessage } from "../messages/new-message.ts";
 import { MAX_LENGTH, MIN_LENGTH } from "./code.ts";
 
 export const DEFAULT_CODE_LENGTH = 6;
-export const DEFAULT_TTL_SECONDS = 600;
+export const DEFAULT_CODE_TTL_SECONDS = 600;
 // A person waits about this long before requesting another code.
 const DEFAULT_AFTER_SECONDS = 30;
 const DEFAULT_TEMPLATE = "verification_code";
@@ -49,7 +49,7 @@ export function checkNewVerification(request: Readonly<Record<string, unknown>>)
   const hasMany = channels !== undefined && channels !== null;
   if (!hasOne && !hasMany) faults.push({ pointer: "/channel", code: "required", detail: "either channel or channels is required" });
   if (hasOne && hasMany) faults.push({ pointer: "/channels", code: "conflict", detail: "cannot be combined with channel" });
-  if (typeof afterSeconds === "number" && afterSeconds >= (typeof ttl === "number" ? ttl : DEFAULT_TTL_SECONDS))
+  if (typeof afterSeconds === "number" && afterSeconds >= (typeof ttl === "number" ? ttl : DEFAULT_CODE_TTL_SECONDS))
     faults.push({ pointer: "/after_seconds", code: "out_of_range", detail: "must be less than ttl: the code would no longer be taken" });
   return faults;
 }
@@ -73,7 +73,7 @@ export function toMessageRequest(request: NewVerification, code: string): NewMes
     sender: request.sender ?? null,
     priority: "high",
     // A code that has expired need not arrive.
-    ttl_seconds: request.ttl ?? DEFAULT_TTL_SECONDS,
+    ttl_seconds: request.ttl ?? DEFAULT_CODE_TTL_SECONDS,
     fallback: others.map((channel) => ({ ...said, channel, after_seconds: request.after_seconds ?? DEFAULT_AFTER_SECONDS })),
   };
 }

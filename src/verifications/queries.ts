@@ -7,7 +7,7 @@ import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
-import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";
+import { prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
 
 type VerificationRow = {
@@ -25,6 +25,8 @@ type VerificationRow = {
   verified_at: Date | null;
   updated_at: Date;
 };
+
+const HOUR_MS = 3_600_000;
 
 const toVerification = (row: VerificationRow): Verification => ({
   accountId: row.account_id,

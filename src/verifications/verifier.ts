@@ -16,7 +16,7 @@ import type { Owner } from "../storage/owner.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
-import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
+import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_CODE_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
 import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification } from "./verification.ts";
 
@@ -99,7 +99,7 @@ export class Verifier {
       status: "pending",
       attempts: 0,
       messageId,
-      expiresAtMs: nowMs + (request.ttl ?? DEFAULT_TTL_SECONDS) * 1_000,
+      expiresAtMs: nowMs + (request.ttl ?? DEFAULT_CODE_TTL_SECONDS) * 1_000,
       verifiedAtMs: null,
       updatedAtMs: nowMs,
     };

@@ -14,19 +14,19 @@ import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
 import type { Signer } from "./signature.ts";
 
 /** One event for one endpoint, claimed by this process. */
-export type Delivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
+export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
 export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number; tracing?: Tracing | undefined };
 
-export type AttemptResult = { settlement: Settlement; reply: Reply; isGone: boolean };
+export type DeliveryAttemptResult = { settlement: Settlement; reply: Reply; isGone: boolean };
 
 const GONE = 410;
 
 export async function attemptDelivery(
   { outbound, signer, now, tracing }: AttemptParts,
-  delivery: Delivery,
+  delivery: ClaimedDelivery,
   signal: AbortSignal,
-): Promise<AttemptResult> {
+): Promise<DeliveryAttemptResult> {
   const { row, endpoint } = delivery;
   const id = encodeId("evt", row.event_id);
   const body = eventText({ ...row, id: row.event_id });
@@ -54,7 +54,7 @@ export async function attemptDelivery(
 }
 
 /** The attributes of the span. They hold neither the URL nor the response, which belong to the customer. */
-const attributesOf = ({ row, endpoint }: Delivery): Attributes => ({
+const attributesOf = ({ row, endpoint }: ClaimedDelivery): Attributes => ({
   "godwit.event_id": encodeId("evt", row.event_id),
   "godwit.event_type": row.type,
   "godwit.endpoint_id": encodeId("whe", endpoint.id),
@@ -68,7 +68,7 @@ const outcomeOf = (reply: Reply): Attributes =>
 /** Only 2xx is a success. Everything else is a failure, also a redirection; after 410 the delivery is not retried. */
 export const isSuccess = (reply: Reply): boolean => reply.kind === "responded" && reply.status >= 200 && reply.status < 300;
 
-function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: number): Settlement {
+function settlementOf({ row, endpoint }: ClaimedDelivery, reply: Reply, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
   const settlement = {
     ...deliveryIds({ row, endpoint }),
@@ -84,7 +84,7 @@ function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: nu
 }
 
 /** The settlement of a delivery that is given up without an attempt, because its endpoint is disabled. */
-export const abandoned = (delivery: Delivery): Settlement => ({
+export const abandoned = (delivery: ClaimedDelivery): Settlement => ({
   ...deliveryIds(delivery),
   outcome: "failed",
   delayMs: null,
@@ -106,7 +106,7 @@ export const dropped = (row: ClaimedRow): Settlement => ({
   attempt: "[]",
 });
 
-const deliveryIds = ({ row, endpoint }: Delivery) => ({
+const deliveryIds = ({ row, endpoint }: ClaimedDelivery) => ({
   id: row.id,
   accountId: row.account_id,
   environment: row.environment,

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { toId, type EndpointId } from "../lib/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
-import { ClaimPace } from "./claim-pace.ts";
-import type { Health, Slot } from "./load.ts";
+import { WebhookClaimPace } from "./claim-pace.ts";
+import type { HealthLevel, Slot } from "./load.ts";
 import type { WaitingRow } from "./queue.ts";
 
 // One claim reads this many endpoints with new deliveries, and as many with retries.
@@ -13,11 +13,18 @@ const idOf = (number: number): EndpointId => toId("whe", firstUuidAt(number));
 /** The endpoints `from` to `from + count - 1`, as a claim reads them. */
 const endpoints = (from: number, count: number, isRetry = false): WaitingRow[] =>
   Array.from({ length: count }, (_, index) => ({ is_retry: isRetry, endpoint_id: idOf(from + index) }) as WaitingRow);
-const callTo = (endpoint: string, health: Health = "proven"): Slot => ({ endpoint, health, isSlow: false });
+const callTo = (endpoint: string, health: HealthLevel = "proven"): Slot => ({ endpoint, health, isSlow: false });
 
 /** Claims once, and returns whether the worker is to claim again at once. */
-type Claim = { read?: readonly WaitingRow[]; blocked?: string; full?: Health; count?: number; hasMore?: boolean; isPlanPartial?: true };
-function claim(pace: ClaimPace, { read = [], blocked, full, count = 0, hasMore = false, isPlanPartial }: Claim): boolean {
+type Claim = {
+  read?: readonly WaitingRow[];
+  blocked?: string;
+  full?: HealthLevel;
+  count?: number;
+  hasMore?: boolean;
+  isPlanPartial?: true;
+};
+function claim(pace: WebhookClaimPace, { read = [], blocked, full, count = 0, hasMore = false, isPlanPartial }: Claim): boolean {
   pace.begin();
   pace.read(read);
   const plan = { shares: [], blocked: new Set(blocked === undefined ? [] : [blocked]), hasMore: isPlanPartial === true };
@@ -25,7 +32,7 @@ function claim(pace: ClaimPace, { read = [], blocked, full, count = 0, hasMore =
   return pace.end({ count, hasMore });
 }
 
-type Event = (pace: ClaimPace) => void;
+type Event = (pace: WebhookClaimPace) => void;
 const wakeUp: Event = (pace) => pace.wake();
 const regularWakeUp: Event = (pace) => pace.poll();
 const claims =
@@ -60,26 +67,26 @@ describe("after a claim", () => {
   ];
   for (const [sentence, events, found, isAgain] of ROWS)
     test(sentence, () => {
-      const pace = new ClaimPace();
+      const pace = new WebhookClaimPace();
       for (const event of events) event(pace);
       assert.equal(claim(pace, found), isAgain);
     });
 
   test("during which a wake-up came, the worker claims again", () => {
-    const pace = new ClaimPace();
+    const pace = new WebhookClaimPace();
     pace.begin();
     pace.wake();
     assert.equal(pace.end({ count: 0, hasMore: false }), true);
   });
 
   test("before which a wake-up came, the worker waits", () => {
-    const pace = new ClaimPace();
+    const pace = new WebhookClaimPace();
     pace.wake();
     assert.equal(claim(pace, {}), false);
   });
 
   test("that failed, the worker waits for the next wake-up", () => {
-    const pace = new ClaimPace();
+    const pace = new WebhookClaimPace();
     pace.begin();
     assert.equal(pace.end({ count: 0, hasMore: false }), false);
     assert.equal(pace.isDueAfter(callTo("any"), { waiting: 0, calls: 1 }), false);
@@ -88,14 +95,14 @@ describe("after a claim", () => {
 
 describe("claims that take nothing, of ever more endpoints,", () => {
   /** Claims that read further endpoints each time, and take nothing. Returns how many are made in a row. */
-  function emptyClaims(pace: ClaimPace): number {
+  function emptyClaims(pace: WebhookClaimPace): number {
     let made = 0;
     do made += 1;
     while (claim(pace, { read: endpoints(made * MOST_READ, MOST_READ) }) && made < 1_000);
     return made;
   }
 
-  test("end after 200", () => assert.equal(emptyClaims(new ClaimPace()), 200));
+  test("end after 200", () => assert.equal(emptyClaims(new WebhookClaimPace()), 200));
 
   const ROWS: readonly (readonly [sentence: string, event: Event, made: number])[] = [
     ["are not continued by a wake-up", wakeUp, 1],
@@ -104,7 +111,7 @@ describe("claims that take nothing, of ever more endpoints,", () => {
   ];
   for (const [sentence, event, made] of ROWS)
     test(sentence, () => {
-      const pace = new ClaimPace();
+      const pace = new WebhookClaimPace();
       emptyClaims(pace);
       // Around to the first endpoint.
       claims(1, { read: endpoints(0, MOST_READ) })(pace);
@@ -132,14 +139,14 @@ describe("after the end of a call", () => {
   ];
   for (const [sentence, events, call, load, isDue] of ROWS)
     test(sentence, () => {
-      const pace = new ClaimPace();
+      const pace = new WebhookClaimPace();
       for (const event of events) event(pace);
       assert.equal(pace.isDueAfter(call, load), isDue);
     });
 });
 
 test("new deliveries and retries have their own turns of the endpoints", () => {
-  const pace = new ClaimPace();
+  const pace = new WebhookClaimPace();
   claim(pace, { read: [...endpoints(1, MOST_READ), ...endpoints(500, 3, true)] });
   assert.deepEqual(pace.after, { fresh: idOf(MOST_READ), retry: idOf(0) });
   claim(pace, { read: [...endpoints(65, 3), ...endpoints(500, MOST_READ, true)] });
@@ -147,7 +154,7 @@ test("new deliveries and retries have their own turns of the endpoints", () => {
 });
 
 test("a pace is claiming from the begin of a claim to its end", () => {
-  const pace = new ClaimPace();
+  const pace = new WebhookClaimPace();
   assert.equal(pace.isClaiming, false);
   pace.begin();
   assert.equal(pace.isClaiming, true);

@@ -2,7 +2,7 @@
  *  timer and no clock. The worker reports events, and claims where `end` or `isDueAfter` says so. */
 import { NO_ID, type EndpointId } from "../lib/id.ts";
 import type { SharePlan } from "./claim-shares.ts";
-import type { Health, Slot } from "./load.ts";
+import type { HealthLevel, Slot } from "./load.ts";
 import { MAX_ENDPOINTS } from "./queue.ts";
 import type { WaitingRow } from "./queue.ts";
 
@@ -13,7 +13,7 @@ type Cursor = Readonly<{ fresh: EndpointId; retry: EndpointId }>;
 // without a due delivery; the next poll continues.
 const MAX_EMPTY_CLAIMS = 200;
 
-export class ClaimPace {
+export class WebhookClaimPace {
   #after: Cursor = { fresh: NO_ID, retry: NO_ID };
   #isClaiming = false;
   /** Endpoints that have room may have due deliveries that were not claimed. */
@@ -25,7 +25,7 @@ export class ClaimPace {
   #emptyClaims = 0;
   /** Endpoints with due deliveries for which there was no room. */
   #blocked: ReadonlySet<string> = new Set();
-  #fullRooms: ReadonlySet<Health> = new Set();
+  #fullRooms: ReadonlySet<HealthLevel> = new Set();
 
   get isClaiming(): boolean {
     return this.#isClaiming;
@@ -62,7 +62,7 @@ export class ClaimPace {
   }
 
   /** The claim takes these shares. An endpoint without room, or a full room, has room again when one of its calls ends. */
-  plan({ blocked, hasMore }: SharePlan, fullRooms: ReadonlySet<Health>): void {
+  plan({ blocked, hasMore }: SharePlan, fullRooms: ReadonlySet<HealthLevel>): void {
     this.#blocked = blocked;
     this.#fullRooms = fullRooms;
     if (hasMore) this.#hasMore = true;

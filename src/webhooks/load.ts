@@ -3,16 +3,16 @@
  *  endpoint that responds never waits for endpoints that do not. */
 
 /** The last call succeeded, the endpoint was not called yet, or the last call failed. */
-export type Health = "proven" | "unproven" | "failing";
+export type HealthLevel = "proven" | "unproven" | "failing";
 
-type State = { underWay: number; slow: number; cap: number; health: Health };
+type State = { underWay: number; slow: number; cap: number; health: HealthLevel };
 
 /** One call. */
-export type Slot = { readonly endpoint: string; health: Health; isSlow: boolean };
+export type Slot = { readonly endpoint: string; health: HealthLevel; isSlow: boolean };
 
-const HEALTHS: readonly Health[] = ["proven", "unproven", "failing"];
+const HEALTHS: readonly HealthLevel[] = ["proven", "unproven", "failing"];
 /** The size of each room: how many calls to endpoints of that health run at a time. */
-const ROOM: Readonly<Record<Health, number>> = { proven: 192, unproven: 96, failing: 64 };
+const ROOM: Readonly<Record<HealthLevel, number>> = { proven: 192, unproven: 96, failing: 64 };
 // The cap of one endpoint starts here, and doubles with each success up to the maximum.
 const FIRST_CAP = 2;
 const MAX_CAP = 64;
@@ -24,7 +24,7 @@ const MAX_REMEMBERED = 10_000;
 
 export class Load {
   readonly #states = new Map<string, State>();
-  readonly #underWay: Record<Health, number> = { proven: 0, unproven: 0, failing: 0 };
+  readonly #underWay: Record<HealthLevel, number> = { proven: 0, unproven: 0, failing: 0 };
 
   get underWay(): number {
     const { proven, unproven, failing } = this.#underWay;
@@ -45,7 +45,7 @@ export class Load {
   }
 
   /** The rooms in which no further call can begin. */
-  fullRooms(): ReadonlySet<Health> {
+  fullRooms(): ReadonlySet<HealthLevel> {
     return new Set(HEALTHS.filter((health) => this.#underWay[health] >= ROOM[health]));
   }
 
@@ -97,5 +97,5 @@ export class Load {
   }
 }
 
-const healthOf = ({ health, slow }: State): Health => (slow > 0 ? "failing" : health);
+const healthOf = ({ health, slow }: State): HealthLevel => (slow > 0 ? "failing" : health);
 const capOf = (state: State): number => (healthOf(state) === "failing" ? FAILING_CAP : state.cap);

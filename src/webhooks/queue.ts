@@ -75,7 +75,7 @@ export const findWaiting = (db: Queryable, afterNew: EndpointId, afterRetry: End
   db.rows<WaitingRow>({ ...waiting, values: [afterNew, afterRetry] });
 
 /** Claims rows for as long as the lease lasts, and reads their events. */
-export const claimStatement = (leaseMs: number): ((shares: readonly Share[]) => Sql) =>
+export const webhookClaimStatement = (leaseMs: number): ((shares: readonly Share[]) => Sql) =>
   batchStatement<Share>(
     [
       column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
@@ -113,7 +113,7 @@ select claimed.*, event.type, event.sequence, event.record, event.previous_statu
   );
 
 export function claimSharesFor(leaseMs: number): ClaimShares {
-  const claim = claimStatement(leaseMs);
+  const claim = webhookClaimStatement(leaseMs);
   return (db, shares) => db.rows<ClaimedRow>(claim(shares));
 }
 

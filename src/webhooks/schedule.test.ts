@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { GIVE_UP_AFTER_MS, MAX_ATTEMPTS, parseRetryAfter, retryDelayMs } from "./schedule.ts";
+import { GIVE_UP_AFTER_MS, MAX_DELIVERY_ATTEMPTS, parseRetryAfter, retryDelayMs } from "./schedule.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const DAY = 24 * HOUR;
@@ -41,7 +41,7 @@ for (const [attempts, ms] of DELAYS) {
 }
 
 test("there are twelve attempts in all", () => {
-  assert.equal(MAX_ATTEMPTS, 12);
+  assert.equal(MAX_DELIVERY_ATTEMPTS, 12);
   for (const attempts of [12, 13, 1_000]) {
     assert.equal(retryDelayMs(attempts, null), undefined);
     assert.equal(retryDelayMs(attempts, DAY), undefined, "whatever the endpoint asks for");

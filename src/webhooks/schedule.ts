@@ -19,7 +19,7 @@ const DELAYS_MS = [
   24 * HOUR_MS,
 ] as const;
 
-export const MAX_ATTEMPTS = DELAYS_MS.length + 1;
+export const MAX_DELIVERY_ATTEMPTS = DELAYS_MS.length + 1;
 const JITTER = 0.2;
 const MAX_DELAY_MS = 24 * HOUR_MS;
 

@@ -9,8 +9,8 @@ import { poll } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { abandoned, attemptDelivery, dropped, isSuccess, type Delivery } from "./attempt.ts";
-import { ClaimPace } from "./claim-pace.ts";
+import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
+import { WebhookClaimPace } from "./claim-pace.ts";
 import { byEndpoint, dueRows, isAnyShareFull, planShares } from "./claim-shares.ts";
 import { toEndpoint } from "./endpoint-queries.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
@@ -44,7 +44,7 @@ export type WorkerParts = {
 };
 
 /** A delivery that this node owns until the lease ends. */
-type Leased = { delivery: Delivery; leaseEndsAtMs: number };
+type Leased = { delivery: ClaimedDelivery; leaseEndsAtMs: number };
 type Call = { slot: Slot; startedAtMs: number };
 
 const RECOVER_POLL_MS = 1_000;
@@ -61,7 +61,7 @@ const ABORT_MS = 1_000;
 export class WebhookWorker {
   readonly #parts: WorkerParts;
   readonly #claimShares: ClaimShares;
-  readonly #pace = new ClaimPace();
+  readonly #pace = new WebhookClaimPace();
   readonly #load = new Load();
   readonly #job: RepeatingJob;
   readonly #settler: Settler;
@@ -275,9 +275,9 @@ export class WebhookWorker {
 }
 
 /** Whether the event of the delivery still exists. */
-const hasEvent = (row: ClaimedRow): row is Delivery["row"] => row.type !== null && row.record !== null;
+const hasEvent = (row: ClaimedRow): row is ClaimedDelivery["row"] => row.type !== null && row.record !== null;
 
-const explain = ({ row, endpoint }: Delivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({
+const explain = ({ row, endpoint }: ClaimedDelivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({
   endpoint: encodeId("whe", endpoint.id),
   event_id: encodeId("evt", row.event_id),
   failure,

@@ -7,7 +7,7 @@ import { newId, toId, type DeliveryId, type Id, type IdPrefix, type MessageId } 
 import { uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts";
-import { applyRetention, type Turn } from "../../src/retention/drop-weeks.ts";
+import { applyRetention, type RetentionResult } from "../../src/retention/drop-weeks.ts";
 import { retentionJob } from "../../src/retention/keep-retention.ts";
 import { Database } from "../../src/storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
@@ -105,7 +105,7 @@ const enqueueDelivery = (id: DeliveryId): Promise<unknown> =>
     ENDPOINT,
   ]);
 
-const runAt = async (nowMs: number, node = db): Promise<Turn> => {
+const runAt = async (nowMs: number, node = db): Promise<RetentionResult> => {
   const turn = await applyRetention(node, { retentionDays: RETENTION_DAYS, nowMs, log });
   assert.ok(turn !== undefined, "another node had the lock");
   return turn;
