@@ -277,6 +277,51 @@ test("a circle of types is reported", () => {
   ]);
 });
 
+/** Names that several files of src export, each with its reason. */
+const SHARED_NAMES: Readonly<Record<string, string>> = {
+  listen: "a command of cli/ is exported by its name on the command line",
+  migrate: "a command of cli/ is exported by its name on the command line",
+  handleRequest: "every provider with a webhook has one",
+  interpretResponse: "every provider that sends over HTTP has one",
+  toReceiptError: "every provider that sends over HTTP has one",
+  HEADER_BYTES: "SMPP and the parts of a message both have a header; providers/smpp/ uses the two in different files",
+};
+
+/** The names that a file declares and exports. A name that it only passes on from another file keeps its meaning. */
+const exportsOf = ({ text }: SourceFile): string[] =>
+  Array.from(
+    text.matchAll(/^export\s+(?:declare\s+|abstract\s+|async\s+)*(?:const|let|function\s*\*?|class|type|interface|enum)\s+(\w+)/gm),
+    ([, name]) => name ?? "",
+  );
+
+/** The names that several files export, each with its files. A value and a type of one file may share their name. */
+function sharedNames(sources: readonly SourceFile[]): Map<string, string[]> {
+  const homes = new Map<string, string[]>();
+  for (const file of sources)
+    for (const name of new Set(exportsOf(file))) homes.set(name, [...(homes.get(name) ?? []), withoutSrc(file.path)]);
+  return new Map([...homes].filter(([, paths]) => paths.length > 1));
+}
+
+test("no two files export the same name", () => {
+  const shared = sharedNames(files.filter(isSource));
+  const faults = [...shared].filter(([name]) => SHARED_NAMES[name] === undefined);
+  assert.deepEqual(
+    faults.map(([name, paths]) => `${paths.join(" and ")} export ${name}: give one of them a name that states its subject`),
+    [],
+  );
+  assert.deepEqual(
+    Object.keys(SHARED_NAMES).filter((name) => !shared.has(name)),
+    [],
+    "every exception is in use",
+  );
+});
+
+test("a name that two files export is reported", () => {
+  const one = { path: "src/lib/one.ts", text: "export const limit = 1;\nexport async function read() {}\nexport type Row = string;" };
+  const two = { path: "src/lib/two.ts", text: 'export type Row = number;\nconst read = 2;\nexport { limit } from "./one.ts";' };
+  assert.deepEqual([...sharedNames([one, two])], [["Row", ["lib/one.ts", "lib/two.ts"]]]);
+});
+
 type Sample = readonly [what: string, rule: Rule, path: string, text: string];
 
 const REFUSED: readonly Sample[] = [
