@@ -74,14 +74,14 @@ export class BatchAcceptor {
       return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
     };
     const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
-    const answer = await this.#once
+    const response = await this.#once
       .transaction(credential, claim, store, (commit) => this.#stores.run(commit))
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
-    if (answer.kind === "executed") {
+    if (response.kind === "executed") {
       wakeWebhooks();
       for (const lane of new Set(accepted.map(({ queueEntry }) => queueEntry.lane))) handover.queued(lane);
     }
-    return answer;
+    return response;
   }
 
   /** Checks each item against business rules and the size of its record, before anything is locked. */

@@ -89,8 +89,8 @@ const NOUNS: Readonly<Record<string, string>> = {
 export function eventText(event: StoredEvent): string {
   const { id, environment, type, sequence, record, previous_status: previous, fallback_message_id: fallback } = event;
   const kind = type.slice(0, type.indexOf("."));
-  const standing = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
-  const more = fallback === null ? standing : `${standing},"fallback_message_id":${JSON.stringify(fallback)}`;
+  const transition = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
+  const more = fallback === null ? transition : `${transition},"fallback_message_id":${JSON.stringify(fallback)}`;
   return (
     `{"id":"${encodeId("evt", id)}","type":"${type}","timestamp":"${isoTime(uuidTimeMs(id))}","environment":"${environment}",` +
     `"data":{"${NOUNS[kind] ?? kind}":${record}${more}}}`

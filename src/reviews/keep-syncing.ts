@@ -75,7 +75,7 @@ export class TemplateSyncer {
     const names = all.map(({ name }) => name);
     await this.#make(names);
     const claimed = await claimSync(db, names, node, { claimMs: CLAIM_MS, againMs: EVERY_MS });
-    const businessAccount = all.find(({ name }) => name === claimed?.desk);
+    const businessAccount = all.find(({ name }) => name === claimed?.business_account);
     if (claimed === undefined || businessAccount === undefined) return LOOK_EVERY_MS;
     await this.#sync(businessAccount, claimed);
     return 0;

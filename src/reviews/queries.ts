@@ -14,7 +14,7 @@ export const insertSyncs = async (db: Queryable, businessAccounts: readonly stri
   on conflict (desk) do nothing`);
 };
 
-export type ClaimedSync = { desk: string; failures: number; last_error: string | null };
+export type ClaimedSync = { business_account: string; failures: number; last_error: string | null };
 
 /** Claims a sync that is due, or whose claim has expired, for this node. The next one is due after `againMs`; a request during the sync
  *  moves that time forward. */
@@ -37,7 +37,7 @@ export const claimSync = async (
             order by due_at
             limit 1
               for update skip locked))
-  returning desk, failures, last_error`);
+  returning desk as business_account, failures, last_error`);
   return claimed;
 };
 
@@ -94,7 +94,7 @@ type ReviewRow = {
   account_id: AccountId;
   environment: Review["environment"];
   template_id: TemplateId;
-  desk: string;
+  business_account: string;
   version: number;
   language: string;
   category: Category;
@@ -110,14 +110,14 @@ type ReviewRow = {
   was_approved: boolean;
 };
 
-const COLUMNS = `account_id, environment, template_id, desk, version, language, category, asked_for, asked_at, name, code, carrier_id,
-       status, reason, noted_at, is_ours, was_approved`;
+const COLUMNS = `account_id, environment, template_id, desk as business_account, version, language, category, asked_for, asked_at, name,
+       code, carrier_id, status, reason, noted_at, is_ours, was_approved`;
 
 const toReview = (row: ReviewRow): Review => ({
   accountId: row.account_id,
   environment: row.environment,
   templateId: row.template_id,
-  businessAccount: row.desk,
+  businessAccount: row.business_account,
   version: row.version,
   language: row.language,
   category: row.category,

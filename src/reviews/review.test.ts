@@ -47,7 +47,7 @@ const review = (businessAccount: string, status: ReviewStatus, fields: Partial<R
 const ONE = [{ businessAccount: "a", link: "wa" }];
 const TWO = [...ONE, { businessAccount: "b", link: "wb" }];
 
-const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: Review[], verdict: string | undefined])[] = [
+const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: Review[], decision: string | undefined])[] = [
   ["approved by both", "pending", [review("a", "approved"), review("b", "approved")], "approved null"],
   ["approved by one, and open at the other", "pending", [review("a", "approved"), review("b", "pending")], undefined],
   ["approved by one, and on its way to the other", "pending", [review("a", "approved"), review("b", "asked")], undefined],
@@ -78,10 +78,10 @@ const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: 
 ];
 
 describe("the status that reviews add up to", () => {
-  for (const [what, status, reviews, verdict] of CASES)
-    test(`${status}, ${what}: ${verdict ?? "open"}`, () => {
+  for (const [what, status, reviews, decision] of CASES)
+    test(`${status}, ${what}: ${decision ?? "open"}`, () => {
       const found = combineReviews(template(status), reviews, TWO);
-      assert.equal(found && `${found.status} ${found.reason}`, verdict);
+      assert.equal(found && `${found.status} ${found.reason}`, decision);
     });
 
   test("the reason names the link when there are several business accounts", () =>

@@ -112,12 +112,12 @@ export class TemplateChanger {
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const { wakeWebhooks, templates } = this.#parts;
     try {
-      const answer = await this.#once.write(call, work);
-      if (answer.kind === "executed") {
+      const response = await this.#once.write(call, work);
+      if (response.kind === "executed") {
         wakeWebhooks();
         this.#parts.changed?.(call.credential);
       }
-      return answer;
+      return response;
     } finally {
       // Also after an error, because the outcome of a broken commit may be unknown.
       templates.forget(call.credential);

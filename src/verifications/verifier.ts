@@ -53,7 +53,7 @@ export class Verifier {
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
     let sent: MessageAcceptance | undefined;
     const span = tracing?.begin("commit", "internal", trace ?? null, {});
-    const answer = await this.#write(call, async (tx) => {
+    const response = await this.#write(call, async (tx) => {
       if (message instanceof Problem) return message;
       // The id is made after the wait: of two simultaneous verifications the later one counts.
       await waitForTurn(tx, credential, request.recipient);
@@ -64,8 +64,8 @@ export class Verifier {
       const record = verificationRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
-    if (answer.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane);
-    return answer;
+    if (response.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane);
+    return response;
   }
 
   /** Checks a code. Of two simultaneous checks with the right code, one approves the verification and the other finds it finished. */
@@ -140,9 +140,9 @@ export class Verifier {
   }
 
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const answer = await this.#once.write(call, work);
-    if (answer.kind === "executed") this.#parts.wakeWebhooks();
-    return answer;
+    const response = await this.#once.write(call, work);
+    if (response.kind === "executed") this.#parts.wakeWebhooks();
+    return response;
   }
 }
 

@@ -145,9 +145,9 @@ export class EndpointChanger {
   }
 
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const answer = await this.#once.write(call, work);
-    if (answer.kind === "executed") this.#parts.wakeWebhooks();
-    return answer;
+    const response = await this.#once.write(call, work);
+    if (response.kind === "executed") this.#parts.wakeWebhooks();
+    return response;
   }
 
   now(): number {

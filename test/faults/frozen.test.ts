@@ -66,7 +66,7 @@ describe("a process that is frozen for longer than its lease", () => {
     witness.cut(frozen.name);
     await until("the process has released everything", async () => (await scene.claimedCount(frozen)) === 0);
     const after = await tracesOf(scene);
-    assert.deepEqual(after.map(standing), before.map(standing), "an ended attempt changed a message whose next attempt is running");
+    assert.deepEqual(after.map(progressOf), before.map(progressOf), "an ended attempt changed a message whose next attempt is running");
     const held = await scene.rows("select message_id from delivery_queue where state <> 0");
     assert.deepEqual(held, [], "the second attempts have no unknown outcome");
     second.open();
@@ -76,4 +76,4 @@ describe("a process that is frozen for longer than its lease", () => {
   });
 });
 
-const standing = ({ id, status, sequence, attempts }: MessageTrace): unknown => ({ id, status, sequence, attempts });
+const progressOf = ({ id, status, sequence, attempts }: MessageTrace): unknown => ({ id, status, sequence, attempts });

@@ -100,11 +100,11 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const endpoint = await customer.endpoint(hook);
     const wire = await DatabaseWire.to(accepting.databaseUrl as string);
     const allow = (isAllowed: boolean) => allowConnections(accepting.databaseUrl, isAllowed);
-    let telling: Godwit | undefined;
+    let calling: Godwit | undefined;
     try {
       const ids = await sendMany(customer, 600);
       hook.behave = () => sleep(20, OK);
-      telling = await startWebhooks(wire.url, SHORT);
+      calling = await startWebhooks(wire.url, SHORT);
       await endpoint.received(75);
       await allow(false);
       wire.cutAll();
@@ -121,10 +121,10 @@ describe("no event is lost", { concurrency: 3 }, () => {
       );
       assert.deepEqual(records, [{ status: "succeeded", count: 600 }]);
       assert.equal((await endpoint.record())["failing_since"], null);
-      assert.equal((await telling.request("GET", "/readyz")).status, 200);
+      assert.equal((await calling.request("GET", "/readyz")).status, 200);
     } finally {
       await allow(true);
-      await telling?.stop();
+      await calling?.stop();
       await wire.close();
     }
   });
@@ -188,18 +188,18 @@ describe("two nodes", () => {
   test("of which one only accepts: the other is notified and does not wait for its next poll", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
-    await using telling = await startWebhooks(accepting.databaseUrl, { webhookPollMs: NEVER_MS });
+    await using calling = await startWebhooks(accepting.databaseUrl, { webhookPollMs: NEVER_MS });
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
-    await untilListening(telling);
+    await untilListening(calling);
     await sendInTurn(endpoint, 15);
   });
 
   test("of which one only accepts: without LISTEN the other polls once a second", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
-    await using telling = await startWebhooks(accepting.databaseUrl);
+    await using calling = await startWebhooks(accepting.databaseUrl);
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
-    await untilListening(telling);
+    await untilListening(calling);
     // Like a pooler without sessions: announcements reach no listener.
     const deafen = setInterval(() => {
       void cutConnections(accepting.databaseUrl, "query like 'listen %'");
