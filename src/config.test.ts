@@ -150,8 +150,8 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
     { DATABASE_URL: "mysql://x", GODWIT_SECRET_KEY: Buffer.alloc(32).toString("base64") },
     [/^DATABASE_URL: must begin with/],
   ],
-  ["a certificate alone", { GODWIT_TLS_CERT: "x" }, [/^GODWIT_TLS_KEY: is needed with GODWIT_TLS_CERT/]],
-  ["a private key alone", { GODWIT_TLS_KEY: "x" }, [/^GODWIT_TLS_CERT: is needed with GODWIT_TLS_KEY/]],
+  ["a certificate without a private key", { GODWIT_TLS_CERT: "x" }, [/^GODWIT_TLS_KEY: is needed with GODWIT_TLS_CERT/]],
+  ["a private key without a certificate", { GODWIT_TLS_KEY: "x" }, [/^GODWIT_TLS_CERT: is needed with GODWIT_TLS_KEY/]],
   [
     "a certificate that is not there",
     { GODWIT_TLS_CERT: "/nowhere", GODWIT_TLS_KEY: "/nowhere" },
@@ -164,7 +164,7 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
   ["a file that names a file", { GODWIT_CONFIG: write('config = "x"') }, [/config: is not a setting/]],
   ["a value of no known kind in the file", { GODWIT_CONFIG: write("port = true") }, [/port: must be a string, a number or a list/]],
   [
-    "a bad value in the file, told with its key",
+    "a bad value in the file, reported with its key",
     { GODWIT_CONFIG: write("request_timeout = 0") },
     [/^request_timeout in the configuration file: must be/],
   ],

@@ -51,7 +51,7 @@ for (const [what, text] of FINE) test(`${what} is fine`, () => assert.deepEqual(
 type Row = readonly [what: string, bytes: string | Buffer, code: string, pointer?: string];
 const REFUSED: readonly Row[] = [
   ["no body", "", "required"],
-  ["white space alone", "  ", "invalid_json"],
+  ["only white space", "  ", "invalid_json"],
   ["half an object", '{"a":', "invalid_json"],
   ["a comma at the end", "[1,]", "invalid_json"],
   ["single quotes", "{'a':1}", "invalid_json"],
@@ -76,8 +76,8 @@ const REFUSED: readonly Row[] = [
   ["U+0000 after an escaped backslash", String.raw`{"body":"\\\u0000"}`, "invalid_character", "/body"],
   ["U+0000 in a name", String.raw`{"metadata":{"a\u0000":"b"}}`, "invalid_character", "/metadata"],
   ["U+0000 deep inside", String.raw`{"a/b":[0,{"c~d":"\u0000"}]}`, "invalid_character", "/a~1b/1/c~0d"],
-  ["a high surrogate alone", String.raw`{"body":"\ud83d"}`, "invalid_character", "/body"],
-  ["a low surrogate alone", String.raw`["\uDE00"]`, "invalid_character", "/0"],
+  ["a lone high surrogate", String.raw`{"body":"\ud83d"}`, "invalid_character", "/body"],
+  ["a lone low surrogate", String.raw`["\uDE00"]`, "invalid_character", "/0"],
   ["a pair the wrong way round", String.raw`["\ude00\ud83d"]`, "invalid_character", "/0"],
   ["a lone surrogate in a name", String.raw`{"\ud83d":1}`, "invalid_character"],
   ["a lone surrogate as the whole body", String.raw`"\ud83d"`, "invalid_character"],

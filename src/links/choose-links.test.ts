@@ -161,7 +161,7 @@ describe("allowed countries", () => {
     assert.equal(chosenLinks(linkChooser), "a b c");
     assert.equal(chosenLinks(linkChooser, { recipient: DE }), "destination_not_permitted");
     assert.equal(chosenLinks(linkChooser, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
-    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
+    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "simulator", "the list is of live only");
   });
 
   test("of test apply in test and not in live", () => {
@@ -247,7 +247,7 @@ describe("whether a link can be used at all", () => {
 
   const CASES: readonly (readonly [what: string, rows: RouteRow[], house: string, other: string])[] = [
     ["without routes, all of the channel", [], "wa wb wc", "wa wb wc"],
-    ["by routes of the channel alone", [sms({ links: ["a"] })], "", ""],
+    ["by routes of the channel only", [sms({ links: ["a"] })], "", ""],
     ["failover counts", [wa({ links: ["wb", "wc"] })], "wb wc", "wb wc"],
     ["of an account", [wa({ links: ["wa"], account: "house" })], "wa", ""],
     ["one of an account hides the one of all", [wa({ links: ["wa"] }), wa({ links: ["wb"], account: "house" })], "wb", "wa"],

@@ -140,7 +140,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   ["a route written as one table", { route: ROUTE }, ["route: must be written [[route]]"]],
   ["a link that is no table", { link: ["acme"] }, ["link 1: provider: must be one of simulator, smpp, whatsapp, twilio"]],
   [
-    "a provider nobody knows",
+    "an unknown provider",
     { link: [{ ...SMPP, provider: "pigeon" }] },
     ["link acme: provider: must be one of simulator, smpp, whatsapp, twilio"],
   ],
@@ -198,7 +198,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     ["sender +14155550100: there is no link nope"],
   ],
   [
-    "a sender twice on one link, told once",
+    "a sender twice on one link, reported once",
     { link: [SMPP], sender: [SENDER, SENDER] },
     ["sender +14155550100: is there twice on link acme"],
   ],

@@ -86,16 +86,21 @@ const ROWS: readonly (readonly [what: string, before: Partial<Template>, request
   ],
   ["the language, which is looked at again", {}, { language: "de" }, { language: "de", ...REVIEWED }],
   ["the category, which is looked at again", {}, { category: "marketing" }, { category: "marketing", ...REVIEWED }],
-  ["language and category where nobody looks", SMS, { language: "de", category: "marketing" }, { language: "de", category: "marketing" }],
+  [
+    "language and category of a template without a review",
+    SMS,
+    { language: "de", category: "marketing" },
+    { language: "de", category: "marketing" },
+  ],
   ["sms to both, which is looked at", SMS, { channels: ["sms", "whatsapp"] }, { channels: ["sms", "whatsapp"], ...REVIEWED }],
   ["both to whatsapp, which was looked at", {}, { channels: ["whatsapp"] }, { channels: ["whatsapp"] }],
   [
-    "both to sms, where nobody is to be waited for",
+    "both to sms, which has no review",
     { status: "pending" },
     { channels: ["sms"], header: "", footer: "", buttons: [] },
     { ...SMS, ...VERSION, status: "approved" },
   ],
-  ["the body where nobody looks", { ...SMS, examples: {} }, { body: "x" }, { body: "x", ...VERSION, status: "approved" }],
+  ["the body of a template without a review", { ...SMS, examples: {} }, { body: "x" }, { body: "x", ...VERSION, status: "approved" }],
 ];
 
 for (const [what, fields, request, changes] of ROWS) {

@@ -31,7 +31,7 @@ const row = (name: string): unknown => ({
 
 type Question = { values: readonly unknown[]; answer: (name?: string) => void; fail: (error: Error) => void };
 
-/** A database that answers when it is told to. */
+/** A database that responds when the test calls `answer`. */
 class Slow implements Queryable {
   readonly questions: Question[] = [];
 

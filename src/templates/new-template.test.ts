@@ -117,7 +117,7 @@ const REFUSED: readonly (readonly [what: string, body: Json, ...faults: string[]
   ["a button of 26", { ...WHATSAPP, buttons: [quickReply("x".repeat(26))] }, "/buttons/0/text too_long"],
   ["a button with a variable", { ...WHATSAPP, buttons: [quickReply("{{name}}")] }, "/buttons/0/text not_allowed"],
   ["a link to nowhere", { ...WHATSAPP, buttons: [quickReply(), link({ url: null })] }, "/buttons/1/url required"],
-  ["a call to nobody", { ...WHATSAPP, buttons: [call({ phone_number: null })] }, "/buttons/0/phone_number required"],
+  ["a call without a number", { ...WHATSAPP, buttons: [call({ phone_number: null })] }, "/buttons/0/phone_number required"],
   [
     "a reply that opens and calls",
     { ...WHATSAPP, buttons: [{ ...link(), ...call(), ...quickReply() }] },
@@ -145,7 +145,7 @@ const REFUSED: readonly (readonly [what: string, body: Json, ...faults: string[]
     ),
   ],
   [
-    "many faults, all told",
+    "many faults, all reported",
     { ...SMS, language: "xx_YY", body: "{{1}} {{a}}", footer: "{{x}}", examples: { q: " " } },
     "/language invalid_format",
     "/footer not_allowed",

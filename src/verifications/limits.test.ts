@@ -18,8 +18,8 @@ const ROWS: readonly Row[] = [
     "verification_too_soon",
     "the next code can be sent in 31 seconds",
   ],
-  ["the wait is over but for a millisecond", { lastAtMs: NOW - 29_999 }, "verification_too_soon", "the next code can be sent in 1 second"],
-  ["the wait is over", { lastAtMs: NOW - 30_000 }, undefined],
+  ["a millisecond of the wait is left", { lastAtMs: NOW - 29_999 }, "verification_too_soon", "the next code can be sent in 1 second"],
+  ["the wait has ended", { lastAtMs: NOW - 30_000 }, undefined],
   ["the recipient had one less than may be", { ofRecipient: 4, ofPrefix: 4, lastAtMs: NOW - 60_000 }, undefined],
   [
     "the recipient had as many as may be",
@@ -34,7 +34,7 @@ const ROWS: readonly Row[] = [
     "verification_limit_reached",
     "100 codes an hour are sent to numbers that begin alike",
   ],
-  ["both: the wait is what is told", { ofRecipient: 5, ofPrefix: 100, lastAtMs: NOW }, "verification_too_soon"],
+  ["both: the wait is reported", { ofRecipient: 5, ofPrefix: 100, lastAtMs: NOW }, "verification_too_soon"],
 ];
 
 for (const [what, recent, code, detail] of ROWS) {

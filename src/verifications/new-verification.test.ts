@@ -20,10 +20,10 @@ const ROWS: readonly Row[] = [
     { recipient: "+1415555", ttl: 60, after_seconds: 60 },
     ["/recipient impossible_number", "/channel required", "/after_seconds out_of_range"],
   ],
-  ["the next channel just before the code is over", { channel: "sms", ttl: 60, after_seconds: 59 }, []],
-  ["the next channel when the code is over", { channel: "sms", ttl: 60, after_seconds: 60 }, ["/after_seconds out_of_range"]],
-  ["the next channel when a code of the usual time is over", { channel: "sms", after_seconds: 600 }, ["/after_seconds out_of_range"]],
-  ["times that are no numbers, which the schema tells", { channel: "sms", ttl: "60", after_seconds: "60" }, []],
+  ["the next channel just before the code expires", { channel: "sms", ttl: 60, after_seconds: 59 }, []],
+  ["the next channel when the code expires", { channel: "sms", ttl: 60, after_seconds: 60 }, ["/after_seconds out_of_range"]],
+  ["the next channel when a code of the default time expires", { channel: "sms", after_seconds: 600 }, ["/after_seconds out_of_range"]],
+  ["times that are no numbers, which the schema reports", { channel: "sms", ttl: "60", after_seconds: "60" }, []],
 ];
 
 describe("a request with", () => {

@@ -185,7 +185,7 @@ describe("help and wrong use", () => {
     ["keys create --environment prod --scopes messages:read", /must be test or live, not prod/],
     ["keys create --environment test --scopes messages:read,messages:fly,x", /unknown scope messages:fly, x;.*messages:send/],
     ["keys create --environment test --scopes messages:read --expires-in soon", /--expires-in must be a number and a unit/],
-    ["keys create --environment test --scopes messages:read --account nobody", /no account nobody; there are: .*default/],
+    ["keys create --environment test --scopes messages:read --account unknown", /no account unknown; there are: .*default/],
     ["keys create --environment test --scopes messages:read --colour red", /--colour/],
     ["keys revoke key_1", /give the key's id/],
     [`keys revoke ${NO_KEY}`, new RegExp(`no key ${NO_KEY}`)],
