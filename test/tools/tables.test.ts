@@ -10,19 +10,35 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   "retention/queries.ts ${table}": ["batches", "verifications", "message_parts"],
   "retention/queries.ts ${DEFAULTS[table]}": ["messages", "events", "webhook_deliveries"],
+  'retention/queries.ts ${tablesOf(week).join(", ")}': ["messages", "events", "webhook_deliveries"],
   "usage/queries.ts ${table}": ["usage_hours", "usage_minutes"],
 };
 
-const WRITES =
-  /\b(insert) into\s+(\$\{[^}]+\}|[a-z_]+)|\b(update)\s+([a-z_]+)(?:\s+(?:as )?[a-z]+)?\s+set\b|\b(delete) from\s+(\$\{[^}]+\}|[a-z_]+)/g;
+const TABLE = String.raw`(\$\{[^}]+\}|[a-z_]+)`;
+/** Each kind of statement, with the table that it writes. */
+const WRITES: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ["insert", new RegExp(String.raw`\binsert\s+into\s+${TABLE}`, "g")],
+  ["update", new RegExp(String.raw`\bupdate\s+${TABLE}(?:\s+(?:as\s+)?[a-z_]+)?\s+set\b`, "g")],
+  [
+    "update",
+    new RegExp(String.raw`\binsert\s+into\s+${TABLE}(?:(?!\binsert\s+into\b)[\s\S])*?\bon conflict(?:\s*\([^)]*\))?\s+do\s+update\b`, "g"),
+  ],
+  ["delete", new RegExp(String.raw`\bdelete\s+from\s+${TABLE}`, "g")],
+  ["merge", new RegExp(String.raw`\bmerge\s+into\s+${TABLE}`, "g")],
+  ["truncate", new RegExp(String.raw`\btruncate\s+(?:table\s+)?${TABLE}`, "g")],
+  ["drop", new RegExp(String.raw`\bdrop\s+table\s+(?:if\s+exists\s+)?${TABLE}`, "g")],
+];
+
+/** The table and the kind of each write in the text. */
+const writesIn = (text: string): [table: string, kind: string][] =>
+  WRITES.flatMap(([kind, pattern]) => Array.from(text.matchAll(pattern), ([, table = ""]): [string, string] => [table, kind]));
 
 /** `table file kind` for each kind of write. */
 function findWrites(): string[] {
   const found = new Set<string>();
   for (const path of globSync("src/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"))) {
     const file = path.replace(/^src\//, "");
-    for (const [, insert, inserted, update, updated, remove, removed] of readFileSync(join(ROOT, path), "utf8").matchAll(WRITES)) {
-      const [kind, table] = [insert ?? update ?? remove ?? "", inserted ?? updated ?? removed ?? ""];
+    for (const [table, kind] of writesIn(readFileSync(join(ROOT, path), "utf8"))) {
       const tables = table.startsWith("$") ? (PARAMETERS[`${file} ${table}`] ?? assert.fail(`${file} ${table} is in PARAMETERS`)) : [table];
       for (const each of tables) found.add(`${each} ${file} ${kind}`);
     }
@@ -61,3 +77,30 @@ test("the owner of a table is a folder", () => {
     [],
   );
 });
+
+const STATEMENTS: readonly (readonly [text: string, ...writes: string[]])[] = [
+  ["insert into a (b) values (1)", "a insert"],
+  ["insert into a (b) values (1) on conflict (b) do nothing", "a insert"],
+  ["insert into a (b)\nselect 1\n  on conflict (b, c) do update\n  set b = 1", "a insert", "a update"],
+  [
+    "insert into a (b) values (1) on conflict do nothing; insert into c (d) values (1) on conflict (d) do update set d = 1",
+    "a insert",
+    "c insert",
+    "c update",
+  ],
+  ["update a set b = 1", "a update"],
+  ["update a as the_row\n   set b = 1", "a update"],
+  ["update ${table} x set b = 1", "${table} update"],
+  ["delete from a", "a delete"],
+  ["merge into a using b on true when matched then delete", "a merge"],
+  ["truncate a", "a truncate"],
+  ["truncate table a", "a truncate"],
+  ["drop table if exists a", "a drop"],
+  ["select 1 from a for update"],
+];
+for (const [text, ...writes] of STATEMENTS)
+  test(`finds the writes of: ${text}`, () =>
+    assert.deepEqual(
+      writesIn(text).map((write) => write.join(" ")),
+      writes,
+    ));
