@@ -72,11 +72,14 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
 
   const FINE: readonly (readonly [what: string, path: string, message: string])[] = [
     ["a short subject", "docs/a.md", "Describe the queue"],
-    ["a subject of 72 characters", "docs/a.md", "a".repeat(72)],
-    ["a subject of 72 characters of two bytes each", "docs/a.md", "é".repeat(72)],
+    ["a subject of 72 characters", "docs/a.md", "A".repeat(72)],
+    ["a subject of 72 characters of two bytes each", "docs/a.md", "É".repeat(72)],
     ["a body where src/ changes", "src/a.ts", "Close the link\n\nA link that stays open keeps its lease."],
     ["no body where another folder has src in its name", "console/src/a.ts", "Align the cells"],
     ["a period within the subject", "docs/a.md", "Upgrade to 0.2.0 of the package"],
+    ["a colon after several words", "docs/a.md", "Describe the two roles: api and dispatch"],
+    ["a name in lower case within the subject", "docs/a.md", "Describe godwit listen"],
+    ["a quoted name at the start of the subject", "docs/a.md", "`claim` takes a limit"],
   ];
   for (const [what, path, message] of FINE) {
     test(`${what} passes`, () => {
@@ -86,9 +89,14 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
   }
 
   const REFUSED: readonly (readonly [what: string, path: string, message: string, report: RegExp])[] = [
-    ["a subject of 73 characters", "docs/a.md", "a".repeat(73), /: the subject has 73 characters; at most 72/],
+    ["a subject of 73 characters", "docs/a.md", "A".repeat(73), /: the subject has 73 characters; at most 72/],
     ["a semicolon in the subject", "docs/a.md", "Add a page; remove another", /: the subject has a semicolon/],
     ["a period at the end of the subject", "docs/a.md", "Add a page.", /: the subject ends with a period/],
+    ["a lower-case letter at the start of the subject", "docs/a.md", "add a page", /: the subject starts with a lower-case letter/],
+    ["a prefix", "docs/a.md", "test: add a page", /: the subject has the prefix "test:"/],
+    ["a prefix with a capital letter", "docs/a.md", "Docs: add a page", /: the subject has the prefix "Docs:"/],
+    ["a prefix of two words", "docs/a.md", "console, test: add a page", /: the subject has the prefix "console, test:"/],
+    ["a prefix with a scope", "docs/a.md", "feat(api)!: add a page", /: the subject has the prefix "feat\(api\)!:"/],
     ["a missing body where src/ changes", "src/a.ts", "Close the link", /: the commit changes src\/ and has no body/],
     ["a body of trailers only", "src/a.ts", "Close the link\n\nSigned-off-by: tester <t@example.com>", /has no body/],
   ];
@@ -104,7 +112,7 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
 
   test("every fault of every commit is reported together", () => {
     const base = head();
-    commit("src/a.ts", `${"b".repeat(80)};.`);
+    commit("src/a.ts", `${"B".repeat(80)};.`);
     commit("docs/a.md", "Fine");
     commit("docs/a.md", "Not fine.");
     const { status, stderr } = check(base);
