@@ -26,12 +26,12 @@ export type ListeningServer = { url: string; reloadTls: () => boolean };
 
 type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
 
-export async function startServer(process: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
-  const { config, db, node, metrics, log, tracing, stops } = process;
+export async function startServer(shared: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
+  const { config, db, node, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
-  const access = await openAccess(process);
+  const access = await openAccess(shared);
   const limiter = new Limiter(db, node);
-  const routes = isApi ? makeRoutes(process, workers, access) : [];
+  const routes = isApi ? makeRoutes(shared, workers, access) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [

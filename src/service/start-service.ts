@@ -49,9 +49,9 @@ export async function startService(
     stops.push(() => announcer.stop());
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
     stops.push(() => tracing?.stop());
-    const process = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
-    const workers = await startWorkers(process);
-    const { url, reloadTls } = await startServer(process, workers, { isReady, writeLine });
+    const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
+    const workers = await startWorkers(shared);
+    const { url, reloadTls } = await startServer(shared, workers, { isReady, writeLine });
     log.info({ url, version: VERSION, node }, "listening");
     return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: workers.reloadPlan };
   } catch (error) {

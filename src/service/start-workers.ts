@@ -57,13 +57,13 @@ export type Workers = {
   reloadPlan: (plan: Plan) => Promise<void>;
 };
 
-export async function startWorkers(process: Process): Promise<Workers> {
-  const { config, db, clock, metrics, log, tracing, stops } = process;
-  const wakeWebhooks = startWebhooks(process);
+export async function startWorkers(shared: Process): Promise<Workers> {
+  const { config, db, clock, metrics, log, tracing, stops } = shared;
+  const wakeWebhooks = startWebhooks(shared);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
   watchLinks(metrics.registry, db, linkChooser);
   const templates = new Templates(db);
-  const reviews = startTemplateReviews(process, { wakeWebhooks, linkChooser, templates });
+  const reviews = startTemplateReviews(shared, { wakeWebhooks, linkChooser, templates });
   const watch = deliveryWatch(metrics.registry);
   const hosts = new ProviderHosts({
     db,
@@ -78,8 +78,8 @@ export async function startWorkers(process: Process): Promise<Workers> {
   });
   stops.push(() => hosts.stop());
   const composer = new Composer({ clock, linkChooser, templates });
-  const { handover, reload } = await startDelivery(process, { linkChooser, hosts, watch, composer, wakeWebhooks });
-  startUpkeep(process, wakeWebhooks);
+  const { handover, reload } = await startDelivery(shared, { linkChooser, hosts, watch, composer, wakeWebhooks });
+  startUpkeep(shared, wakeWebhooks);
   const reloadPlan = async (plan: Plan): Promise<void> => {
     linkChooser.replace(plan, await findAccounts(db, plan));
     await reload();
