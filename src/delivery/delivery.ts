@@ -60,9 +60,12 @@ export type DeliveryParts = {
   tracing?: Tracing | undefined;
 };
 
+// No wake-up announces that a time has come (`send_at`, time to live), so this is how late a turn finds it. A turn that finds nothing
+// is a few probes of an index.
 const POLL_MS = 1_000;
 // A fallback should start soon after its message has failed, and no wake-up announces it.
 const FALLBACK_POLL_MS = 250;
+// A link counts as down after 15 seconds without a connection, so two more seconds hardly delay a failover.
 const FAILOVER_POLL_MS = 2_000;
 // These three together stay within the time that a shutdown may take.
 const DRAIN_MS = 5_000;

@@ -68,7 +68,9 @@ async function startTracing(
   return tracing && new (await import("../tracing/recorder.ts")).Recorder(tracing, parts);
 }
 
+// A database that works responds in milliseconds. A node whose database takes longer than this must get no requests.
 const READY_TIMEOUT_MS = 2_000;
+// A load balancer acts after several failed checks, seconds apart, so a result that is one second old does not delay it.
 const READY_TRUST_MS = 1_000;
 
 /** Every load balancer reads the readiness. One query a second reaches the database. */

@@ -11,7 +11,10 @@ import { isPublicAddress } from "../lib/public-address.ts";
 /** Returns no address where the name has none, or where the look-up failed. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+// A name server that works responds within this time. A silent one costs about seven seconds with both tries, because the second one waits
+// longer; that is half of the time limit of a call.
 const TIMEOUT_MS = 2_000;
+// A query is one packet, which can be lost.
 const TRIES = 2;
 const MAX_SYSTEM_LOOKUPS = 2;
 
