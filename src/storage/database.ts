@@ -140,7 +140,7 @@ export class Database implements Queryable {
     const ended = await this.rows<{ has_ended: boolean }>(sql`
       select pg_terminate_backend(pid, 5000) as has_ended
         from pg_stat_activity
-       where application_name = ${session} and pid <> pg_backend_pid()`);
+       where datname = current_database() and application_name = ${session} and pid <> pg_backend_pid()`);
     if (ended.some((row) => !row.has_ended)) throw new Error("a lost session is still running");
     // When a session that waits for a synchronous standby is ended, its commit becomes visible on this server before the standby has
     // it. The commit of this statement follows it in the log, and returns when the standby has both.

@@ -6,9 +6,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll } from "../../src/lib/wait.ts";
+import { Database } from "../../src/storage/database.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { createDatabase } from "../support/database.ts";
-import { LIMIT_MS } from "../support/expect.ts";
+import { LIMIT_MS, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
@@ -214,4 +216,24 @@ describe("an unavailable database", () => {
     assert.ok(await poll(() => readiness(200), { timeoutMs: LIMIT_MS, everyMs: 50 }), "ready again");
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
+});
+
+test("a node ends lost sessions only in its own database, also where another installation uses the same server", async () => {
+  const urls = [await createDatabase(), await createDatabase()];
+  const [own, other] = urls.map((url) => new Database({ url }, "same", () => undefined)) as [Database, Database];
+  try {
+    const sessionOf = async (db: Database): Promise<unknown> =>
+      (await db.rows(sql`select pg_backend_pid() as pid, current_setting('application_name') as name`))[0];
+    const earlier = [await sessionOf(own), await sessionOf(other)];
+    const admin = new Database({ url: urls[0] as string }, "admin", () => undefined);
+    await admin.endSession("godwit same 1");
+    await admin.close();
+    assert.deepEqual(await sessionOf(other), earlier[1]);
+    await until("the own session to be lost", async () => {
+      const now = await sessionOf(own).catch(() => undefined);
+      return now !== undefined && JSON.stringify(now) !== JSON.stringify(earlier[0]) ? true : undefined;
+    });
+  } finally {
+    await Promise.all([own.close(), other.close()]);
+  }
 });
