@@ -8,7 +8,7 @@ import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/health.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
 import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
-import { listWeeks } from "../storage/partitions.ts";
+import { countStrayRows, listWeeks } from "../storage/partitions.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -106,6 +106,13 @@ async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {
   const weeks = await listWeeks(db);
   const last = weeks.at(-1);
   if (last === undefined) return warn("partitions", "none yet", "the first start makes them");
+  const stray = await countStrayRows(db);
+  if (stray > 0)
+    return warn(
+      "partitions",
+      `${stray} rows outside the weeks, in the default partitions: a clock was wrong`,
+      "check the clock of the database's machine; the service moves rows of the coming weeks, and retention deletes old ones",
+    );
   const ahead = Math.floor((last.toMs - nowMs) / WEEK_MS);
   if (last.toMs > nowMs + WEEK_MS) return ok("partitions", `${ahead} weeks ahead, ${weeks.length} in all`);
   const detail = last.toMs > nowMs ? "the last one ends within a week" : "the last one is over";

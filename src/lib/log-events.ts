@@ -214,6 +214,17 @@ export const LOG_EVENTS = {
     meaning: "A line of the embedded PostgreSQL's own log, in `postgres`, of level WARNING or higher.",
     action: "Act on the line: a full disk, a crash, a damaged file.",
   },
+  "storage.stray_rows_moved": {
+    level: "warn",
+    meaning:
+      "Rows of a week were in the default partition, and were moved to the `partition` of their week. A wrong clock puts rows there.",
+    action: "Check the clock of the database's machine.",
+  },
+  "storage.week_skipped": {
+    level: "warn",
+    meaning: "The `partition` of a week was not created, because the default partition has too many `rows` of that week to move them.",
+    action: "Nothing is lost: rows of that week stay in the default partition. Move them by hand in a quiet hour.",
+  },
   "templates.claim_not_renewed": {
     level: "warn",
     meaning: "The claim of a business account could not be renewed during a sync. Another node continues it if it expires.",

@@ -14,7 +14,7 @@ import { missingDurability } from "../storage/health.ts";
 import type { EmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
-import { createPartitions, partitionJob } from "../storage/partitions.ts";
+import { createPartitions, partitionJob, type PartitionReport } from "../storage/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import type { Stops } from "./stops.ts";
@@ -47,9 +47,12 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
   const clock = new DatabaseClock(db);
   await clock.start();
   stops.push(() => clock.stop());
-  await createPartitions(db, clock.now());
-  const partitionsFailed = reportError(log, "storage.partitions_failed", "the partitions of the coming weeks could not be created");
-  const partitions = partitionJob(db, () => clock.now(), partitionsFailed);
+  const onError = reportError(log, "storage.partitions_failed", "partitions of the coming weeks could not be created");
+  const onReport = (report: PartitionReport): void => logPartitions(log, report, onError);
+  const report = await createPartitions(db, clock.now());
+  onReport(report);
+  if (!report.hasThisWeek) throw report.failures[0];
+  const partitions = partitionJob(db, () => clock.now(), { onReport, onError });
   stops.push(() => partitions.stop());
   partitions.start();
   return { db, embedded, box, clock, firstKey: await createFirstKey(db, clock) };
@@ -78,6 +81,17 @@ async function warnAboutDurability(db: Database, log: Log): Promise<void> {
   const off = await missingDurability(db);
   if (off.length > 0)
     log.warn({ event: "storage.durability_off", off }, "the database may lose committed transactions: switch these settings on");
+}
+
+function logPartitions(log: Log, { moved, skipped, failures }: PartitionReport, onError: (error: unknown) => void): void {
+  for (const facts of moved)
+    log.warn({ event: "storage.stray_rows_moved", ...facts }, "rows of the default partition were moved to the partition of their week");
+  for (const facts of skipped)
+    log.warn(
+      { event: "storage.week_skipped", ...facts },
+      "a partition was not created: the default partition has too many rows of its week",
+    );
+  for (const error of failures) onError(error);
 }
 
 function logPostgres(log: Log, line: string): void {

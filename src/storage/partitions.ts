@@ -1,10 +1,10 @@
 /** Weekly partitions of messages, events and webhook deliveries, by id, which contains the time. A week is dropped as a whole, and the
  *  indexes that are written to stay small. Partitions are created ahead of time; a default partition takes all other rows. */
 import { RepeatingJob } from "../lib/background-job.ts";
-import { firstUuidAt, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
+import { firstUuidAt, MAX_UUID, NIL_UUID, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Database, Queryable } from "./database.ts";
 import { DATABASE_LOCK, LOCKS } from "./locks.ts";
-import { sql } from "./sql.ts";
+import { prepare, sql, type Prepared } from "./sql.ts";
 
 /** The storage options of the partitions. A message changes a few times in its first seconds: with half a page free, each change stays
  *  on the page of the message. An event never changes, and most deliveries are written once. */
@@ -19,28 +19,129 @@ const LOCK_TIMEOUT_MS = 1_000;
 
 const weekStart = (timeMs: number): number => Math.floor((timeMs - MONDAY_OFFSET_MS) / WEEK_MS) * WEEK_MS + MONDAY_OFFSET_MS;
 
-/** Creates the missing partitions of this week and the next ones. */
-export async function createPartitions(db: Database, nowMs: number, lockTimeoutMs = 0): Promise<void> {
-  const first = weekStart(nowMs);
-  const statements: string[] = [];
-  for (let week = 0; week <= WEEKS_AHEAD; week += 1) {
-    const from = first + week * WEEK_MS;
-    const suffix = new Date(from).toISOString().slice(0, 10).replaceAll("-", "");
-    const bounds = `from ('${uuidToText(firstUuidAt(from))}') to ('${uuidToText(firstUuidAt(from + WEEK_MS))}')`;
-    for (const [table, options] of Object.entries(TABLES))
-      statements.push(`create table if not exists ${table}_${suffix} partition of ${table} for values ${bounds} ${options};`);
+/** One partition that is to exist: its table, its name and its bounds. */
+type Wanted = { table: keyof typeof TABLES; name: string; from: string; to: string; isThisWeek: boolean };
+
+/** The rows of one week in the default partition of a table. */
+type WeekRows = { partition: string; rows: number };
+
+/** The outcome of creating partitions. `moved`: rows that were in the default partition and are in that of their week now. `skipped`: weeks
+ *  whose rows stay in the default partition, because they are too many to move while others wait. */
+export type PartitionReport = { moved: WeekRows[]; skipped: WeekRows[]; failures: unknown[]; hasThisWeek: boolean };
+
+// Writers wait while rows are moved. So many take about a second.
+const MAX_MOVED_ROWS = 100_000;
+const CHECK_VIOLATION = "23514";
+
+/** Creates the missing partitions of this week and the next ones, each in a transaction of its own, so that one that fails keeps no other
+ *  from being created. Rows of such a week that are in the default partition, where a wrong clock puts them, are moved. */
+export async function createPartitions(db: Database, nowMs: number, lockTimeoutMs = 0): Promise<PartitionReport> {
+  const report: PartitionReport = { moved: [], skipped: [], failures: [], hasThisWeek: true };
+  for (const wanted of await findMissing(db, wantedAt(nowMs))) {
+    try {
+      await createOne(db, wanted, lockTimeoutMs, report);
+    } catch (error) {
+      report.failures.push(error);
+      if (wanted.isThisWeek) report.hasThisWeek = false;
+    }
   }
+  return report;
+}
+
+function wantedAt(nowMs: number): Wanted[] {
+  const weeks = Array.from({ length: WEEKS_AHEAD + 1 }, (_, week) => weekStart(nowMs) + week * WEEK_MS);
+  return weeks.flatMap((fromMs, week) => {
+    const suffix = new Date(fromMs).toISOString().slice(0, 10).replaceAll("-", "");
+    const bounds = { from: uuidToText(firstUuidAt(fromMs)), to: uuidToText(firstUuidAt(fromMs + WEEK_MS)) };
+    return (Object.keys(TABLES) as Wanted["table"][]).map((table) => ({
+      table,
+      name: `${table}_${suffix}`,
+      ...bounds,
+      isThisWeek: week === 0,
+    }));
+  });
+}
+
+async function findMissing(db: Queryable, wanted: readonly Wanted[]): Promise<Wanted[]> {
+  const rows = await db.rows<{ name: string }>(sql`
+    select name
+      from unnest(${wanted.map(({ name }) => name)}::text[]) name
+     where to_regclass(name) is null`);
+  const missing = new Set(rows.map(({ name }) => name));
+  return wanted.filter(({ name }) => missing.has(name));
+}
+
+async function createOne(db: Database, wanted: Wanted, lockTimeoutMs: number, report: PartitionReport): Promise<void> {
+  const { table, name, from, to } = wanted;
+  const bounds = `for values from ('${from}') to ('${to}')`;
   // `if not exists` does not protect against another node that creates the same partition at the same moment.
-  await db.script(
-    `begin; set local lock_timeout = ${lockTimeoutMs}; select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.partitions}); ${statements.join("\n")} commit`,
-  );
+  const run = (statements: string): Promise<void> =>
+    db.script(
+      `begin; set local lock_timeout = ${lockTimeoutMs}; select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.partitions}); ${statements}; commit`,
+    );
+  try {
+    await run(`create table if not exists ${name} partition of ${table} ${bounds} ${TABLES[table]}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== CHECK_VIOLATION) throw error;
+    const rows = await countDefaultRows(db, wanted);
+    if (rows > MAX_MOVED_ROWS) return void report.skipped.push({ partition: name, rows });
+    await run(`
+      create table ${name} (like ${table} including all) ${TABLES[table]};
+      with moved as (
+        delete from ${table}_default
+         where id >= '${from}' and id < '${to}'
+        returning *
+      )
+      insert into ${name}
+      select *
+        from moved;
+      alter table ${table} attach partition ${name} ${bounds}`);
+    report.moved.push({ partition: name, rows });
+  }
+}
+
+/** Counts the rows of a week in the default partition, up to one more than can be moved. */
+async function countDefaultRows(db: Queryable, { table, from, to }: Wanted): Promise<number> {
+  const [found] = await db.rows<{ count: number }>({
+    ...countIn[table],
+    values: [from, to, MAX_MOVED_ROWS + 1],
+  });
+  return found?.count ?? 0;
+}
+
+const countStatement = (table: string): Prepared =>
+  prepare(`
+select count(*)::integer as count
+  from (select from ${table}_default where id >= $1::uuid and id < $2::uuid limit $3::integer) found`);
+
+const countIn = {
+  messages: countStatement("messages"),
+  events: countStatement("events"),
+  webhook_deliveries: countStatement("webhook_deliveries"),
+} as const satisfies Record<Wanted["table"], Prepared>;
+
+const MAX_COUNTED_ROWS = 10_000;
+
+/** Counts the rows in the default partitions, up to a limit. A service whose clock is right puts none there. */
+export async function countStrayRows(db: Queryable): Promise<number> {
+  let count = 0;
+  for (const table of Object.keys(TABLES) as Wanted["table"][]) {
+    const values = [uuidToText(NIL_UUID), uuidToText(MAX_UUID), MAX_COUNTED_ROWS];
+    const [found] = await db.rows<{ count: number }>({ ...countIn[table], values });
+    count += found?.count ?? 0;
+  }
+  return count;
 }
 
 /** The job that creates the partitions of the coming weeks. The start of the service has created this week's before. */
-export function partitionJob(db: Database, now: () => number, onError: (error: unknown) => void): RepeatingJob {
+export function partitionJob(
+  db: Database,
+  now: () => number,
+  { onReport, onError }: { onReport: (report: PartitionReport) => void; onError: (error: unknown) => void },
+): RepeatingJob {
   const run = async (): Promise<number> => {
     // Writers wait behind a requested lock, so the request is given up soon. A later run takes the lock long before the week is needed.
-    await createPartitions(db, now(), LOCK_TIMEOUT_MS);
+    onReport(await createPartitions(db, now(), LOCK_TIMEOUT_MS));
     return CHECK_EVERY_MS;
   };
   return new RepeatingJob({ turns: [run], onError, afterErrorMs: CHECK_EVERY_MS, firstAfterMs: CHECK_EVERY_MS });

@@ -11,6 +11,8 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   "retention/queries.ts ${table}": ["batches", "verifications", "message_parts"],
   "retention/queries.ts ${DEFAULTS[table]}": ["messages", "events", "webhook_deliveries"],
   'retention/queries.ts ${tablesOf(week).join(", ")}': ["messages", "events", "webhook_deliveries"],
+  "storage/partitions.ts ${name}": ["messages", "events", "webhook_deliveries"],
+  "storage/partitions.ts ${table}": ["messages", "events", "webhook_deliveries"],
   "usage/queries.ts ${table}": ["usage_hours", "usage_minutes"],
 };
 
