@@ -15,6 +15,8 @@ export type RepeatingJobOptions = {
   afterErrorMs?: number;
   /** The pause before the first turn. */
   firstAfterMs?: number;
+  /** How long a first turn delays the next one at most. */
+  firstTurnMs?: number;
   /** Varies every pause by a quarter, so that nodes that were started together do not work at the same moment. */
   isSpread?: boolean;
   /** How long `stop` waits for the turns that are running; without it, until they end. */
@@ -22,7 +24,7 @@ export type RepeatingJobOptions = {
 };
 
 const AFTER_ERROR_MS = 1_000;
-// A first turn that takes longer delays no other.
+// A first turn that takes longer does not delay the others any further.
 const FIRST_TURN_MS = 100;
 
 /** Runs each of its turns repeatedly. Turns are independent of each other: a slow one delays no other. Only the first turns begin one after
@@ -31,8 +33,8 @@ export class RepeatingJob implements BackgroundJob {
   readonly #options: RepeatingJobOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
-  /** Settles when the first turns that were added so far have ended, or have taken too long. */
-  #firstTurns: Promise<unknown> | undefined;
+  /** Settles when the first turn that was added last has ended, or has delayed the next one for long enough. */
+  #firstTurns: Promise<void> | undefined;
 
   constructor(options: RepeatingJobOptions) {
     this.#options = options;
@@ -59,18 +61,18 @@ export class RepeatingJob implements BackgroundJob {
 
   async #repeat(turn: Turn): Promise<void> {
     const { signal } = this.#stopping;
-    const { firstAfterMs = 0 } = this.#options;
+    const { firstAfterMs = 0, firstTurnMs = FIRST_TURN_MS } = this.#options;
     if (firstAfterMs > 0) await this.#pause(firstAfterMs);
     const before = this.#firstTurns;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#firstTurns = within(promise, FIRST_TURN_MS);
+    const { promise, resolve: letNextBegin } = Promise.withResolvers<void>();
+    this.#firstTurns = promise;
     if (before !== undefined) await before;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
-      const pauseMs = await this.#run(turn);
-      if (isFirst) resolve();
-      await this.#pause(pauseMs);
+      const running = this.#run(turn);
+      if (isFirst) void within(running, firstTurnMs).then(() => letNextBegin());
+      await this.#pause(await running);
     }
-    resolve();
+    letNextBegin();
   }
 
   async #run(turn: Turn): Promise<number> {
