@@ -1,5 +1,5 @@
 /** Files that make later test runs faster. The folder can be deleted; the next run creates it again. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -14,5 +14,16 @@ export function cachedFolder(name: string): string {
   } catch {
     mkdirSync(other, { recursive: true });
     return other;
+  }
+}
+
+/** Moves a complete folder to its place, so that no other run finds an incomplete one. If another run was first, its folder stays. */
+export function moveIntoPlace(made: string, place: string): void {
+  try {
+    renameSync(made, place);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
   }
 }
