@@ -200,8 +200,10 @@ describe("the response body", () => {
     );
     await using sender = new Sender({ timeoutMs: NEVER_MS });
     const reply = await sender.post(receiver.url());
-    assert.ok(reply.kind === "responded" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
-    assert.ok(reply.durationMs < LIMIT_MS);
+    // On a slow machine little of it arrives within the second.
+    const isPrefix = reply.kind === "responded" && reply.text.length < 512 && "slow ".repeat(103).startsWith(reply.text);
+    assert.ok(isPrefix && reply.status === 201, JSON.stringify(reply));
+    assert.ok(reply.durationMs >= 990 && reply.durationMs < LIMIT_MS, `${reply.durationMs} ms`);
     await receiver.disconnected();
   });
 
