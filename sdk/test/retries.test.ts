@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import pg from "pg";
-import { until } from "../../test/support/expect.ts";
+import { LIMIT_MS, until } from "../../test/support/expect.ts";
 import { startGodwit, type Godwit as Server } from "../../test/support/harness.ts";
 import { ApiError, ConnectionError, Godwit, hasCode, TimeoutError, type GodwitOptions, type NewMessage } from "../src/index.ts";
 import { retryDelayMs } from "../src/retry.ts";
@@ -84,7 +84,17 @@ describe("a call is retried", () => {
   });
 
   test("when no response arrives in time", async () => {
-    assert.equal((await sendThrough([{ kind: "hang" }], { timeoutMs: 300 })).isReplayed, false);
+    // Only the first attempt may time out. The limit grows until the second one ends in time, also on a slow machine.
+    for (let timeoutMs = 300; ; timeoutMs *= 4) {
+      const answer = await sendThrough([{ kind: "hang" }], { timeoutMs, maxRetries: 1 }).catch((error: unknown) => {
+        if (error instanceof TimeoutError && error.attempts === 2 && timeoutMs < LIMIT_MS) return undefined;
+        throw error;
+      });
+      if (answer !== undefined) return assert.equal(answer.isReplayed, false);
+      // Requests of this round may still arrive at its proxy.
+      await proxy[Symbol.asyncDispose]();
+      proxy = await FaultyProxy.to(server);
+    }
   });
 
   test("after several different faults", async () => {
@@ -97,14 +107,14 @@ describe("a call is retried", () => {
     assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 2_000);
   });
 
-  test("while its first request still runs in the service and gives 409", { timeout: 30_000 }, async () => {
+  test("while its first request still runs in the service and gives 409", async () => {
     const blocker = new pg.Client(server.databaseUrl);
     await blocker.connect();
     const reference = randomUUID();
     try {
       await blocker.query("begin");
       await blocker.query("lock table messages in exclusive mode");
-      const sending = clientOf({ timeoutMs: 400, maxRetries: 10 })
+      const sending = clientOf({ timeoutMs: 400, maxRetries: 50, totalTimeoutMs: LIMIT_MS })
         .messages.send({ ...MESSAGE, client_reference: reference })
         .withAnswer();
       // The client gives up the first request, which still runs in the service. The second request gets a 409.
@@ -171,17 +181,17 @@ describe("a call is not retried", () => {
   test("when Retry-After would exceed its total time limit", async () => {
     proxy.next.push(problem(429, "rate_limit_exceeded", { "retry-after": "3600" }));
     const startedAt = performance.now();
-    const error = await rejection(clientOf({ totalTimeoutMs: 5_000 }).messages.send(MESSAGE));
+    const error = await rejection(clientOf({ totalTimeoutMs: LIMIT_MS }).messages.send(MESSAGE));
     assert.ok(hasCode(error, "rate_limit_exceeded") && error.retryAfterSeconds === 3_600);
-    assert.ok(performance.now() - startedAt < 60_000 && proxy.heard.length === 1);
+    assert.ok(performance.now() - startedAt < LIMIT_MS && proxy.heard.length === 1);
   });
 
   test("after its total time limit", async () => {
     proxy.next.push(...Array.from({ length: 50 }, (): Behaviour => ({ kind: "hang" })));
     const startedAt = performance.now();
     const error = await rejection(clientOf({ timeoutMs: 200, totalTimeoutMs: 1_000, maxRetries: 50 }).messages.send(MESSAGE));
-    assert.ok(error instanceof TimeoutError && error.attempts > 1, String(error));
-    assert.ok(performance.now() - startedAt < 60_000);
+    assert.ok(error instanceof TimeoutError && error.attempts < 50, String(error));
+    assert.ok(performance.now() - startedAt < LIMIT_MS);
   });
 
   test("more than maxRetries times when the connection is refused", async () => {
