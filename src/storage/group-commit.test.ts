@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import fc from "fast-check";
+import { LIMIT_MS } from "../../test/support/expect.ts";
 import { poll } from "../lib/wait.ts";
 import { GroupCommit, Overloaded, type GroupCommitOptions } from "./group-commit.ts";
 
@@ -126,7 +127,7 @@ test("a few items run beside a batch that is stuck", async () => {
   const first = commits.submit("a");
   await run(0);
   const second = commits.submit("b");
-  await poll(async () => (runs.length === 2 ? true : undefined), { timeoutMs: 2_000, everyMs: 1 });
+  await poll(async () => (runs.length === 2 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 });
   assert.deepEqual(runs[1]?.items, ["b"]);
   runs[1]?.finish();
   assert.equal(await second, "b done");

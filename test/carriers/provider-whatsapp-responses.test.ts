@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import { graphError } from "../support/fakes/graph.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
 import type { OutgoingFields } from "../support/recording-host.ts";
+
+// Long enough for the request to leave on a busy machine, and shorter than the wait of a carrier that responds too late.
+const LATE_MS = 1_500;
+
+const isLate = (behaviour: CarrierBehaviour): boolean =>
+  behaviour.kind === "is silent" || (behaviour.kind === "responds" && behaviour.afterMs !== undefined);
 
 /** Sends a message to a carrier that responds as given. Returns the outcome, the state of the link, and the number of requests. */
 async function sendTo(
@@ -19,8 +26,7 @@ async function sendTo(
       assert.ok(connection.state);
       result = { outcome, state: connection.state, seen: graph.server.seen.length };
     },
-    // Long enough for the first call of a process on a busy machine.
-    { timeoutMs: 1_500 },
+    { timeoutMs: isLate(behaviour) ? LATE_MS : LIMIT_MS },
   );
   assert.ok(result);
   return result;

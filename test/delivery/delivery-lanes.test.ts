@@ -25,8 +25,8 @@ const countsOf = (owners: readonly number[], count: number): number[] =>
 const backlog = async (rig: Rig, owners: readonly AccountId[], each: number): Promise<Message[]> =>
   (await Promise.all(owners.map((accountId) => rig.acceptMany(each, () => ({}), { accountId })))).flat();
 
-const allSent = (rig: Rig, count: number, timeoutMs = 15_000): Promise<unknown> =>
-  until(`${count} to be sent`, async () => (await rig.count("sent")) >= count || undefined, timeoutMs);
+const allSent = (rig: Rig, count: number): Promise<unknown> =>
+  until(`${count} to be sent`, async () => (await rig.count("sent")) >= count || undefined);
 
 describe("a link", () => {
   test("that does not respond delays no other", async () => {
@@ -38,7 +38,7 @@ describe("a link", () => {
     await rig.acceptMany(60, () => ({}), { link: "fast" });
     await rig.deliver({ slow, fast });
     await until("the slow link to be full", () => slow.sends.length >= 9 || undefined);
-    await allSent(rig, 60, 5_000);
+    await allSent(rig, 60);
     assert.equal(fast.sends.length, 60);
     assert.ok(slow.sends.length <= 10, "the window is never exceeded");
     resolve(accepted("the same for all"));
@@ -53,7 +53,7 @@ describe("a link", () => {
     await until("the pause", () => delivery.lanes.get("slow")?.isPaused || undefined);
     await rig.acceptMany(20, () => ({}), { link: "fast" });
     fast.changed();
-    await allSent(rig, 20, 5_000);
+    await allSent(rig, 20);
     assert.equal(delivery.lanes.get("fast")?.isPaused, false);
   });
 
@@ -143,7 +143,7 @@ describe("priorities", () => {
     for (const { id, priority } of await rig.rows<{ id: MessageId; priority: string }>("select id, priority from messages"))
       rank.set(publicId({ id }), priority);
     await rig.deliver({ [LINK]: carrier });
-    await allSent(rig, 60, 30_000);
+    await allSent(rig, 60);
     const order = carrier.sends.map(({ message }) => rank.get(message.id));
     // A claim may take messages of the next priority together with the last ones of the previous priority.
     assert.ok(order.slice(0, 20).filter((each) => each === "high").length >= 17, order.join(" "));
@@ -158,7 +158,7 @@ describe("accounts", () => {
     const owners = accounts(3);
     const messages = await backlog(rig, owners, 200);
     await rig.deliver({ [LINK]: carrier });
-    await allSent(rig, 600, 30_000);
+    await allSent(rig, 600);
     const order = ownersOf(carrier, messages, owners);
     // A claim takes at most 40 rows here, a third of each account, one account after the other.
     for (let from = 0; from + 60 <= 540; from += 20) {
@@ -175,7 +175,7 @@ describe("accounts", () => {
       const owners = accounts(6 * window);
       const messages = await backlog(rig, owners, 8);
       await rig.deliver({ [LINK]: carrier });
-      await allSent(rig, messages.length, 30_000);
+      await allSent(rig, messages.length);
       const order = ownersOf(carrier, messages, owners);
       const half = countsOf(order.slice(0, order.length / 2), owners.length);
       // Four of eight each. Responses race within the window.
@@ -189,7 +189,7 @@ describe("accounts", () => {
     const owners = accounts(80);
     const messages = await backlog(rig, owners, 6);
     await rig.deliver({ [LINK]: carrier });
-    await allSent(rig, 480, 30_000);
+    await allSent(rig, 480);
     const half = countsOf(ownersOf(carrier, messages, owners).slice(0, 240), 80);
     assert.ok(Math.min(...half) >= 2 && Math.max(...half) <= 4, `messages per account in the first half: ${half.join(" ")}`);
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
+import { LIMIT_MS } from "../../../test/support/expect.ts";
 import { has, mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../../../test/support/recording-host.ts";
 import { poll } from "../../lib/wait.ts";
 import type { Connection, SendOutcome } from "../provider.ts";
@@ -160,7 +161,7 @@ test("replies that the host refused are passed again, none twice and none lost, 
   const messages = Array.from({ length: 150 }, () => outgoing({ recipient: "+15005550010" }));
   const outcomes = await settled(Promise.all(messages.map((message) => connection.send(message, never, mayLeave))), "the sends");
   const ids = outcomes.map((outcome) => (outcome.kind === "accepted" ? outcome.providerMessageId : ""));
-  const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: 10_000, everyMs: 5 });
+  const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
   assert.ok(isDone, `${host.messages.length} replies`);
   await settled(connection.close(), "close");
   assert.equal(refusals, 3);
@@ -192,7 +193,7 @@ test("closing passes all pending replies at once", async () => {
   const connection = await simulator.open({ speed: STANDSTILL }, host);
   const sent = connection.send(outgoing({ recipient: "+15005550008" }), never, mayLeave);
   await turn();
-  await settled(connection.close(), "close", 1_000);
+  await settled(connection.close(), "close");
   assert.equal((await sent).kind, "accepted");
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
 });
@@ -251,7 +252,7 @@ test("closing passes all pending responses and receipts at once and in order", a
   const messages = Array.from({ length: 3 }, () => outgoing({ recipient: "+15005550006", channel: "whatsapp" }));
   const sends = Promise.all(messages.map((message) => connection.send(message, never, mayLeave)));
   await turn();
-  await settled(connection.close(), "close", 1_000);
+  await settled(connection.close(), "close");
   for (const { kind } of await settled(sends, "the sends")) assert.equal(kind, "accepted");
   const statuses = host.receipts.map(({ status }) => status);
   assert.deepEqual(statuses, ["delivered", "delivered", "delivered", "read", "read", "read"]);
@@ -311,7 +312,7 @@ test("a link whose receipts the host does not take throttles in the end, and rec
   release();
   const recovered = await poll(
     async () => ((await connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave)).kind === "accepted" ? true : undefined),
-    { timeoutMs: 10_000, everyMs: 5 },
+    { timeoutMs: LIMIT_MS, everyMs: 5 },
   );
   assert.ok(recovered, "the link did not recover");
   await settled(connection.close(), "close");
@@ -330,7 +331,7 @@ test("a closed link keeps nothing alive, even when its host hangs", async () => 
   const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", program], { cwd: root, stdio: "ignore" });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   try {
-    assert.equal(await settled(ended, "the process", 20_000), 0);
+    assert.equal(await settled(ended, "the process"), 0);
   } finally {
     child.kill();
   }
