@@ -10,7 +10,7 @@ import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import { createPartitions } from "../../src/storage/partitions.ts";
 import { findPrograms } from "../../src/storage/postgres-binaries.ts";
-import { cachedFolder } from "./cache.ts";
+import { cachedFolder, moveIntoPlace } from "./cache.ts";
 import { TEMPLATE, urlOf } from "./database.ts";
 
 // These settings give up durability. Tests of durability start other servers.
@@ -97,12 +97,16 @@ function pristineFolder(): string {
 async function makePristine(pristine: string): Promise<void> {
   const made = await TestServer.prepare(makeTemplate);
   const servers = cachedFolder("servers");
-  for (const old of readdirSync(servers)) rmSync(join(servers, old), { recursive: true, force: true });
+  // A concurrent run may have made it already, and copies it.
+  for (const old of readdirSync(servers).map((name) => join(servers, name)))
+    if (old !== pristine) rmSync(old, { recursive: true, force: true });
   const unfinished = mkdtempSync(join(cachedFolder("unfinished"), "server-"));
-  copyFolder(made, unfinished);
-  // The folder is moved because a concurrent run must not find an incomplete copy.
-  spawnSync("mv", ["-T", unfinished, pristine]);
-  rmSync(made, { recursive: true });
+  try {
+    copyFolder(made, unfinished);
+    moveIntoPlace(unfinished, pristine);
+  } finally {
+    for (const folder of [made, unfinished]) rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 // The databases of a whole run take at most half of it.
