@@ -1,12 +1,12 @@
 /** Runs tests, the most expensive files first, and prints how long they took.
  *
  *  node scripts/test.ts               the checks of the code, then every test but those of pace
- *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console
+ *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console; also as test/api
  *  node scripts/test.ts FILE…         these files */
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, statSync, writeFileSync } from "node:fs";
+import { globSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { pathToFileURL } from "node:url";
 import { cachedFolder } from "../test/support/cache.ts";
@@ -42,12 +42,23 @@ const GROUPS: Readonly<Record<string, Group>> = {
 /** Groups that run only when they are named. */
 const SEPARATE: Readonly<Record<string, Group>> = { pace: { pattern: "test/pace/*.test.ts" } };
 
+const ALL_GROUPS: Readonly<Record<string, Group>> = { ...GROUPS, ...SEPARATE };
+
+/** The path of a file or folder from the root of the checkout. */
+const fromRoot = (path: string): string => relative(ROOT, resolve(path));
+
+/** The group with this name or folder. */
+function groupOf(name: string): Group | undefined {
+  const folder = fromRoot(name);
+  return ALL_GROUPS[name] ?? ALL_GROUPS[folder] ?? Object.values(ALL_GROUPS).find(({ pattern }) => dirname(pattern) === folder);
+}
+
 /** The files of each process that a name on the command line stands for. */
 function processesOf(name: string): string[][] {
-  const group = GROUPS[name] ?? SEPARATE[name];
-  if (group === undefined && existsSync(name)) return [[relative(ROOT, resolve(name))]];
+  const group = groupOf(name);
+  if (group === undefined && statSync(name, { throwIfNoEntry: false })?.isFile() === true) return [[fromRoot(name)]];
   if (group === undefined)
-    throw new Error(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}`);
+    throw new Error(`${name} is neither a test file nor a group. The groups are ${Object.keys(ALL_GROUPS).join(", ")}`);
   const size = (file: string): number => statSync(join(ROOT, file)).size;
   const files = globSync(group.pattern, { cwd: ROOT }).toSorted((one, other) => size(other) - size(one));
   const count = Math.min(group.processes ?? files.length, files.length);
@@ -86,7 +97,7 @@ async function runTests(names: readonly string[]): Promise<boolean> {
   const options = {
     files: processes.map(moduleOf),
     // Tests of pace have the machine to themselves.
-    concurrency: names.includes("pace") ? 1 : PROCESSES_AT_ONCE,
+    concurrency: names.some((name) => groupOf(name) === SEPARATE["pace"]) ? 1 : PROCESSES_AT_ONCE,
     timeout: TIMEOUT_MS,
     signal: interrupted(),
     // The types of this option are not published yet.
