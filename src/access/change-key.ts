@@ -10,7 +10,7 @@ import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { createKeyIn, rotateKeyIn, type CreatedKey } from "./api-key.ts";
 import { invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
 import { DEFAULT_OVERLAP_SECONDS, keyRecord, type NewKey, type RotateKey } from "./key-record.ts";
-import { countActiveKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "./queries.ts";
+import { countActiveKeys, findKeyOf, lockKeys, revokeKey, type KeyRow, type LockedKey } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 // Enough for one key for each of many services, and few enough to review.
@@ -52,7 +52,7 @@ export class KeyChanger {
     requireScopes(credential, found.scopes);
     return this.#once.write(call, async (tx) => {
       const { caller, key: old } = await this.#lock(tx, credential, found.id);
-      if (this.#hasEnded(old)) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
+      if (old.has_ended) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
       const end = earliest(old.expires_at, caller.expires_at);
       const overlapSeconds = overlap ?? DEFAULT_OVERLAP_SECONDS;
       // Without an overlap the number of active keys does not grow.
@@ -76,16 +76,12 @@ export class KeyChanger {
 
   /** Locks the key of the caller and the key to change until the commit. The cached credential of the caller may be a second old, and a
    *  key that has just been revoked must not create another one. */
-  async #lock(tx: Tx, { keyId, ...owner }: Credential, id: KeyId = keyId): Promise<{ caller: KeyRow; key: KeyRow }> {
+  async #lock(tx: Tx, { keyId, ...owner }: Credential, id: KeyId = keyId): Promise<{ caller: LockedKey; key: LockedKey }> {
     const rows = await lockKeys(tx, owner, keyId, id);
     const [caller, key] = [keyId, id].map((each) => rows.find((row) => row.id.equals(each)));
-    if (caller === undefined || this.#hasEnded(caller)) throw invalidToken();
+    if (caller === undefined || caller.has_ended) throw invalidToken();
     if (key === undefined) throw noSuchKey();
     return { caller, key };
-  }
-
-  #hasEnded({ revoked_at: revokedAt, expires_at: expiresAt }: KeyRow): boolean {
-    return revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= this.#parts.clock.now());
   }
 }
 

@@ -176,10 +176,14 @@ export async function countActiveKeys(tx: Tx, owner: Owner): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** A locked key. The database decides whether it has ended, since the clocks of two nodes differ by milliseconds. */
+export type LockedKey = KeyRow & { has_ended: boolean };
+
 /** Locks two keys, which may be the same, until the transaction ends. The order by id prevents a deadlock of two such transactions. */
-export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, other: KeyId): Promise<KeyRow[]> =>
-  tx.rows<KeyRow>(sql`
-  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, other: KeyId): Promise<LockedKey[]> =>
+  tx.rows<LockedKey>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+         revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as has_ended
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id in (${one}, ${other})
    order by id
