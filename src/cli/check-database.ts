@@ -1,5 +1,5 @@
 /** Checks of the database for `godwit doctor`. The database is not migrated, and its transactions are read-only. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
@@ -50,7 +50,7 @@ async function checkContents(db: Queryable, config: Config, checkRest: (db: Quer
   return [
     ok(
       "database",
-      `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${config.dataDir}` : "of DATABASE_URL"}`,
+      `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${clusterLocation(config.dataDir)}` : "of DATABASE_URL"}`,
     ),
     checkSchema(version),
     await runCheck("durability", () => checkDurability(db)),
@@ -66,6 +66,12 @@ async function checkContents(db: Queryable, config: Config, checkRest: (db: Quer
     // The tables of another schema version may differ from what the queries expect.
     ...(await checkRest(isCurrent ? db : undefined)),
   ];
+}
+
+/** The data directory, and the folder of the database where that is elsewhere. */
+function clusterLocation(dataDir: string): string {
+  const cluster = clusterPath(dataDir);
+  return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, to which ${dataDir} leads` : dataDir;
 }
 
 function checkSchema(version: number): Check {

@@ -67,7 +67,11 @@ function whyNotWritable(path: string): unknown {
 /** The folder where the cluster is, or where it will be created. */
 export function findClusterFolder(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): string {
   const path = clusterPath(dataDir);
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return followLink(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const elsewhere = followLink(path);
+    say(`the database of ${dataDir} is in ${elsewhere}`);
+    return elsewhere;
+  }
   if (existsSync(path) || canReach(runAs, dataDir)) return path;
   const home = join(SHARED_DIR, `${basename(dataDir)}-${fingerprint(dataDir)}`);
   say(`keeping the database in ${home}, since ${runAs?.name ?? "its user"} cannot reach ${dataDir}`);

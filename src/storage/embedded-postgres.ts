@@ -2,6 +2,7 @@
  *  restarted if it ends, and stopped before this process. It listens on a Unix socket that only its user can open, and on no port. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -82,6 +83,7 @@ export class EmbeddedPostgres {
   readonly #onLog: (line: string) => void;
   readonly #settings: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
+  #watcher: ChildProcess | undefined;
   #isStopping = false;
   #restarts = 0;
   #recentLines: string[] = [];
@@ -148,6 +150,7 @@ export class EmbeddedPostgres {
         if ((await within(ended, IMMEDIATE_STOP_MS)) === undefined) child.unref();
       }
     }
+    this.#watcher?.kill("SIGKILL");
     this.#lock.release();
   }
 
@@ -159,6 +162,8 @@ export class EmbeddedPostgres {
       if (this.#isStopping) return;
       if (outcome === "ready") {
         child.once("exit", () => this.#onExit());
+        this.#watcher?.kill("SIGKILL");
+        this.#watcher = watchOwner(child.pid ?? 0, this.#cluster, this.#runAs);
         return;
       }
       const reason =
@@ -226,6 +231,26 @@ export class EmbeddedPostgres {
       }
     }
   }
+}
+
+// Reads until this process ends, in whatever way, and then asks the server to stop, where the pid file still names it.
+const WATCH = 'while read -r _; do :; done; read -r pid < "$2/postmaster.pid" && [ "$pid" = "$1" ] && kill -INT "$1"';
+
+/** Starts a process that stops the server when this process ends without stopping it: a server without its owner would keep the memory,
+ *  and a copy of its folder would not be consistent. */
+function watchOwner(pid: number, cluster: string, runAs: RunAs | undefined): ChildProcess {
+  const watcher = spawn("/bin/sh", ["-c", WATCH, "sh", String(pid), cluster], {
+    ...identity(runAs),
+    cwd: "/",
+    env: {},
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  // Without a shell the server only lives on after a crash, until the next start.
+  watcher.on("error", () => undefined);
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  return watcher;
 }
 
 export const embeddedTarget = (sockets: string): DatabaseTarget => ({
@@ -309,9 +334,26 @@ function readPidFile(cluster: string): string[] {
 async function endOrphan(cluster: string): Promise<void> {
   const pid = Number(readPidFile(cluster)[0]);
   if (processesIn(cluster).includes(pid)) await stopServer(cluster, pid);
+  await waitForBackends(cluster);
   // The pid in a file that was left behind may belong to another program by now, and PostgreSQL would then refuse to start. When no
   // process works in the folder, the file is stale and is removed. Without /proc this cannot be known, and the file stays.
   if (existsSync("/proc/self/cwd") && processesIn(cluster).length === 0) rmSync(join(cluster, "postmaster.pid"), { force: true });
+}
+
+/** Waits for the processes of a server whose main process was killed. They end by themselves when they notice that; the next server could
+ *  not use the shared memory before. */
+async function waitForBackends(cluster: string): Promise<void> {
+  const areGone = async (): Promise<true | undefined> => (processesIn(cluster).length === 0 ? true : undefined);
+  if (await poll(areGone, { timeoutMs: FAST_STOP_MS, everyMs: 20 })) return;
+  for (const pid of processesIn(cluster)) {
+    try {
+      process.kill(pid, "SIGQUIT");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  if (await poll(areGone, { timeoutMs: IMMEDIATE_STOP_MS, everyMs: 20 })) return;
+  throw new StartupError(`processes of an earlier PostgreSQL (${processesIn(cluster).join(", ")}) use ${cluster} and do not stop`);
 }
 
 async function stopServer(cluster: string, pid: number): Promise<void> {
@@ -329,12 +371,12 @@ async function stopServer(cluster: string, pid: number): Promise<void> {
   throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
 }
 
-/** The processes whose working directory is the cluster: those of its server, and no others. */
+/** The processes of the cluster's server: PostgreSQL's with the cluster as their working directory, where an operator's shell may be, too. */
 function processesIn(cluster: string): number[] {
   const folder = realpathSync(cluster);
   const worksThere = (pid: string): boolean => {
     try {
-      return realpathSync(`/proc/${pid}/cwd`) === folder;
+      return realpathSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
     } catch {
       return false;
     }

@@ -213,7 +213,7 @@ describe("a service with its embedded database", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test("loses nothing when only the service is killed and its database continues", async (context) => {
+  test("loses nothing when only the service is killed", async (context) => {
     const random = seeded(context);
     const sent = await loadWhile(godwit, apiKey, async () => {
       await sleep(random() * 400);

@@ -8,8 +8,10 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,7 +20,10 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
+import pg from "pg";
+import { socketDir } from "../../src/storage/data-directory.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
+import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -125,6 +130,48 @@ test("the remains of a crash do not prevent the next start", async () => {
   );
   await using godwit = await startGodwit({ asProcess: true, env });
   assert.equal((await godwit.request("GET", "/readyz")).status, 200);
+});
+
+/** The processes of the PostgreSQL of a data directory. */
+const serverProcesses = (dataDir: string): number[] => {
+  const cluster = realpathSync(join(dataDir, "postgres"));
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`) === cluster;
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+};
+
+test("the database stops by itself when its service is killed", async () => {
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
+  const godwit = await startGodwit({ asProcess: true, env });
+  assert.notDeepEqual(serverProcesses(env.GODWIT_DATA_DIR), []);
+  await godwit.stop("SIGKILL");
+  await until("the database to stop", () => serverProcesses(env.GODWIT_DATA_DIR).length === 0 || undefined);
+  assert.ok(!existsSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid")), "it stopped in order");
+});
+
+test("a start waits for processes of a database that was killed", async () => {
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
+  const killed = await startGodwit({ asProcess: true, env });
+  const client = new pg.Client({ host: socketDir(env.GODWIT_DATA_DIR), user: "godwit", database: "postgres" });
+  client.on("error", () => undefined);
+  await client.connect();
+  // A backend that computes does not notice the end of the server.
+  const busy = client.query("select count(*) from generate_series(1, 4000000)").catch(() => undefined);
+  const postmaster = Number(readFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+  process.kill(postmaster, "SIGKILL");
+  await killed.stop("SIGKILL");
+  await using godwit = await startGodwit({ asProcess: true, env });
+  assert.equal((await godwit.request("GET", "/readyz")).status, 200);
+  assert.ok(!godwit.output.some((line) => /shared memory block/.test(line)), "the first attempt succeeds");
+  await busy;
+  await client.end().catch(() => undefined);
 });
 
 test("a folder that is not a cluster is refused and not changed", async () => {
@@ -313,6 +360,17 @@ test(
     assert.equal(statSync(place).uid === 0, false, `${basename(place)} belongs to an unprivileged user`);
     run.child.kill("SIGTERM");
     assert.equal(await run.exit, 0);
+    const again = spawnGodwit(
+      ["serve"],
+      { GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_DATA_DIR: dataDir },
+      { cwd: home, main: join(home, "src", "main.ts") },
+    );
+    await again.waitFor(({ msg }) => msg === "listening");
+    assert.ok(again.output.includes(`the database of ${dataDir} is in ${place}`), again.output.join("\n"));
+    const { stdout } = await runGodwit(["doctor"], { GODWIT_DATA_DIR: dataDir });
+    assert.match(stdout, new RegExp(`embedded in ${place}, to which ${dataDir} leads`));
+    again.child.kill("SIGTERM");
+    assert.equal(await again.exit, 0);
   },
 );
 
