@@ -177,6 +177,15 @@ function assertSound(
   else assert.match(String(messageId), /^sim_/);
 }
 
+const LATE_DELIVERED = "message.delivered ignored receipt delivered";
+
+/** The entries where both receipts came before the response was stored: then a read receipt can be applied first. */
+const overtaken = (entries: readonly string[]): string[] => {
+  const at = entries.indexOf("message.delivered receipt delivered");
+  const read = "message.read receipt read";
+  return at === -1 || entries[at + 1] !== read ? [...entries] : [...entries.slice(0, at), read, LATE_DELIVERED, ...entries.slice(at + 2)];
+};
+
 describe("the outcomes of the simulator", () => {
   let godwit: Godwit;
   let client: Client;
@@ -215,7 +224,8 @@ describe("the outcomes of the simulator", () => {
   for (const journey of JOURNEYS) {
     test(`${journey.recipient} on ${journey.channel} ends as ${journey.status}`, async () => {
       const { record, entries } = endOf(journey);
-      assert.deepEqual(entries.map(inShort), journey.entries);
+      const short = entries.map(inShort);
+      assert.deepEqual(short, short.includes(LATE_DELIVERED) ? overtaken(journey.entries) : journey.entries);
       assertSound(journey, record, entries);
       assert.equal(await queueRowOf(godwit, record["id"]), undefined);
     });

@@ -1,7 +1,7 @@
 /** The programs that tests start as processes. A run of a whole group bundles them first: loading one file takes half the processor time of
  *  loading 700, and such a run starts some three hundred processes. */
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { cachedFolder, moveIntoPlace } from "./cache.ts";
@@ -57,6 +57,8 @@ async function writeBundle(bundles: string, folder: string): Promise<void> {
     plugins: [{ name: "original-location", transform: (code, path) => (path.startsWith(ROOT) ? { code: located(code, path) } : null) }],
   });
   const dir = mkdtempSync(join(bundles, "unfinished-"));
+  // Some tests start the programs as another user.
+  chmodSync(dir, 0o755);
   await bundle.write({ dir, format: "esm", entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });
   moveIntoPlace(dir, folder);
 }
