@@ -29,6 +29,7 @@ function acceptance(): Acceptance {
     content: { body, template: null },
     owner: { accountId, environment: "test" },
     id: newId("msg", nowMs),
+    nowMs,
     shown: null,
     link,
     sender: link.sender,

@@ -2,8 +2,8 @@
  *  history and its event, and only where it changes something. The caller wakes the webhook workers after its commit. */
 import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
-import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
-import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";
+import { firstEventId, idKey, newId, newIdAfter, type MessageId } from "../lib/id.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { countInFlight, insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
@@ -88,15 +88,10 @@ function newSuppression(nowMs: number, { accountId, environment, recipient, send
 type Reason = Pick<Suppression, "isActive" | "source" | "keyword" | "messageId" | "note">;
 
 function change(stored: Suppression, nowMs: number, { isActive, source, keyword, messageId, note }: Reason): Changed {
-  const changeId = idAfter(stored.updatedAtMs, nowMs);
+  const changeId = newIdAfter("evt", stored.updatedAtMs, nowMs);
   const updatedAtMs = uuidTimeMs(changeId);
   return { changeId, suppression: { ...stored, isActive, source, keyword, messageId, note, updatedAtMs } };
 }
-
-/** Returns an id later than the previous change, also when the clock of its node is ahead. Such an id is not taken from the common
- *  sequence, which would stay ahead from then on. */
-const idAfter = (beforeMs: number, nowMs: number): EventId =>
-  nowMs > beforeMs ? newId("evt", nowMs) : toId("evt", uuidSequence()(beforeMs + 1));
 
 const publish = (tx: Tx, changes: readonly Changed[]): Promise<void> =>
   publishEvents(

@@ -114,6 +114,20 @@ select ${MESSAGE_COLUMNS}
 export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
   (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(messageOfRow);
 
+const backToSchedule = batchStatement<Message>(
+  [column("message_id", "uuid", ({ id }) => id), column("due_at", "timestamptz", ({ sendAtMs }) => sendAtMs)],
+  (items) => `
+update delivery_queue q
+   set due_at = item.due_at
+  from ${items}
+ where q.message_id = item.message_id and q.link = '${SCHEDULED_LANE}'`,
+);
+
+/** Returns claimed messages whose time has not come to their place among the scheduled ones. */
+export const returnScheduled = async (db: Queryable, messages: readonly Message[]): Promise<void> => {
+  await db.rows(backToSchedule(messages));
+};
+
 /** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
 export type QueueCursor = { priority: number; accountId: AccountId; dueAt: string; id: MessageId };
 

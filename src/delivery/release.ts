@@ -6,18 +6,26 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
-import { claimReleasable } from "./queue.ts";
+import { claimReleasable, returnScheduled } from "./queue.ts";
 
 const BATCH = 100;
+// The clocks of the database and of this node differ by the error of a sample.
+const MAX_EARLY_MS = 250;
 
 export type ReleaseParts = { db: Database; advancer: Advancer; linkChooser: LinkChooser; leaseMs: number };
 
-/** Releases due messages. Returns the lanes that have new work and the number of messages; there may be more until it is zero. */
+/** Releases due messages. Returns the lanes that have new work and the number of messages; there may be more until it is zero. The database
+ *  finds the messages by its own clock. Where this clock is ahead for a while, messages whose time has not come return to their place. */
 export async function releaseDue({ db, advancer, linkChooser, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
   const claimed = await claimReleasable(db, leaseMs, BATCH);
   const lanes = new Set<string>();
+  const nowMs = advancer.now();
+  const isEarly = ({ sendAtMs }: Message): boolean => (sendAtMs ?? 0) > nowMs + MAX_EARLY_MS;
+  const early = claimed.filter(isEarly);
+  if (early.length > 0) await returnScheduled(db, early);
+  const due = claimed.filter((message) => !isEarly(message));
   await Promise.all(
-    claimed.map(async (message) => {
+    due.map(async (message) => {
       const { link, sender, refusal } = chooseLink(linkChooser, message);
       const queued = changeBy(
         message,
@@ -34,7 +42,7 @@ export async function releaseDue({ db, advancer, linkChooser, leaseMs }: Release
       else lanes.add(link.name);
     }),
   );
-  return { lanes, released: claimed.length };
+  return { lanes, released: due.length };
 }
 
 type ReleaseLink =

@@ -26,8 +26,10 @@ const noReceiptSignal: Signal = {
 /** Expires queued messages whose time to live has passed. Returns their number. */
 export async function expireQueued(db: Database, advancer: Advancer): Promise<number> {
   const messages = await readOwned(db, await findExpired(db, BATCH));
-  // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds.
-  const queued = messages.filter(({ status }) => status === "queued");
+  const nowMs = advancer.now();
+  // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds. The clock of the database,
+  // which finds the messages, may be ahead for a while.
+  const queued = messages.filter(({ status, expiresAtMs }) => status === "queued" && (expiresAtMs ?? 0) <= nowMs);
   await advanceAll(advancer, queued, ttlExpiredSignal);
   return queued.length;
 }

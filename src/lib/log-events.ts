@@ -189,6 +189,12 @@ export const LOG_EVENTS = {
     meaning: "The carrier sent a response to no request, or later than its time limit.",
     action: "Ask the carrier about its response times if it repeats.",
   },
+  "storage.clock_step": {
+    level: "warn",
+    meaning:
+      "The clock of the database made a step of `step_ms` that the clock of this machine does not confirm. The service continues with the time as it was, until both clocks agree or the step is undone.",
+    action: "Compare both clocks with the right time, and correct the wrong one (NTP).",
+  },
   "storage.durability_off": {
     level: "warn",
     meaning: "The database may lose committed transactions in a crash: the settings in `off` are switched off.",

@@ -30,6 +30,10 @@ function fillRandom(target: Buffer, start: number): void {
 // that 2,048 ids fit before it takes the next millisecond.
 const COUNTER_LIMIT = 0x1000;
 
+// Ids may be ahead of the clock by this much, to stay in order when the clock is corrected or many ids are made at once. A clock that was
+// further ahead was wrong, and the ids start anew at the right time, as RFC 9562 permits.
+const MAX_AHEAD_MS = 1_000;
+
 /** Creates ids in ascending order. Each clock needs its own sequence: ids of a slow clock would otherwise get the time of a fast one. */
 export function uuidSequence(): (nowMs: number) => Uuid {
   let lastTimeMs = 0;
@@ -37,7 +41,7 @@ export function uuidSequence(): (nowMs: number) => Uuid {
   return (nowMs) => {
     const bytes = Buffer.allocUnsafe(UUID_BYTES);
     fillRandom(bytes, 6);
-    if (nowMs > lastTimeMs) {
+    if (nowMs > lastTimeMs || lastTimeMs - nowMs > MAX_AHEAD_MS) {
       lastTimeMs = nowMs;
       counter = bytes.readUInt16BE(6) & (COUNTER_LIMIT / 2 - 1);
     } else {

@@ -2,7 +2,7 @@
 import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
-import { newId } from "../lib/id.ts";
+import { newIdAfter } from "../lib/id.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
 import type { ProviderReference } from "./provider-reference.ts";
@@ -52,6 +52,7 @@ export function changeBy(before: Message, signal: Signal, nowMs: number): Change
     updatedAtMs: atMs,
   };
   return toChange(before, after, {
+    nowMs,
     type: `message.${signal.status}`,
     isEvent: true,
     isIgnored: false,
@@ -67,9 +68,14 @@ export const noteOn = (
   nowMs: number,
   note: { type: string; isIgnored: boolean; detail: Detail; move: QueueMove },
 ): Change =>
-  toChange(message, { ...message, updatedAtMs: Math.max(nowMs, message.updatedAtMs + 1) }, { ...note, isEvent: false, reference: null });
+  toChange(
+    message,
+    { ...message, updatedAtMs: Math.max(nowMs, message.updatedAtMs + 1) },
+    { ...note, nowMs, isEvent: false, reference: null },
+  );
 
 type EntryFacts = {
+  nowMs: number;
   type: string;
   isEvent: boolean;
   isIgnored: boolean;
@@ -78,11 +84,11 @@ type EntryFacts = {
   reference: ProviderReference | null;
 };
 
-const toChange = (before: Message, after: Message, { type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change => ({
+const toChange = (before: Message, after: Message, { nowMs, type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change => ({
   before,
   after,
   entry: {
-    id: newId("evt", after.updatedAtMs),
+    id: newIdAfter("evt", before.updatedAtMs, nowMs),
     type,
     record: isEvent ? JSON.stringify(messageRecord(after)) : null,
     previousStatus: before.status,

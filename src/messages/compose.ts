@@ -75,9 +75,10 @@ export class Composer {
     if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
     const { conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
-    const id = newId("msg", this.#parts.clock.now());
+    const nowMs = this.#parts.clock.now();
+    const id = newId("msg", nowMs);
     const hasFallback = steps.length > 0;
-    const message = fromRequest({ request, owner, id, content, shown, link, sender, batchId, fallbackOf: null, hasFallback, trace });
+    const message = fromRequest({ request, owner, id, nowMs, content, shown, link, sender, batchId, fallbackOf: null, hasFallback, trace });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     return { message, link, steps: kept, secret: shown && content };
@@ -102,10 +103,12 @@ export class Composer {
     };
     const problem = segmentProblem(request, content, () => link) ?? carrierProblem(request, content, link);
     if (problem !== undefined) return problem;
+    const nowMs = this.#parts.clock.now();
     const message = fromRequest({
       request,
       owner: before,
-      id: newId("msg", this.#parts.clock.now()),
+      id: newId("msg", nowMs),
+      nowMs,
       content,
       shown,
       link,
@@ -220,6 +223,8 @@ export const startTimeMs = ({ id, sendAtMs }: Message): number => Math.max(sendA
 type RequestParts = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
   request: NewMessage;
   owner: Owner;
+  /** The present time. The time of the id can be ahead of it. */
+  nowMs: number;
   content: Content;
   /** The content that the record shows, where the content is a secret. */
   shown: Content | null;
@@ -230,8 +235,7 @@ type RequestParts = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback
 
 /** Makes the message of a request. */
 export function fromRequest(parts: RequestParts): Message {
-  const { request, owner, id, content, shown, link, batchId, fallbackOf, hasFallback, trace } = parts;
-  const nowMs = uuidTimeMs(id);
+  const { request, owner, id, nowMs, content, shown, link, batchId, fallbackOf, hasFallback, trace } = parts;
   const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
   const isScheduled = sendAtMs !== null && sendAtMs > nowMs;

@@ -41,10 +41,10 @@ export async function startService(
   const stops: Stops = [];
   try {
     const storage = await openStorage({ config, node, log, say, stops });
-    const { db, embedded, firstKey } = storage;
+    const { db, clock, embedded, firstKey } = storage;
     const metrics = createMetrics(VERSION);
     const isReady = readiness(db);
-    watchStorage(metrics.registry, { db, embedded, isReady });
+    watchStorage(metrics.registry, { db, clock, embedded, isReady });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });

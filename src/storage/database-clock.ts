@@ -1,40 +1,118 @@
 /** The clock of the database, without a query for each reading. Ids and time windows use it, so that nodes with different clocks agree on
- *  the order and on expiry. */
+ *  the order and on expiry.
+ *
+ *  The clock of a server can be wrong for a while: a step by its operator, a restored snapshot, a failed time service. A step that the
+ *  clock of this machine does not confirm is not followed. */
 import type { Database } from "./database.ts";
-import { sql } from "./sql.ts";
 
 const SAMPLE_EVERY_MS = 10_000;
+// A server that sets its clock is sampled more often, so that a confirmed step is followed soon.
+const SAMPLE_AGAIN_MS = 1_000;
 
 export type Clock = { now(): number };
 
+/** One reading of the database's clock, in milliseconds. The other times are those of this process when it asked and when it had the
+ *  response: of the monotonic clock, and of the clock of the machine. */
+export type ClockSample = { databaseMs: number; sentAtMs: number; receivedAtMs: number; wallMs: number };
+
+/** A reading is as uncertain as half of its round trip. A round trip this long says nothing that the last readings did not. */
+const MAX_ROUND_TRIP_MS = 1_000;
+// A round trip that takes so many times as long as the best of the last ones has waited somewhere.
+const MAX_ROUND_TRIP_RATIO = 8;
+const LEAST_ROUND_TRIP_MS = 5;
+const RECENT = 8;
+// Clocks that a time service keeps differ by less, and are corrected in smaller steps.
+const MAX_STEP_MS = 500;
+
+export type Verdict = { kind: "followed" } | { kind: "discarded" } | { kind: "unconfirmed"; stepMs: number };
+
+/** The estimate of the database's clock, and the rules for following a sample. */
+export class ClockEstimate {
+  /** The database's time at the zero of this process's monotonic clock, which corrections of the system time do not affect. */
+  #zeroMs: number | undefined;
+  /** The time of this machine at the same zero, when the last sample was followed. */
+  #wallZeroMs = 0;
+  readonly #roundTrips: number[] = [];
+
+  at(monotonicMs: number): number {
+    return Math.trunc((this.#zeroMs ?? performance.timeOrigin) + monotonicMs);
+  }
+
+  /** Follows the sample, or says why not. */
+  add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample): Verdict {
+    const roundTripMs = receivedAtMs - sentAtMs;
+    const best = Math.max(LEAST_ROUND_TRIP_MS, Math.min(...this.#roundTrips, Infinity));
+    this.#roundTrips.push(roundTripMs);
+    if (this.#roundTrips.length > RECENT) this.#roundTrips.shift();
+    const zeroMs = databaseMs - (sentAtMs + receivedAtMs) / 2;
+    const wallZeroMs = wallMs - receivedAtMs;
+    if (this.#zeroMs !== undefined) {
+      if (roundTripMs > MAX_ROUND_TRIP_MS || roundTripMs > best * MAX_ROUND_TRIP_RATIO) return { kind: "discarded" };
+      const stepMs = zeroMs - this.#zeroMs;
+      const isNear = (one: number, other: number): boolean => Math.abs(one - other) <= MAX_STEP_MS + roundTripMs;
+      // This machine has made the same step, or now agrees with the database: the clock was wrong before.
+      const isConfirmed = isNear(stepMs, 0) || isNear(wallZeroMs - this.#wallZeroMs, stepMs) || isNear(zeroMs, wallZeroMs);
+      if (!isConfirmed) return { kind: "unconfirmed", stepMs: Math.round(stepMs) };
+    }
+    this.#zeroMs = zeroMs;
+    this.#wallZeroMs = wallZeroMs;
+    return { kind: "followed" };
+  }
+}
+
+export type ClockWatch = {
+  /** Called once when the database's clock makes a step that is not confirmed. */
+  onUnconfirmed: (stepMs: number) => void;
+};
+
 export class DatabaseClock implements Clock {
   readonly #db: Database;
-  /** The database's time at the zero of this process's monotonic clock, which corrections of the system time do not affect. */
-  #zeroMs = performance.timeOrigin;
+  readonly #watch: ClockWatch | undefined;
+  readonly #estimate = new ClockEstimate();
+  #unconfirmedMs = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
-  constructor(db: Database) {
+  constructor(db: Database, watch?: ClockWatch) {
     this.#db = db;
+    this.#watch = watch;
   }
 
   now(): number {
-    return Math.trunc(this.#zeroMs + performance.now());
+    return this.#estimate.at(performance.now());
+  }
+
+  /** The step of the database's clock that is not followed; 0 where there is none. */
+  get unconfirmedMs(): number {
+    return this.#unconfirmedMs;
   }
 
   async start(): Promise<void> {
     await this.#sample();
-    // After a failed sample the last offset stays in use. Its error is the drift of ten seconds.
-    this.#timer = setInterval(() => void this.#sample().catch(() => undefined), SAMPLE_EVERY_MS);
+    this.#schedule();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return;
+    const afterMs = this.#unconfirmedMs === 0 ? SAMPLE_EVERY_MS : SAMPLE_AGAIN_MS;
+    this.#timer = setTimeout(() => {
+      // After a failed sample the last estimate stays in use. Its error is the drift of ten seconds.
+      void this.#sample()
+        .catch(() => undefined)
+        .then(() => this.#schedule());
+    }, afterMs);
   }
 
   async #sample(): Promise<void> {
-    const sentAt = performance.now();
-    const [row] = await this.#db.rows<{ now_ms: number }>(sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`);
-    const receivedAt = performance.now();
-    if (row !== undefined) this.#zeroMs = row.now_ms - (sentAt + receivedAt) / 2;
+    const verdict = this.#estimate.add(await this.#db.readClock());
+    if (verdict.kind === "discarded") return;
+    const before = this.#unconfirmedMs;
+    this.#unconfirmedMs = verdict.kind === "unconfirmed" ? verdict.stepMs : 0;
+    if (before === 0 && verdict.kind === "unconfirmed") this.#watch?.onUnconfirmed(verdict.stepMs);
   }
 }

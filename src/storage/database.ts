@@ -135,6 +135,15 @@ export class Database implements Queryable {
     );
   }
 
+  /** Reads the clock of the database. The times of this process are taken on the connection, without the wait for one. */
+  async readClock(): Promise<{ databaseMs: number; sentAtMs: number; receivedAtMs: number; wallMs: number }> {
+    return this.#withClient(async (client) => {
+      const sentAtMs = performance.now();
+      const [row] = await run<{ now_ms: number }>(client, sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`);
+      return { databaseMs: row?.now_ms ?? NaN, sentAtMs, receivedAtMs: performance.now(), wallMs: Date.now() };
+    });
+  }
+
   /** Makes sure that a lost session can no longer commit anything. Throws when the session does not end. */
   async endSession(session: string): Promise<void> {
     const ended = await this.rows<{ has_ended: boolean }>(sql`

@@ -2,12 +2,18 @@
 import type { StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { DatabaseClock } from "./database-clock.ts";
 import type { Database } from "./database.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 
-export type WatchedStorage = { db: Database; embedded: EmbeddedPostgres | undefined; isReady: () => Promise<boolean> };
+export type WatchedStorage = {
+  db: Database;
+  clock: DatabaseClock;
+  embedded: EmbeddedPostgres | undefined;
+  isReady: () => Promise<boolean>;
+};
 
-export function watchStorage(registry: Registry, { db, embedded, isReady }: WatchedStorage): void {
+export function watchStorage(registry: Registry, { db, clock, embedded, isReady }: WatchedStorage): void {
   const registers = [registry];
   // Registered before the metrics that query the database, so that their own connections are not counted.
   const connections: Gauge = new Gauge({
@@ -28,6 +34,12 @@ export function watchStorage(registry: Registry, { db, embedded, isReady }: Watc
     help: "1 while the database answers this process.",
     registers,
     collect: async () => up.set((await isReady()) ? 1 : 0),
+  });
+  const step: Gauge = new Gauge({
+    name: "godwit_database_clock_step_seconds",
+    help: "The step of the database's clock that the clock of this machine does not confirm, and that is not followed; 0 where there is none.",
+    registers,
+    collect: () => step.set(clock.unconfirmedMs / 1_000),
   });
   if (embedded !== undefined) watchEmbedded(registry, embedded);
 }

@@ -88,7 +88,8 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const events = await eventsIn(next);
     context.diagnostic(`${events.length} events, ${callsBefore} calls before the kill, ${repeated(endpoint)} repeated`);
     assert.ok(callsBefore < events.length, "the kill happened during delivery");
-    assert.deepEqual(missing(events, endpoint), []);
+    // A message of unknown outcome ends later, with another event.
+    await until("every event to arrive", async () => missing(await eventsIn(next), endpoint).length === 0 || undefined);
     assert.ok(repeated(endpoint) <= 200, `${repeated(endpoint)} arrived twice: more than were claimed`);
     for (const call of endpoint.calls.slice(-20)) verify(call, endpoint.secret);
   });

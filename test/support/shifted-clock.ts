@@ -1,0 +1,40 @@
+/** A database whose clock a test can set: functions of another schema are found before those of PostgreSQL. */
+import pg from "pg";
+import { createDatabase } from "./database.ts";
+
+export class ShiftedClock {
+  readonly databaseUrl: string;
+  readonly #client: pg.Client;
+
+  private constructor(databaseUrl: string, client: pg.Client) {
+    this.databaseUrl = databaseUrl;
+    this.#client = client;
+  }
+
+  static async create(): Promise<ShiftedClock> {
+    const databaseUrl = await createDatabase();
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query(`
+      create schema shifted;
+      create table shifted.step (by interval not null);
+      insert into shifted.step values ('0');
+      create function shifted.now() returns timestamptz stable language sql
+        as 'select pg_catalog.now() + by from shifted.step';
+      create function shifted.clock_timestamp() returns timestamptz volatile language sql
+        as 'select pg_catalog.clock_timestamp() + by from shifted.step';
+      do $$ begin
+        execute format('alter database %I set search_path = public, shifted, pg_catalog', current_database());
+      end $$`);
+    return new ShiftedClock(databaseUrl, client);
+  }
+
+  /** Sets the clock of the database off by an interval, such as `2 hours` or `-36 days`. */
+  async shift(by: string): Promise<void> {
+    await this.#client.query("update shifted.step set by = $1", [by]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end();
+  }
+}
