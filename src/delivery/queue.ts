@@ -96,26 +96,35 @@ export async function claimDue(db: Queryable, { lane, most, leaseMs, after }: Cl
 }
 
 const claimScheduled = prepare(`
-with claimed as (
+with due as materialized (
+  select message_id, due_at
+    from delivery_queue
+   where link = '${SCHEDULED_LANE}' and due_at <= now()
+   order by due_at
+   limit $2::integer
+     for update skip locked
+), claimed as (
   update delivery_queue q
      set due_at = now() + $1::integer * interval '1 millisecond'
-   where q.message_id = any (array(select message_id
-                                     from delivery_queue
-                                    where link = '${SCHEDULED_LANE}' and due_at <= now()
-                                    order by due_at
-                                    limit $2::integer
-                                      for update skip locked))
-  returning q.message_id, q.account_id, q.environment
+    from due
+   where q.message_id = due.message_id
+  returning q.message_id, q.account_id, q.environment, due.due_at
 )
-select ${MESSAGE_COLUMNS}
+select claimed.due_at as queue_due_at,
+       ${MESSAGE_COLUMNS}
   from claimed${joinMessage("claimed")}`);
 
-/** Claims scheduled messages whose time has come, the longest waiting first. */
-export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
-  (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(messageOfRow);
+/** A scheduled message, and the time for which it was scheduled. */
+export type Releasable = { message: Message; dueAtMs: number };
 
-const backToSchedule = batchStatement<Message>(
-  [column("message_id", "uuid", ({ id }) => id), column("due_at", "timestamptz", ({ sendAtMs }) => sendAtMs)],
+/** Claims scheduled messages whose time has come by the clock of the database, the longest waiting first. */
+export async function claimReleasable(db: Queryable, leaseMs: number, most: number): Promise<Releasable[]> {
+  const rows = await db.rows<MessageRow & { queue_due_at: Date }>({ ...claimScheduled, values: [leaseMs, most] });
+  return rows.map((row) => ({ message: messageOfRow(row), dueAtMs: row.queue_due_at.getTime() }));
+}
+
+const backToSchedule = batchStatement<Releasable>(
+  [column("message_id", "uuid", ({ message }) => message.id), column("due_at", "timestamptz", ({ dueAtMs }) => dueAtMs)],
   (items) => `
 update delivery_queue q
    set due_at = item.due_at
@@ -124,8 +133,8 @@ update delivery_queue q
 );
 
 /** Returns claimed messages whose time has not come to their place among the scheduled ones. */
-export const returnScheduled = async (db: Queryable, messages: readonly Message[]): Promise<void> => {
-  await db.rows(backToSchedule(messages));
+export const returnScheduled = async (db: Queryable, claimed: readonly Releasable[]): Promise<void> => {
+  await db.rows(backToSchedule(claimed));
 };
 
 /** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
@@ -223,9 +232,9 @@ export type QueueRow = { message_id: MessageId; account_id: AccountId; environme
 
 /** Finds waiting messages in all lanes whose time to live has passed. No index serves this scan, since it would cost every message. The
  *  caller adapts its pace to the duration of the scan. */
-export const findExpired = (db: Queryable, max: number): Promise<QueueRow[]> =>
-  db.rows<QueueRow>(sql`
-  select message_id, account_id, environment
+export const findExpired = (db: Queryable, max: number): Promise<(QueueRow & { expires_at: Date })[]> =>
+  db.rows<QueueRow & { expires_at: Date }>(sql`
+  select message_id, account_id, environment, expires_at
     from delivery_queue
    where expires_at <= now() and state = ${QUEUE_STATE.waiting}
    limit ${max}`);

@@ -6,7 +6,7 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
-import { claimReleasable, returnScheduled } from "./queue.ts";
+import { claimReleasable, returnScheduled, type Releasable } from "./queue.ts";
 
 const BATCH = 100;
 // The clocks of the database and of this node differ by the error of a sample.
@@ -20,12 +20,12 @@ export async function releaseDue({ db, advancer, linkChooser, leaseMs }: Release
   const claimed = await claimReleasable(db, leaseMs, BATCH);
   const lanes = new Set<string>();
   const nowMs = advancer.now();
-  const isEarly = ({ sendAtMs }: Message): boolean => (sendAtMs ?? 0) > nowMs + MAX_EARLY_MS;
+  const isEarly = ({ dueAtMs }: Releasable): boolean => dueAtMs > nowMs + MAX_EARLY_MS;
   const early = claimed.filter(isEarly);
   if (early.length > 0) await returnScheduled(db, early);
-  const due = claimed.filter((message) => !isEarly(message));
+  const due = claimed.filter((each) => !isEarly(each));
   await Promise.all(
-    due.map(async (message) => {
+    due.map(async ({ message }) => {
       const { link, sender, refusal } = chooseLink(linkChooser, message);
       const queued = changeBy(
         message,

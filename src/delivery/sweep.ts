@@ -25,11 +25,15 @@ const noReceiptSignal: Signal = {
 
 /** Expires queued messages whose time to live has passed. Returns their number. */
 export async function expireQueued(db: Database, advancer: Advancer): Promise<number> {
-  const messages = await readOwned(db, await findExpired(db, BATCH));
+  const found = await findExpired(db, BATCH);
+  // The clock of the database, which finds the rows, may be ahead for a while.
   const nowMs = advancer.now();
-  // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds. The clock of the database,
-  // which finds the messages, may be ahead for a while.
-  const queued = messages.filter(({ status, expiresAtMs }) => status === "queued" && (expiresAtMs ?? 0) <= nowMs);
+  const messages = await readOwned(
+    db,
+    found.filter(({ expires_at: expiresAt }) => expiresAt.getTime() <= nowMs),
+  );
+  // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds.
+  const queued = messages.filter(({ status }) => status === "queued");
   await advanceAll(advancer, queued, ttlExpiredSignal);
   return queued.length;
 }
