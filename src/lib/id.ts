@@ -1,7 +1,7 @@
 /** Ids: a type for each noun, and their public form: a prefix for the noun, and a UUID in TypeID form (`msg_01k…`, Crockford base 32).
  *  The published package is not used, since it creates ids with its own clock and as strings: our ids have the database's time and stay
  *  bytes until the edge. A test checks the format with the published TypeID vectors. */
-import { newUuid, NIL_UUID, uuidFromBytes, uuidSequence, type Uuid } from "./uuid.ts";
+import { MAX_AHEAD_MS, newUuid, NIL_UUID, uuidFromBytes, uuidSequence, type Uuid } from "./uuid.ts";
 
 export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
 
@@ -41,10 +41,12 @@ export const toId = <P extends IdPrefix>(_prefix: P, uuid: Uuid): Id<P> => uuid 
 /** Creates the id of a record with the database's time, larger than the ids before it. */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number): Id<P> => toId(prefix, newUuid(nowMs));
 
-/** Creates an id of now, or right after `beforeMs` where that is later: a record may have been changed by a node whose clock was ahead. Such
- *  an id is not taken from the sequence of the process, which would stay ahead from then on. */
-export const newIdAfter = <P extends IdPrefix>(prefix: P, beforeMs: number, nowMs: number): Id<P> =>
-  nowMs > beforeMs ? newId(prefix, nowMs) : toId(prefix, uuidSequence()(beforeMs + 1));
+/** Creates an id of now, or right after `beforeMs` where that is later: a record may have been changed by a node whose clock was ahead. An
+ *  id that is far ahead is not taken from the sequence of the process, and moves no later id there. */
+export function newIdAfter<P extends IdPrefix>(prefix: P, beforeMs: number, nowMs: number): Id<P> {
+  const atMs = Math.max(nowMs, beforeMs + 1);
+  return atMs - nowMs <= MAX_AHEAD_MS ? newId(prefix, atMs) : toId(prefix, uuidSequence()(atMs));
+}
 
 /** The first event of a message or suppression has the id of its record, so that it can be found from the record. */
 export const firstEventId = (id: MessageId | SuppressionId): EventId => toId("evt", id);

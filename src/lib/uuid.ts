@@ -32,7 +32,7 @@ const COUNTER_LIMIT = 0x1000;
 
 // Ids may be ahead of the clock by this much, to stay in order when the clock is corrected or many ids are made at once. A clock that was
 // further ahead was wrong, and the ids start anew at the right time, as RFC 9562 permits.
-const MAX_AHEAD_MS = 1_000;
+export const MAX_AHEAD_MS = 1_000;
 
 /** Creates ids in ascending order. Each clock needs its own sequence: ids of a slow clock would otherwise get the time of a fast one. */
 export function uuidSequence(): (nowMs: number) => Uuid {
