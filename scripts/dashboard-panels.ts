@@ -292,6 +292,12 @@ export const SECTIONS: readonly Section[] = [
         queries: [[each("godwit_database_up"), "{{instance}}"]],
       },
       {
+        title: "Unconfirmed step of the database's clock",
+        help: "0 while the clocks of the database and of the node agree. A step that the node does not confirm is not followed.",
+        unit: "s",
+        queries: [[each("godwit_database_clock_step_seconds"), "{{instance}}"]],
+      },
+      {
         title: "Connections",
         help: "Of each node's pool of 16.",
         unit: "short",
