@@ -145,6 +145,7 @@ export class Attempts {
     responded(outcome);
     // A provider can refuse a message before its turn. The refusal counts as an attempt like any other.
     if (outcome.kind === "refused" || outcome.kind === "accepted") await this.#commitSending(message, link, progress);
+    else progress.isAbandoned = true;
     const { sending, obstacle } = progress;
     if (obstacle !== undefined) return this.#giveUp(message, obstacle);
     if (sending === undefined) return { kind: "not_begun", outcome };
@@ -166,14 +167,15 @@ export class Attempts {
         const change = changeBy(message, sendingSignal(message, link), nowMs);
         if (change === undefined) progress.obstacle = { kind: "changed" };
         else if (!(await advancer.submit(change))) progress.obstacle = await this.#findObstacle(message);
-        else if (msSince(started) > MAX_DELAY_MS) progress.obstacle = await this.#checkAgain(change.after);
+        else if (msSince(started) > MAX_DELAY_MS) progress.obstacle = await this.#checkAgain(change.after, progress);
         if (progress.obstacle === undefined) progress.sending = change?.after as Message;
       }
     } catch (error) {
       progress.obstacle = { kind: "failed", error };
     }
     if (progress.sending !== undefined) watch.submitted(link.name, message, advancer.now());
-    return progress.sending !== undefined;
+    // The time limit of the attempt may have passed during the commit.
+    return progress.sending !== undefined && progress.isAbandoned !== true;
   }
 
   /** Why a message did not become `sending`. */
@@ -182,9 +184,10 @@ export class Attempts {
     return code === undefined ? { kind: "changed" } : { kind: "refused", code, from: message };
   }
 
-  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed. */
-  async #checkAgain(sending: Message): Promise<Obstacle | undefined> {
-    for (;;) {
+  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed, within the time limit of the
+   *  attempt. */
+  async #checkAgain(sending: Message, progress: Progress): Promise<Obstacle | undefined> {
+    while (progress.isAbandoned !== true) {
       const started = moment();
       const [now] = await readMessages(this.#parts.db, [sending]);
       if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
@@ -192,6 +195,7 @@ export class Attempts {
       if (code !== undefined) return { kind: "refused", code, from: sending };
       if (msSince(started) <= MAX_DELAY_MS) return undefined;
     }
+    return { kind: "changed" };
   }
 
   #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
@@ -227,12 +231,10 @@ export class Attempts {
   }
 
   async #send({ connection, outgoing, link, progress, begin }: SendInput): Promise<SendOutcome> {
-    const outcome = await this.#parts.deadlines.within(
+    return this.#parts.deadlines.within(
       async (signal) => connection.send(outgoing, signal, begin),
       (late) => void (progress.sending && this.#storeLate(progress.sending, late, link)),
     );
-    progress.isAbandoned = true;
-    return outcome;
   }
 
   /** Stores a response that arrived after its time limit. The message is held by then, or has a later status. */

@@ -235,7 +235,9 @@ export class Lane {
   #returnUnsent({ id }: Message, outcome: SendOutcome): Promise<void> {
     const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
     const isLink = outcome.kind === "throttled" && outcome.scope === "link";
-    const leaseMs = isLink ? -Math.min(this.#parts.now() - uuidTimeMs(id), MAX_LEAD_MS) : (waitMs ?? FIRST_PAUSE_MS);
+    // The id of a message from a wrong clock may be in the future.
+    const ageMs = Math.max(0, this.#parts.now() - uuidTimeMs(id));
+    const leaseMs = isLink ? -Math.min(ageMs, MAX_LEAD_MS) : (waitMs ?? FIRST_PAUSE_MS);
     if (!isLink) this.wakeAfter(leaseMs);
     this.#unsent.push({ id, leaseMs });
     return (this.#returning ??= this.#flushUnsent());

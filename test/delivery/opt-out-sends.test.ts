@@ -175,6 +175,33 @@ describe("a process that is delayed between the commit of `sending` and the firs
     ));
 });
 
+describe("a message that has no turn on the link", () => {
+  test("fails where the provider refuses it before its turn", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.beforeTurn = () => refused(true, "invalid_sender");
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: carrier });
+    const failed = await rig.untilStatus(message, "failed");
+    assert.deepEqual([failed.error?.code, failed.attempts, carrier.sends.length], ["invalid_sender", 1, 0]);
+  });
+
+  test("stays queued without an attempt, and is sent when it has one", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    let waits = 0;
+    carrier.beforeTurn = () => ((waits += 1) < 3 ? throttled("recipient", 10) : undefined);
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: carrier });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.attempts, waits], [1, 3]);
+    assert.deepEqual(
+      (await rig.timeline(message)).map(({ type }) => type),
+      ["message.queued", "message.sending", "message.sent"],
+    );
+  });
+});
+
 describe("a message that was accepted before its recipient opted out", () => {
   test("fails, and no carrier receives it", async () => {
     await using rig = await Rig.open();
