@@ -292,6 +292,12 @@ export const SECTIONS: readonly Section[] = [
         queries: [[each("godwit_database_up"), "{{instance}}"]],
       },
       {
+        title: "Event streams held up",
+        help: "For how long a transaction that has written events and does not end has kept the streams from going on, by node.",
+        unit: "s",
+        queries: [[each("godwit_event_stream_stalled_seconds"), "{{instance}}"]],
+      },
+      {
         title: "Unconfirmed step of the database's clock",
         help: "0 while the clocks of the database and of the node agree. A step that the node does not confirm is not followed.",
         unit: "s",

@@ -1,4 +1,4 @@
-/** Follows the event stream: reconnects when the connection ends, continues after the last event, and skips duplicates. */
+/** Follows the event stream: reconnects when the connection ends, and continues after the last event. */
 import { Deadline, wait } from "./deadline.ts";
 import { GodwitError } from "./errors.ts";
 import { FrameReader, type Frame } from "./event-frames.ts";
@@ -25,8 +25,6 @@ export type StreamOptions = {
 export type StreamState = { kind: "connected" } | { kind: "lost"; error: unknown; retryMs: number };
 
 const SILENCE_MS = 45_000;
-// After a reconnect the service repeats the last 20 seconds. More events than this number are not expected in that time.
-const MAX_REMEMBERED = 100_000;
 
 /** A stream of events. Iterate it once, with `for await`. It ends when the loop is left, when the signal aborts, or with an error when
  *  the service refuses the request permanently. */
@@ -36,7 +34,6 @@ export class EventStream implements AsyncIterable<Event> {
   readonly #transport: Transport;
   readonly #query: QueryOf<"get_events_stream">;
   readonly #options: StreamOptions;
-  readonly #seen = new Set<string>();
 
   constructor(transport: Transport, query: QueryOf<"get_events_stream">, options: StreamOptions) {
     this.#transport = transport;
@@ -98,11 +95,7 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   *#events({ id, data }: Frame): Generator<Event, void, undefined> {
-    if (id !== undefined && data !== undefined && !this.#seen.has(id)) {
-      if (this.#seen.size >= MAX_REMEMBERED) this.#seen.delete(this.#seen.values().next().value ?? "");
-      this.#seen.add(id);
-      yield JSON.parse(data) as Event;
-    }
+    if (data !== undefined) yield JSON.parse(data) as Event;
     // The caller has asked for the next event, so this one is processed.
     this.lastEventId = id ?? this.lastEventId;
   }

@@ -242,7 +242,7 @@ export interface paths {
         };
         /**
          * Follow events as they happen
-         * @description Server-Sent Events (`text/event-stream`): `id` is the event's id, `event` its type, `data` the event. Send the last id you saw as `Last-Event-ID` to get what you missed; the 20 seconds before it come again, so drop repeats by id. The first frame has an id too and no event. Lines that begin with a colon keep the connection alive.
+         * @description Server-Sent Events (`text/event-stream`): `id` is the event's id, `event` its type, `data` the event. Events come in the order of their commits. Send the last id you saw as `Last-Event-ID` to get exactly what you missed, however late it was committed. The first frame has an id too and no event. Lines that begin with a colon keep the connection alive.
          *
          *     Scope: `events:read`.
          */

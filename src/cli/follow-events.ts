@@ -1,4 +1,4 @@
-/** Follows the event stream of a service: reconnects when the stream ends, continues after the last event, and skips duplicates. */
+/** Follows the event stream of a service: reconnects when the stream ends, and continues after the last event. */
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
@@ -21,12 +21,9 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 // The server sends an event or a comment at least every 15 seconds.
 const SILENCE_MS = 45_000;
-// After a reconnect the server repeats the last 20 seconds. More events than this number are not expected in that time.
-const MAX_REMEMBERED = 100_000;
 
 /** Yields events until the signal aborts. Throws if the server refuses the request permanently. */
 export async function* followEvents({ url, key, type, after, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
-  const seen = new Set<string>(after === undefined ? [] : [after]);
   let last = after;
   let failures = 0;
   while (!signal.aborted) {
@@ -38,10 +35,7 @@ export async function* followEvents({ url, key, type, after, signal, onState }: 
     try {
       for await (const { id, type: name, data } of readStream({ url, key, type, signal, last, onOpen })) {
         last = id ?? last;
-        if (id === undefined || name === undefined || data === undefined || seen.has(id)) continue;
-        if (seen.size >= MAX_REMEMBERED) seen.delete(seen.values().next().value ?? "");
-        seen.add(id);
-        yield { id, type: name, data };
+        if (id !== undefined && name !== undefined && data !== undefined) yield { id, type: name, data };
       }
     } catch (error) {
       if (error instanceof StartupError) throw error;

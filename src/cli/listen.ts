@@ -22,7 +22,7 @@ export const listen: Command = {
     after: {
       type: "string",
       value: "EVENT_ID",
-      help: "begin where an earlier run ended, after this event; what happened in the 20 seconds before it comes again",
+      help: "begin where an earlier run ended, after this event",
     },
     "forward-to": {
       type: "string",

@@ -167,21 +167,72 @@ export function listEvents(db: Queryable, owner: Owner, filter: EventFilter, lim
   return readPage<StoredEvent>(db, statement, { owner, limit, isFiltered: true, values });
 }
 
-const idsAfter = prepare(`
-select id
-  from events
- where account_id = $1 and environment = $2 and id > $3 and ${IS_EVENT("type", "record")} and ${isOfType("type", "$4")}
- order by id
- limit $5`);
+/** A place in the order of events: after this event. Events without a position, from before positions existed, come first, by their ids. */
+export type EventCursor = { position: number; id: Uuid };
 
-/** The ids of events after an id, oldest first. */
-export const listIdsAfter = (
+/** The newest position that was drawn. */
+export async function lastPosition(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ last_value: number }>(sql`select last_value from event_positions`);
+  return row?.last_value ?? 0;
+}
+
+/** The transactions that hold the lock of writers of events, by names that PostgreSQL does not use again. */
+export const listWriters = async (db: Queryable): Promise<Set<string>> =>
+  new Set(
+    (
+      await db.rows<{ name: string }>(sql`
+  select virtualtransaction as name
+    from pg_locks
+   where locktype = 'relation' and mode = 'RowExclusiveLock' and granted
+     and relation = 'events'::regclass
+     and database = (select oid from pg_database where datname = current_database())`)
+    ).map(({ name }) => name),
+  );
+
+// A copy of the data without the sequence, as logical replication makes it, is recognised by a sequence that has just begun.
+const MAX_NEW_POSITION = 100_000;
+
+/** Moves the sequence to the largest position, where that is larger. */
+export const repairSequence = async (db: Queryable): Promise<void> => {
+  await db.rows(sql`
+  select setval('event_positions', copied.position)
+    from event_positions known
+   cross join lateral (select max(position) as position
+                         from events
+                        where known.last_value < ${MAX_NEW_POSITION}) copied
+   where copied.position > known.last_value`);
+};
+
+const findCursor = prepare(`
+select position, id
+  from events
+ where account_id = $1 and environment = $2 and id <= $3
+ order by id desc
+ limit 1`);
+
+/** The place of an event. If the event is not stored any more, the place of the last one that was created before it. */
+export async function cursorAt(db: Queryable, { accountId, environment }: Owner, id: EventId): Promise<EventCursor | undefined> {
+  const [row] = await db.rows<EventCursor>({ ...findCursor, values: [accountId, environment, id] });
+  return row;
+}
+
+const entriesAfter = prepare(`
+select id, position, ${IS_EVENT("type", "record")} and ${isOfType("type", "$6")} as is_wanted
+  from events
+ where account_id = $1 and environment = $2 and (position, id) > ($3::bigint, $4::uuid) and position <= $5::bigint
+ order by position, id
+ limit $7`);
+
+/** The entries after a place up to a position, in the order of positions, and whether each is an event of the type. */
+export const listEntriesAfter = (
   db: Queryable,
   { accountId, environment }: Owner,
-  after: Uuid,
-  type: string,
-  most: number,
-): Promise<{ id: EventId }[]> => db.rows<{ id: EventId }>({ ...idsAfter, values: [accountId, environment, after, type, most] });
+  { after, until, type, limit }: { after: EventCursor; until: number; type: string; limit: number },
+): Promise<(EventCursor & { id: EventId; is_wanted: boolean })[]> =>
+  db.rows<EventCursor & { id: EventId; is_wanted: boolean }>({
+    ...entriesAfter,
+    values: [accountId, environment, after.position, after.id, until, type, limit],
+  });
 
 const whole = batchStatement<Owned>(
   [
@@ -196,8 +247,8 @@ select found.*
                        from events e
                       where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id
                       limit 1) found
- order by found.id`,
+ order by item.ordinal`,
 );
 
-/** The events with these ids, oldest first. */
+/** The events with these ids, in the order of the list. */
 export const readEvents = (db: Queryable, events: readonly Owned[]): Promise<StoredEvent[]> => db.rows<StoredEvent>(whole(events));

@@ -1,21 +1,16 @@
-/** The event stream (Server-Sent Events), for clients that cannot receive webhooks. Ids are in the order of time, commits are not. So the
- *  last seconds are read repeatedly, without the events that a reader already has. A reader that reconnects with the last id it received
- *  gets the events that it missed, and some again. */
+/** The event stream (Server-Sent Events), for clients that cannot receive webhooks. Events are sent in the order of their positions, once
+ *  all events up to a position are settled (`positions.ts`). A reader that reconnects with the last id it received gets exactly the events
+ *  that it has not received. */
 import { Problem } from "../http/problem.ts";
-import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
-import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { encodeId, toId, type EventId } from "../lib/id.ts";
+import { MAX_UUID, NIL_UUID, uuidFromBytes } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
-import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { eventText } from "./event.ts";
-import { listIdsAfter, readEvents } from "./queries.ts";
+import { writersEnd, type EventPositions } from "./positions.ts";
+import { cursorAt, lastPosition, listEntriesAfter, readEvents, type EventCursor } from "./queries.ts";
 
-// The id of an event is made before its transaction, which may wait for others and then run for ten seconds.
-const LATE_MS = 20_000;
-// Nearly all commits follow within a second, so the whole time is read less often.
-const USUALLY_LATE_MS = 1_000;
-const LOOK_BACK_EVERY_MS = 5_000;
 const PAGE = 500;
 const CHUNK = 50;
 const BUSY_POLL_MS = 200;
@@ -24,6 +19,7 @@ const IDLE_AFTER_MS = 10_000;
 const HEARTBEAT_MS = 15_000;
 const CHECK_EVERY_MS = 5_000;
 const RECONNECT_MS = 2_000;
+const START_WAIT_MS = 1_000;
 // Each stream queries the database by itself.
 const MAX_STREAMS = 100;
 const MAX_STREAMS_EACH = 20;
@@ -40,16 +36,30 @@ export type StreamRequest = {
   signal: AbortSignal;
 };
 
+// The first half of a place is zero, and never that of an id with a time.
+const POSITION_OFFSET = 8;
+
+/** A place in the stream in the form of an event's id, for a reader that has received no event yet. */
+function placeId(position: number): EventId {
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigUInt64BE(BigInt(position), POSITION_OFFSET);
+  return toId("evt", uuidFromBytes(bytes));
+}
+
+/** The position that a place names; undefined for the id of an event. */
+const positionOf = (id: EventId): number | undefined =>
+  id.readBigUInt64BE(0) === 0n ? Math.min(Number(id.readBigUInt64BE(POSITION_OFFSET)), Number.MAX_SAFE_INTEGER) : undefined;
+
 /** The streams of this process. */
 export class EventStreams {
   readonly #db: Database;
-  readonly #clock: Clock;
+  readonly #positions: EventPositions;
   readonly #heartbeatMs: number;
   readonly #open = new Map<string, number>();
 
-  constructor(db: Database, clock: Clock, { heartbeatMs = HEARTBEAT_MS } = {}) {
+  constructor(db: Database, positions: EventPositions, { heartbeatMs = HEARTBEAT_MS } = {}) {
     this.#db = db;
-    this.#clock = clock;
+    this.#positions = positions;
     this.#heartbeatMs = heartbeatMs;
   }
 
@@ -77,15 +87,13 @@ export class EventStreams {
 
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
     try {
-      const nowMs = this.#clock.now();
-      const last = after ?? toId("evt", firstUuidAt(nowMs));
+      const cursor = await this.#cursorOf(owner, after, signal);
       // A reader that is disconnected before its first event continues from this id.
-      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", last)}\n\n`;
-      // Late events may have been committed while the reader was disconnected.
-      const reader = new Reader(this.#db, { owner, type, nowMs, fromMs: after === undefined ? nowMs : uuidTimeMs(last) - LATE_MS });
+      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", after ?? placeId(cursor.position))}\n\n`;
+      const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
-        for await (const frame of reader.news(this.#clock.now())) {
+        for await (const frame of reader.news()) {
           yield frame;
           if (signal.aborted) return;
           spokeAt = performance.now();
@@ -99,6 +107,7 @@ export class EventStreams {
           if (!(await isAdmitted())) return;
           checkedAt = now;
         }
+        if (reader.isLost) return;
         if (reader.isBehind) continue;
         await pause(now - spokeAt > IDLE_AFTER_MS ? IDLE_POLL_MS : BUSY_POLL_MS, signal);
       }
@@ -106,74 +115,64 @@ export class EventStreams {
       close();
     }
   }
+
+  async #cursorOf(owner: Owner, after: EventId | undefined, signal: AbortSignal): Promise<EventCursor> {
+    if (after === undefined) return { position: await this.#present(signal), id: MAX_UUID };
+    const position = positionOf(after);
+    if (position !== undefined) return { position: Math.min(position, await lastPosition(this.#db)), id: MAX_UUID };
+    return (await cursorAt(this.#db, owner, after)) ?? { position: 0, id: NIL_UUID };
+  }
+
+  /** The position after which events are new. If a transaction that writes events does not end, a reader gets some events of the last
+   *  moments before it as well, since otherwise it would not get those of the transaction. */
+  async #present(signal: AbortSignal): Promise<number> {
+    const last = await lastPosition(this.#db);
+    const isSettled = await writersEnd(this.#db, AbortSignal.any([signal, AbortSignal.timeout(START_WAIT_MS)]));
+    return isSettled ? last : this.#positions.settled();
+  }
 }
 
-type ReaderOptions = Pick<StreamRequest, "owner" | "type"> & { nowMs: number; fromMs: number };
+type ReaderOptions = { db: Database; positions: EventPositions; owner: Owner; type: string; cursor: EventCursor };
 
-/** The position of one reader and the events that it has. A scan reads all events from some time on, page by page. An event that a scan
- *  misses, because it was not committed, was made shortly before the scan began or later: the next scan starts there. */
+/** One reader, and its place in the order of events. */
 class Reader {
-  readonly #db: Database;
-  readonly #owner: StreamRequest["owner"];
-  readonly #type: string;
-  /** The times of sent events by id, only of those that will be read again. */
-  readonly #seen = new Map<string, number>();
-  /** Events before this time are not read again. */
-  #fromMs: number;
-  #cursor: Uuid;
-  /** When the last scan began, and the last one that went back all the way. */
-  #lookedMs: number;
-  #lookedBackMs: number;
-  /** Whether there are events that were not read yet. */
+  readonly #options: ReaderOptions;
+  #cursor: EventCursor;
+  /** Whether there are settled events that were not read yet. */
   isBehind = true;
+  readonly #restores: number;
 
-  constructor(db: Database, { owner, type, nowMs, fromMs }: ReaderOptions) {
-    this.#db = db;
-    this.#owner = owner;
-    this.#type = type;
-    this.#fromMs = fromMs;
-    this.#cursor = firstUuidAt(fromMs);
-    [this.#lookedMs, this.#lookedBackMs] = [nowMs, nowMs];
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#cursor = options.cursor;
+    this.#restores = options.positions.restores;
   }
 
-  /** Yields a page of events that were not sent yet, oldest first. */
-  async *news(nowMs: number): AsyncGenerator<string> {
-    this.#turn(nowMs);
-    const page = await listIdsAfter(this.#db, this.#owner, this.#cursor, this.#type, PAGE);
-    const fresh = page.filter(({ id }) => !this.#seen.has(idKey(id)));
-    for (let at = 0; at < fresh.length; at += CHUNK) yield* this.#read(fresh.slice(at, at + CHUNK));
-    this.#cursor = page.at(-1)?.id ?? this.#cursor;
+  /** Whether the database was restored. Positions are drawn again, so a client has to connect anew, with the last event that it received. */
+  get isLost(): boolean {
+    return this.#options.positions.restores > this.#restores;
+  }
+
+  /** Yields a page of settled events after the last one. */
+  async *news(): AsyncGenerator<string> {
+    const { db, positions, owner, type } = this.#options;
+    const until = await positions.settled();
+    this.isBehind = false;
+    if (until <= this.#cursor.position || this.isLost) return;
+    const page = await listEntriesAfter(db, owner, { after: this.#cursor, until, type, limit: PAGE });
+    const wanted = page.filter((entry) => entry.is_wanted);
+    for (let at = 0; at < wanted.length; at += CHUNK) yield* this.#read(wanted.slice(at, at + CHUNK));
     this.isBehind = page.length === PAGE;
+    const last = page.at(-1);
+    this.#cursor = this.isBehind && last !== undefined ? last : { position: until, id: MAX_UUID };
   }
 
-  async *#read(ids: readonly { id: EventId }[]): AsyncGenerator<string> {
+  async *#read(entries: readonly { id: EventId }[]): AsyncGenerator<string> {
+    const { db, owner } = this.#options;
     const events = await readEvents(
-      this.#db,
-      ids.map((entry) => ({ ...this.#owner, entry })),
+      db,
+      entries.map((entry) => ({ ...owner, entry })),
     );
-    for (const event of events) {
-      const madeMs = uuidTimeMs(event.id);
-      if (madeMs >= this.#lookedBackMs - LATE_MS) this.#seen.set(idKey(event.id), madeMs);
-      yield `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
-    }
-  }
-
-  /** Begins a scan when the last one has ended. A long scan, of a slow reader, is interrupted for a scan that goes back, because otherwise
-   *  the events that the reader has could not be forgotten. */
-  #turn(nowMs: number): void {
-    const sinceMs = nowMs - this.#lookedBackMs;
-    if (sinceMs > (this.isBehind ? LATE_MS : LOOK_BACK_EVERY_MS)) this.#lookBack(nowMs);
-    else if (!this.isBehind) {
-      this.#cursor = firstUuidAt(Math.max(this.#lookedMs - USUALLY_LATE_MS, this.#fromMs));
-      this.#lookedMs = nowMs;
-    }
-  }
-
-  #lookBack(nowMs: number): void {
-    this.#fromMs = Math.max(this.#lookedBackMs - LATE_MS, this.#fromMs);
-    const from = firstUuidAt(this.#fromMs);
-    if (!this.isBehind || Buffer.compare(from, this.#cursor) < 0) this.#cursor = from;
-    for (const [id, madeMs] of this.#seen) if (madeMs < this.#fromMs) this.#seen.delete(id);
-    [this.#lookedMs, this.#lookedBackMs] = [nowMs, nowMs];
+    for (const event of events) yield `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
   }
 }

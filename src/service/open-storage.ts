@@ -5,6 +5,7 @@ import { SCOPES } from "../access/scope.ts";
 import { checkSecretKey } from "../access/secret-key.ts";
 import { resealSigningKeys } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
+import { continuePositions } from "../events/positions.ts";
 import { reportError, type Log } from "../lib/log.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { readOrMakeSecretKey } from "../storage/data-directory.ts";
@@ -42,6 +43,7 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
   stops.push(close);
   const { applied } = await migrate(db);
   if (applied.length > 0) log.info({ applied }, "database migrated");
+  await continuePositions(db);
   await warnAboutDurability(db, log);
   const box = await openSecrets(db, config);
   const clock = new DatabaseClock(db, {

@@ -12,6 +12,8 @@ import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { readTlsFiles } from "../config.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
+import { watchPositions } from "../events/metrics.ts";
+import { EventPositions } from "../events/positions.ts";
 import { EventStreams } from "../events/stream.ts";
 import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
@@ -76,7 +78,9 @@ function makeRoutes(
 ): Route[] {
   const acceptor = new Acceptor({ db, composer, handover, wakeWebhooks, watch: metrics, tracing });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
-  const streams = new EventStreams(db, clock);
+  const positions = new EventPositions(db);
+  watchPositions(metrics.registry, positions);
+  const streams = new EventStreams(db, positions);
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   return allRoutes({
     db,

@@ -125,18 +125,33 @@ export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner,
    where account_id = ${accountId} and environment = ${environment} and id = ${id}
   returning id`);
 
-/** Locks an endpoint whose recovery began before that id, so that one node works on it. */
-export async function lockRecovering(tx: Tx, before: Uuid): Promise<Endpoint | undefined> {
-  const [row] = await tx.rows<EndpointRow>({ ...recovering, values: [before] });
+/** An endpoint with a recovery. The end of the recovery tells it apart from a later one of the same endpoint. */
+export type Recovering = { id: EndpointId; recover_until: Uuid };
+
+const recovering = prepare(`
+select id, recover_until
+  from webhook_endpoints
+ where recover_after is not null
+ order by updated_at
+ limit 1`);
+
+/** The endpoint whose recovery has waited longest for its next page. */
+export async function findRecovering(db: Queryable): Promise<Recovering | undefined> {
+  const [row] = await db.rows<Recovering>({ ...recovering, values: [] });
+  return row;
+}
+
+/** Locks an endpoint for a page of its recovery, so that one node works on it. Undefined where another node does, or if the recovery has
+ *  ended or begun anew. */
+export async function lockRecovering(tx: Tx, { id, recover_until: until }: Recovering): Promise<Endpoint | undefined> {
+  const [row] = await tx.rows<EndpointRow>({ ...lockForPage, values: [id, until] });
   return row && toEndpoint(row);
 }
 
-const recovering = prepare(`
+const lockForPage = prepare(`
 select ${ENDPOINT_COLUMNS}
   from webhook_endpoints e
- where e.recover_after is not null and e.recover_until < $1
- order by e.id
- limit 1
+ where e.id = $1 and e.recover_after is not null and e.recover_until = $2
    for update skip locked`);
 
 /** Locks the next endpoints after one, so that their secrets can be sealed again. */

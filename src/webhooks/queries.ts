@@ -189,9 +189,9 @@ const recoverPage = prepare(`
 with page as materialized (
   select id, type, ${IS_EVENT("type", "record")} as is_event
     from events
-   where account_id = $1 and environment = $2 and id > $4 and id < $5
+   where account_id = $1 and environment = $2 and id > $4
    order by id
-   limit $6
+   limit $5
 ), known as materialized (
   select page.id as event_id, delivery.id, delivery.status
     from page
@@ -199,7 +199,7 @@ with page as materialized (
                          from webhook_deliveries d
                         where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and ${isDeliveryOf("d", "page.id")}
                         limit 1) delivery on true
-   where page.is_event and page.type <> 'webhook.test' and ${wantsType("$7::text[]", "page.type")}
+   where page.is_event and page.type <> 'webhook.test' and ${wantsType("$6::text[]", "page.type")}
 ), queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
   select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, 0, now()
@@ -222,10 +222,10 @@ export type RecoveredPage = { looked_at: number; queued: number; reached: EventI
 
 /** Reads the next events of a recovery, and queues those that the endpoint has not acknowledged, with all attempts before them. */
 export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {
-  const { accountId, environment, id, recoverAfter, recoverUntil, eventTypes } = endpoint;
+  const { accountId, environment, id, recoverAfter, eventTypes } = endpoint;
   const [row] = await tx.rows<RecoveredPage>({
     ...recoverPage,
-    values: [accountId, environment, id, recoverAfter, recoverUntil, most, eventTypes],
+    values: [accountId, environment, id, recoverAfter, most, eventTypes],
   });
   return row ?? { looked_at: 0, queued: 0, reached: null };
 }

@@ -1,22 +1,27 @@
 /** Recovery: queues again the events of a time that an endpoint has not acknowledged, including those that it never received. There may be
- *  millions, so each page is one transaction, which also stores the position; after a restart the recovery continues from there. */
-import { firstUuidAt } from "../lib/uuid.ts";
+ *  millions, so each page is one transaction, which also stores the position; after a restart the recovery continues from there.
+ *
+ *  A transaction that did not see the endpoint as enabled queued nothing for it, and may commit after the recovery was requested. So a
+ *  page is read when all such transactions have ended (`events/positions.ts`); each later one queues its deliveries itself. */
+import { writersEnd } from "../events/positions.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
+import { findRecovering, lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
 import { recoverNext } from "./queries.ts";
 
 const PAGE = 1_000;
-// A transaction that was open when the endpoint was enabled queued nothing for it. After this time its events are visible.
-const SETTLE_MS = 2_000;
 
 export type RecoverStep = { queued: number; hasMore: boolean };
 
+const NOTHING: RecoverStep = { queued: 0, hasMore: false };
+
 /** Processes one page of one recovery, if there is any. */
-export function recoverStep(db: Database, clock: Clock): Promise<RecoverStep> {
+export async function recoverStep(db: Database, clock: Clock, stopping: AbortSignal): Promise<RecoverStep> {
+  const requested = await findRecovering(db);
+  if (requested === undefined || !(await writersEnd(db, stopping))) return NOTHING;
   return db.transaction(async (tx) => {
-    const endpoint = await lockRecovering(tx, firstUuidAt(clock.now() - SETTLE_MS));
-    if (endpoint === undefined) return { queued: 0, hasMore: false };
+    const endpoint = await lockRecovering(tx, requested);
+    if (endpoint === undefined) return NOTHING;
     const { looked_at: lookedAt, queued, reached } = await recoverNext(tx, endpoint, PAGE);
     const isFinished = lookedAt < PAGE || reached === null;
     await storeEndpoint(tx, {

@@ -98,8 +98,8 @@ export class WebhookWorker {
       this.#findSlow();
       return FIND_SLOW_MS;
     });
-    this.#job.repeat(async () => {
-      const step = await recoverStep(db, clock);
+    this.#job.repeat(async (stopping) => {
+      const step = await recoverStep(db, clock, stopping);
       if (step.queued > 0) wakeWebhooks();
       return step.hasMore ? 0 : RECOVER_POLL_MS;
     });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createEmptyDatabase } from "../support/database.ts";
+import { EventReader } from "../support/event-reader.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "..", "packaging", "move-to-server.sh");
@@ -17,6 +18,7 @@ let folder: string;
 let key: string;
 let first: Reply;
 let usage: string;
+let lastEvent: string;
 const idempotencyKey = randomUUID();
 const message = { recipient: "+14155550123", channel: "sms", body: "Kept: ∂ \\ \t €" };
 
@@ -32,6 +34,8 @@ before(async () => {
   for (let count = 0; count < 5; count += 1) await godwit.send(key);
   const endpoint = await godwit.request("POST", "/v1/webhook_endpoints", { key, body: { url: "http://127.0.0.1:9/hooks" } });
   assert.equal(endpoint.status, 201);
+  const events = await godwit.request("GET", "/v1/events?limit=1", { key });
+  lastEvent = (events.json["data"] as { id: string }[])[0]?.id ?? "";
   usage = totals(await godwit.request("GET", "/v1/usage", { key }));
   await godwit.stop();
   assert.equal(spawnSync("cp", ["-aL", join(folder, "data"), join(folder, "backup")]).status, 0);
@@ -53,7 +57,11 @@ async function assertAllThere(godwit: Godwit): Promise<void> {
   const [endpoint] = (await godwit.request("GET", "/v1/webhook_endpoints", { key })).json["data"] as { id: string }[];
   const rotated = await godwit.request("POST", `/v1/webhook_endpoints/${endpoint?.id}/rotate_secret`, { key });
   assert.equal(rotated.status, 200, rotated.text);
-  assert.equal((await godwit.send(key)).status, 202);
+  using reader = await EventReader.open(godwit, key, { after: lastEvent });
+  const sent = await godwit.send(key);
+  assert.equal(sent.status, 202);
+  // The stream goes on after the last event of the old server.
+  await reader.has([String(sent.json["id"]).replace("msg_", "evt_")]);
 }
 
 test("a copy of a stopped data directory starts with all its data", async () => {

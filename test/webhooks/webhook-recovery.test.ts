@@ -11,6 +11,7 @@ import { assertProblem, until } from "../support/expect.ts";
 import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
 import { ERROR, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { rowId, waitingFor } from "../support/tables.ts";
 
 const LONG_AGO = "2020-01-01T00:00:00Z";
@@ -212,6 +213,26 @@ describe("a recovery", () => {
     assertNoErrors(notifying);
   });
 
+  test("delivers the events of a transaction that did not see the endpoint and commits after the request", async () => {
+    const own = await subscriber("slow writer");
+    const { id } = await own.create({ url: hooks.url("/slow-writer") });
+    await own.edit(id, { status: "disabled" });
+    await using held = await holdAccepts(godwit.databaseUrl);
+    const sending = godwit.send(own.key, { body: HELD_BODY });
+    await held.waiting();
+    await own.edit(id, { status: "enabled" });
+    await own.recover(id, LONG_AGO);
+    await using notifying = await worker();
+    // A later event is delivered meanwhile, so the worker is at work.
+    await hooks.called(await own.test(id), 1, "/slow-writer");
+    assert.notEqual((await own.read(id))["recovery"], null, "the recovery waits for the transaction");
+    await held.release();
+    const event = String((await sending).json["id"]).replace("msg_", "evt_");
+    await own.recovered(id);
+    await hooks.called(event, 1, "/slow-writer");
+    assertNoErrors(notifying);
+  });
+
   const COUNT = 2_600;
   /** Adds many events, two in each millisecond: the first halves of their ids are equal, so that only whole ids differ. */
   const addEvents = ({ node }: Subscriber, account: string): Promise<unknown> =>
@@ -236,7 +257,7 @@ describe("a recovery", () => {
 
     // Executes one step of the recovery, like a node that stops afterwards.
     assert.ok(node.db !== undefined);
-    assert.deepEqual(await recoverStep(node.db, { now: () => Date.now() + 10_000 }), { queued: 1_000, hasMore: true });
+    assert.deepEqual(await recoverStep(node.db, { now: () => Date.now() }, new AbortController().signal), { queued: 1_000, hasMore: true });
     const { recovery: reached } = (await own.read(all)) as { recovery: Json };
     assert.equal(reached["until"], begun["until"]);
     assert.ok(String(reached["reached"]) > String(begun["reached"]) && String(reached["reached"]) < String(reached["until"]));
