@@ -5,7 +5,10 @@ import { uuidFromText } from "../lib/uuid.ts";
 import { speedUpBind, type BindingConnection } from "./bind.ts";
 import { sql, type Sql } from "./sql.ts";
 
-export type DatabaseTarget = { url: string } | { socketDir: string; user: string; database: string };
+type Settings = Readonly<Record<string, string>>;
+
+/** `settings` replaces the settings of each session, for the statements of tests. */
+export type DatabaseTarget = ({ url: string } | { socketDir: string; user: string; database: string }) & { settings?: Settings };
 
 /** Anything that runs statements: the pool, or one transaction on it. */
 export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
@@ -39,16 +42,20 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 // Each statement has one good plan for all values: probes of an index, row by row. Planning for each execution would cost more than
 // the execution, and a planner without statistics of a new table would sort or hash the whole table. A bitmap scan of a small table
 // looks cheap to the planner as well, but has to read the dead rows of a queue each time.
-const PLANNING = [
-  "plan_cache_mode=force_generic_plan",
-  "enable_seqscan=off",
-  "enable_bitmapscan=off",
-  "enable_hashjoin=off",
-  "enable_mergejoin=off",
-  "jit=off",
-]
-  .map((setting) => `-c ${setting}`)
-  .join(" ");
+const PLANNING = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  jit: "off",
+};
+
+const SETTINGS: Settings = {
+  ...PLANNING,
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
+  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+};
 
 const TYPE = { int8: 20, uuid: 2950 } as const;
 
@@ -66,6 +73,7 @@ const types = {
 export class Database implements Queryable {
   readonly #pool: pg.Pool;
   readonly #newClient: () => pg.Client;
+  readonly #begin: (client: pg.ClientBase) => Promise<void>;
   #sessions = 0;
 
   constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
@@ -81,19 +89,18 @@ export class Database implements Queryable {
         speedUpBind((this as unknown as { connection: BindingConnection }).connection);
       }
     }
+    this.#begin = (client) => beginSession(client, target.settings ?? SETTINGS);
     const config = {
       ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
       types: types,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      options: PLANNING,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       // Ends a statement on a dead network, where the timeout of the server has no effect.
       query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
       keepAlive: true,
     };
     this.#newClient = () => new NamedClient(config);
-    this.#pool = new pg.Pool({ ...config, Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000 } as unknown as pg.PoolConfig);
+    const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: this.#begin };
+    this.#pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
     this.#pool.on("error", onIdleError);
   }
 
@@ -128,7 +135,7 @@ export class Database implements Queryable {
       async (client) => {
         await client.query(`set statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
         const result = await work((text) => client.query({ text, query_timeout: statementTimeoutMs + 1_000 } as pg.QueryConfig));
-        await client.query("reset statement_timeout");
+        await client.query(`set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
         return result;
       },
       { isOneOff: true },
@@ -160,7 +167,30 @@ export class Database implements Queryable {
   async openConnection(): Promise<pg.Client> {
     const client = this.#newClient();
     await client.connect();
-    return client;
+    try {
+      await this.#begin(client);
+      return client;
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+  }
+
+  /** Whether two sessions that are open at the same time use one server connection, or one session uses several, as behind PgBouncer in
+   *  transaction mode. Each session has its own server connection otherwise. */
+  async sharesServerConnections(): Promise<boolean> {
+    return this.#withClient((one) =>
+      this.#withClient(async (other) => {
+        const seen = new Map<pg.PoolClient, string>();
+        for (const client of Array.from({ length: PROBES }, () => [one, one, other, other]).flat()) {
+          const connection = await serverConnection(client);
+          const isOther = Array.from(seen).some(([known, its]) => (known === client) !== (its === connection));
+          if (isOther) return true;
+          seen.set(client, connection);
+        }
+        return false;
+      }),
+    );
   }
 
   /** The present use of the pool. */
@@ -194,8 +224,27 @@ export class Database implements Queryable {
   }
 }
 
-const sessionOf = (client: pg.PoolClient): string =>
+const sessionOf = (client: pg.ClientBase): string =>
   (client as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name;
+
+/** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which
+ *  PgBouncer may have added a host. In session mode, PgBouncer assigns a server connection with the first statement: from here on a
+ *  statement cannot wait in PgBouncer, where `endSession` would not find it. */
+async function beginSession(client: pg.ClientBase, settings: Settings): Promise<void> {
+  const all = Object.entries({ ...settings, application_name: sessionOf(client) });
+  const text = all.map(([name, value]) => `set ${name} = ${client.escapeLiteral(value)}`).join(";\n");
+  await client.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
+}
+
+// Another client of the pooler can take the server connection between two statements of a probe, and hide the sharing.
+const PROBES = 3;
+
+/** Names the server connection of a statement. Two servers behind one address may use the same process id. The statement has no name,
+ *  since a pooler need not support prepared statements. */
+async function serverConnection(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ name: string }>("select pg_backend_pid() || ' ' || pg_postmaster_start_time() as name");
+  return rows[0]?.name ?? "";
+}
 
 async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promise<T[]> {
   const result = await client.query({ name, text, values: values as unknown[] });

@@ -1,5 +1,4 @@
-/** Receives notifications of other nodes through the database (LISTEN). Nothing depends on them: a pooler without sessions delivers
- *  none, and every node polls as well. */
+/** Receives notifications of other nodes through the database (LISTEN). Nothing depends on them: every node polls as well. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { Database } from "./database.ts";
 import { sql } from "./sql.ts";

@@ -81,13 +81,18 @@ async function responds(db: Database): Promise<boolean> {
   }
 }
 
-/** Reports a wrong password or address in one sentence for the operator, without the secret of the URL. */
+const SHARED_CONNECTIONS =
+  "DATABASE_URL leads to a connection pooler that shares server connections between sessions (PgBouncer with pool_mode = transaction or " +
+  "statement): set pool_mode = session, or connect to PostgreSQL directly";
+
+/** Reports a wrong password, address or pooler in one sentence for the operator, without the secret of the URL. */
 async function requireUsable(db: Database): Promise<Database> {
   try {
-    await db.rows(sql`select 1`);
+    if (await db.sharesServerConnections()) throw new StartupError(SHARED_CONNECTIONS);
     return db;
   } catch (error) {
     await db.close();
+    if (error instanceof StartupError) throw error;
     const cause = error instanceof DatabaseUnavailable ? error.cause : error;
     const reasons = cause instanceof AggregateError ? cause.errors.map(String) : [cause instanceof Error ? cause.message : String(cause)];
     throw new StartupError(`the database of DATABASE_URL cannot be used: ${reasons.join("; ")}`, { cause: error });

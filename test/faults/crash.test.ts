@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../../src/lib/wait.ts";
 import { socketDir } from "../../src/storage/data-directory.ts";
 import { Database } from "../../src/storage/database.ts";
-import { createDatabase, inspectionUrl } from "../support/database.ts";
+import { createDatabase, inspectionOf } from "../support/database.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
@@ -199,7 +199,7 @@ describe("a service with its embedded database", () => {
     chmodSync(dataDir, 0o755);
     await start();
     const url = `postgres://godwit@/postgres?host=${encodeURIComponent(socketDir(dataDir))}`;
-    db = new Database({ url: inspectionUrl(url) }, "test", () => undefined);
+    db = new Database(inspectionOf(url), "test", () => undefined);
     await run("environments", "set-tier", "test", "unlimited");
     const made = await run("keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json");
     apiKey = (JSON.parse(made) as { key: string }).key;

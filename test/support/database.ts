@@ -1,6 +1,7 @@
 /** Databases for tests, on the shared server that `global-setup.ts` starts. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import type { DatabaseTarget } from "../../src/storage/database.ts";
 
 /** The migrated database from which all other test databases are copied. */
 export const TEMPLATE = "godwit_template";
@@ -15,11 +16,13 @@ function adminUrl(): string {
 export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
 // The connections of the service permit only joins by index, and limit a statement to ten seconds. Statements of tests join whole tables.
-const PLANNED = { options: "-c jit=off", statement_timeout: "120000", query_timeout: "120000" };
+const INSPECTION_TIMEOUT_MS = 120_000;
 
-/** The URL of the same database, for the statements of a test. */
-export const inspectionUrl = (url: string): string =>
-  `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(PLANNED).toString().replaceAll("+", "%20")}`;
+/** The same database, for the statements of a test. */
+export const inspectionOf = (url: string): DatabaseTarget => ({
+  url: `${url}${url.includes("?") ? "&" : "?"}query_timeout=${INSPECTION_TIMEOUT_MS}`,
+  settings: { jit: "off", statement_timeout: `${INSPECTION_TIMEOUT_MS}ms` },
+});
 
 /** A new database with the current schema and this month's partitions. */
 export const createDatabase = (): Promise<string> => create(`template ${TEMPLATE} strategy file_copy`);

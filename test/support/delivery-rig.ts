@@ -106,7 +106,7 @@ export class Rig {
 
   static async open(): Promise<Rig> {
     const url = await createDatabase();
-    const { db, clock } = await openStorage(url, "rig");
+    const { db, clock } = await openStorage({ url }, "rig");
     const rig = new Rig(url, db, clock);
     atEnd(() => rig.close());
     return rig;

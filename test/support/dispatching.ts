@@ -16,7 +16,7 @@ import { acceptorOf, closeStorage, credentialOf, openStorage } from "./engine.ts
 import { until } from "./expect.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
-import { createDatabase, inspectionUrl } from "./database.ts";
+import { createDatabase, inspectionOf } from "./database.ts";
 import { spawnGodwit, type Run } from "./harness.ts";
 import { programPath } from "./programs.ts";
 import { recipientOf } from "./recipient.ts";
@@ -85,7 +85,7 @@ export class Scene {
     const { queueLeaseMs = TIMINGS.queueLeaseMs } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
-    const { db, clock } = await openStorage(inspectionUrl(databaseUrl), "test");
+    const { db, clock } = await openStorage(inspectionOf(databaseUrl), "test");
     const witness = await Witness.open(plan(random), random);
     return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window, queueLeaseMs });
   }

@@ -14,7 +14,7 @@ import type { Handover } from "../../src/messages/handover.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
-import { Database } from "../../src/storage/database.ts";
+import { Database, type DatabaseTarget } from "../../src/storage/database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { TIMINGS } from "../../src/timings.ts";
@@ -57,8 +57,8 @@ const silentWatch: DeliveryWatch = {
 };
 
 /** Connects to a database and starts a clock with its time. */
-export async function openStorage(url: string, name: string): Promise<Storage> {
-  const db = new Database({ url }, name, () => undefined);
+export async function openStorage(target: DatabaseTarget, name: string): Promise<Storage> {
+  const db = new Database(target, name, () => undefined);
   const clock = new DatabaseClock(db);
   await clock.start();
   return { db, clock };

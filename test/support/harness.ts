@@ -24,7 +24,7 @@ import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
-import { createDatabase, inspectionUrl } from "./database.ts";
+import { createDatabase, inspectionOf } from "./database.ts";
 import { programPath } from "./programs.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
@@ -87,8 +87,7 @@ export class Godwit {
     this.configFile = fields.configFile;
     this.logs = fields.logs;
     this.output = fields.output;
-    this.db =
-      fields.databaseUrl === undefined ? undefined : new Database({ url: inspectionUrl(fields.databaseUrl) }, "test", () => undefined);
+    this.db = fields.databaseUrl === undefined ? undefined : new Database(inspectionOf(fields.databaseUrl), "test", () => undefined);
   }
 
   get child(): ChildProcess {

@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 async function main({ databaseUrl, node, port, window, onUnknown, responseTimeoutMs, queueLeaseMs }: DispatchSettings): Promise<void> {
   const { log, flush } = createLog("json");
   const stopped = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
-  const storage = await openStorage(databaseUrl, node);
+  const storage = await openStorage({ url: databaseUrl }, node);
   // The link of the simulator, with the witness as its carrier.
   const link: Link = { ...simulatorLink(1), onUnknown };
   const { delivery, announcer } = deliveryOf(storage, {
