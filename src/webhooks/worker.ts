@@ -117,8 +117,10 @@ export class WebhookWorker {
     clearTimeout(this.#claimTimer);
     await this.#job.stop();
     await poll(async () => (this.#pace.isClaiming ? undefined : true), { timeoutMs: LAST_CLAIM_MS, everyMs: 10 });
-    await this.#returnToQueue(Array.from(this.#waiting.values()).flat());
+    const waiting = Array.from(this.#waiting.values()).flat();
+    // Cleared first: a call that ends begins the next call of a waiting delivery.
     this.#waiting.clear();
+    await this.#returnToQueue(waiting);
     const isIdle = async (): Promise<true | undefined> => (this.#calls.size === 0 && this.#settler.pending === 0 ? true : undefined);
     if ((await poll(isIdle, { timeoutMs: DRAIN_MS, everyMs: 10 })) === undefined) {
       this.#abort.abort();
