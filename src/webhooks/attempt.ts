@@ -100,6 +100,7 @@ export const dropped = (row: ClaimedRow): Settlement => ({
   endpointId: row.endpoint_id,
   eventId: row.event_id,
   eventType: row.type ?? "",
+  leasedUntilMs: row.leased_until.getTime(),
   outcome: "dropped",
   delayMs: null,
   attempts: row.attempts,
@@ -113,6 +114,7 @@ const deliveryIds = ({ row, endpoint }: ClaimedDelivery) => ({
   endpointId: endpoint.id,
   eventId: row.event_id,
   eventType: row.type,
+  leasedUntilMs: row.leased_until.getTime(),
 });
 
 const toAttempt = (reply: Reply, startedAtMs: number): DeliveryAttempt => ({

@@ -91,6 +91,8 @@ export type Settlement = {
   endpointId: EndpointId;
   eventId: EventId;
   eventType: string;
+  /** The end of the lease, which identifies the claim. */
+  leasedUntilMs: number;
   outcome: keyof typeof OUTCOME;
   /** The delay before the next attempt. */
   delayMs: number | null;
@@ -101,9 +103,10 @@ export type Settlement = {
 
 const MAX_KEPT_ATTEMPTS = 50;
 
-/** Settles only deliveries whose row is still in the queue and unchanged. If two nodes had claimed a delivery, one settles it, and a
- *  repeated settlement, after a commit whose result was lost, changes nothing. The health of an endpoint is written only with its
- *  first failure and its first success. */
+/** Settles a delivery only if its row is in the queue and still belongs to the same claim. If another node has claimed the row since, or
+ *  a retry was requested, the attempt is stored, and the row stays due or leased. The number of attempts in the row shows that the attempt
+ *  is stored: a repeated settlement, after a commit whose result was lost, changes nothing. The health of an endpoint is written only
+ *  with its first failure and its first success. */
 const settle = batchStatement<Settlement>(
   [
     column("id", "uuid", ({ id }) => id),
@@ -112,6 +115,7 @@ const settle = batchStatement<Settlement>(
     column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
     column("event_id", "uuid", ({ eventId }) => eventId),
     column("event_type", "text", ({ eventType }) => eventType),
+    column("leased_until", "timestamptz", ({ leasedUntilMs }) => leasedUntilMs),
     column("outcome", "smallint", ({ outcome }) => OUTCOME[outcome]),
     column("delay_ms", "integer", ({ delayMs }) => delayMs),
     column("attempts", "smallint", ({ attempts }) => attempts),
@@ -124,24 +128,35 @@ with request as materialized (
 ), left_queue as (
   delete from webhook_queue q
    using request
-   where request.outcome <> ${OUTCOME.later} and q.id = request.id
-  returning q.id
+   where request.outcome <> ${OUTCOME.later} and q.id = request.id and q.due_at = request.leased_until
+  returning request.ordinal
 ), stayed as (
   update webhook_queue q
      set is_retry = true, attempts = request.attempts, due_at = now() + request.delay_ms * interval '1 millisecond'
     from request
-   where request.outcome = ${OUTCOME.later} and q.id = request.id and q.attempts < request.attempts
-  returning q.id
-), settled as materialized (
-  select request.*
+   where request.outcome = ${OUTCOME.later} and q.id = request.id and q.due_at = request.leased_until
+  returning request.ordinal
+), superseded as (
+  update webhook_queue q
+     set attempts = request.attempts
     from request
-   where id in (select id from left_queue) or id in (select id from stayed)
+   where request.ordinal not in (select ordinal from left_queue union all select ordinal from stayed)
+     and q.id = request.id and q.attempts < request.attempts
+  returning request.ordinal
+), settled as materialized (
+  select request.*, request.ordinal in (select ordinal from superseded) as is_superseded
+    from request
+   where ordinal in (select ordinal from left_queue union all select ordinal from stayed)
+      or ordinal in (select ordinal from superseded)
 ), recorded as (
   insert into webhook_deliveries as d
          (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, next_attempt_at, updated_at)
   select account_id, environment, endpoint_id, id, event_id, event_type,
-         case outcome when ${OUTCOME.succeeded} then 'succeeded' when ${OUTCOME.later} then 'pending' else 'failed' end,
-         attempt::jsonb, now() + delay_ms * interval '1 millisecond', now()
+         case when is_superseded or outcome = ${OUTCOME.later} then 'pending'
+              when outcome = ${OUTCOME.succeeded} then 'succeeded'
+              else 'failed'
+         end,
+         attempt::jsonb, now() + case when is_superseded then 0 else delay_ms end * interval '1 millisecond', now()
     from settled
    where outcome <> ${OUTCOME.dropped}
   on conflict (account_id, environment, endpoint_id, id) do update

@@ -25,6 +25,8 @@ export type ClaimedRow = {
   event_id: EventId;
   is_retry: boolean;
   attempts: number;
+  /** The end of the lease. It identifies the claim: the next claim and a requested retry set another time. */
+  leased_until: Date;
 } & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
     type: string | null;
     record: string | null;
@@ -74,7 +76,8 @@ select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${E
 export const findWaiting = (db: Queryable, afterNew: EndpointId, afterRetry: EndpointId): Promise<WaitingRow[]> =>
   db.rows<WaitingRow>({ ...waiting, values: [afterNew, afterRetry] });
 
-/** Claims rows for as long as the lease lasts, and reads their events. */
+/** Claims rows for as long as the lease lasts, and reads their events. A lease ends at a full millisecond, which a `Date` represents
+ *  exactly. */
 export const webhookClaimStatement = (leaseMs: number): ((shares: readonly Share[]) => Sql) =>
   batchStatement<Share>(
     [
@@ -96,10 +99,11 @@ with picked as materialized (
                           for update skip locked) due
 ), claimed as (
   update webhook_queue q
-     set due_at = now() + ${leaseMs} * interval '1 millisecond'
+     set due_at = date_trunc('milliseconds', now()) + ${leaseMs} * interval '1 millisecond'
     from picked
    where q.id = picked.id
-  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts
+  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts,
+            q.due_at as leased_until
 )
 select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
        event.trace
@@ -117,18 +121,21 @@ export function claimSharesFor(leaseMs: number): ClaimShares {
   return (db, shares) => db.rows<ClaimedRow>(claim(shares));
 }
 
-const release = batchStatement<DeliveryId>(
-  [column("id", "uuid", (id) => id)],
+/** A claim of one row. */
+export type DeliveryClaim = Pick<ClaimedRow, "id" | "leased_until">;
+
+const release = batchStatement<DeliveryClaim>(
+  [column("id", "uuid", ({ id }) => id), column("leased_until", "timestamptz", (claim) => claim.leased_until.getTime())],
   (items) => `
 update webhook_queue q
    set due_at = now()
   from ${items}
- where q.id = item.id`,
+ where q.id = item.id and q.due_at = item.leased_until`,
 );
 
-/** Ends the lease of claimed rows: any node may claim them at once. */
-export const releaseRows = async (db: Queryable, ids: readonly DeliveryId[]): Promise<void> => {
-  await db.rows(release(ids));
+/** Ends the leases of these claims: any node may claim the rows at once. */
+export const releaseRows = async (db: Queryable, claims: readonly DeliveryClaim[]): Promise<void> => {
+  await db.rows(release(claims));
 };
 
 // The count ends here: a greater number says only "very many", and counting costs time.

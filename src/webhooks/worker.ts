@@ -263,14 +263,14 @@ export class WebhookWorker {
     this.#beginCalls();
   }
 
-  /** Ends the leases that have not expired. After its lease a delivery may belong to another node. */
+  /** Ends the leases that have not expired. */
   async #returnToQueue(leased: readonly Leased[]): Promise<void> {
     const nowMs = performance.now();
     const owned = leased.filter(({ leaseEndsAtMs }) => leaseEndsAtMs > nowMs);
     if (owned.length === 0) return;
     // Without the database the leases expire.
-    const ids = owned.map(({ delivery }) => delivery.row.id);
-    await releaseRows(this.#parts.db, ids).catch(
+    const claims = owned.map(({ delivery }) => delivery.row);
+    await releaseRows(this.#parts.db, claims).catch(
       reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
     );
   }

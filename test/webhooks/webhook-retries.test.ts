@@ -533,6 +533,7 @@ test("an attempt that is settled twice, because its commit was in doubt, is stor
     endpointId: row.endpoint_id,
     eventId: row.event_id,
     eventType: "message.queued",
+    leasedUntilMs: 0,
     delayMs: 5_000,
     attempt: JSON.stringify(delivery.attempts),
   } as const;

@@ -13,10 +13,11 @@ with picked as materialized (
                           for update skip locked) due
 ), claimed as (
   update webhook_queue q
-     set due_at = now() + 25000 * interval '1 millisecond'
+     set due_at = date_trunc('milliseconds', now()) + 25000 * interval '1 millisecond'
     from picked
    where q.id = picked.id
-  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts
+  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts,
+            q.due_at as leased_until
 )
 select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
        event.trace
