@@ -3,20 +3,20 @@
  *  In one run, interleaved over several rounds: accept only (a process that only accepts) and end to end (accept, claim,
  *  submission to the simulator, its response, its receipt), each on its own embedded database with fsync on. Then, end to
  *  end: the time from accept to submission when idle; the same beside a campaign of another account; and the time of a
- *  claim, the memory and the rate of the campaign with a long queue.
+ *  claim, the memory and the rate of the campaign with a long queue; and claims beside dead rows that a snapshot keeps.
  *
  *  With --against REF, only end to end, of this checkout and of the commit REF.
  *
  *  npm run bench -- deliver [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
- *                           [--only cost,latency,fairness,backlog] [--against REF [--within 0.05]] */
+ *                           [--only cost,latency,fairness,backlog,dead] [--against REF [--within 0.05]] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { claimDue } from "../src/delivery/queue.ts";
-import { NO_ID } from "../src/lib/id.ts";
+import { claimDue, scanAccounts } from "../src/delivery/queue.ts";
 import type { Priority } from "../src/messages/message.ts";
 import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
+import { measureDeadRows } from "./dead-rows.ts";
 import { godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
@@ -28,7 +28,7 @@ const { values } = parseArgs({
     connections: { type: "string", default: "64" },
     backlog: { type: "string", default: "1000000" },
     campaign: { type: "string", default: "100000" },
-    only: { type: "string", default: "cost,latency,fairness,backlog" },
+    only: { type: "string", default: "cost,latency,fairness,backlog,dead" },
     ...AGAINST_OPTIONS,
   },
 });
@@ -203,10 +203,11 @@ async function drained(peer: GodwitPeer): Promise<void> {
 /** Returns the median time of a claim of 100 rows. The claims have no lease, so that the rows are due again at once. */
 async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
   const db = openBenchDatabase(peer);
+  const shares = (await scanAccounts(db)).map(({ rank, accountId, dueAtMs }) => ({ rank, accountId, fromMs: dueAtMs, most: 100 }));
   const times: number[] = [];
   for (let count = 0; count < claims; count += 1) {
     const startedAt = performance.now();
-    const claimed = await claimDue(db, { lane: "simulator", most: [100, 100, 100], leaseMs: 0, after: [NO_ID, NO_ID, NO_ID] });
+    const claimed = await claimDue(db, { lane: "simulator", shares, most: 100, nowMs: Date.now(), leaseMs: 0 });
     times.push(performance.now() - startedAt);
     if (claimed.length !== 100) throw new Error(`a claim took ${claimed.length}`);
   }
@@ -266,6 +267,7 @@ async function main(): Promise<void> {
   if (parts.has("latency") || parts.has("fairness")) rows.push(...(await compareFairness(end, secondAccount(end))));
   end.child.kill("SIGTERM");
   if (parts.has("backlog")) rows.push(...(await compareBacklog()));
+  if (parts.has("dead")) rows.push(...(await measureDeadRows()));
   out("\n| figure | measured | must reach |\n|---|---|---|");
   for (const row of rows) out(row);
 }

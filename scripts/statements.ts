@@ -5,7 +5,6 @@ import { claimStatement } from "../src/delivery/queue.ts";
 import { acceptStatement } from "../src/messages/accept-statement.ts";
 import type { Acceptance } from "../src/messages/acceptance.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
-import { TIMINGS } from "../src/timings.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
@@ -14,14 +13,12 @@ const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 const plain = { message: null, fallback: null } as Acceptance;
 const whole = { ...plain, message: { trace: "" }, fallback: {} } as Acceptance;
 
-const claimDeliveries = webhookClaimStatement(TIMINGS.webhookLeaseMs);
-
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of plain messages: every optional column is null.\n${acceptStatement([plain]).text.trim()}\n`,
   "accept-whole.sql": `-- Accepts a batch that has a value in every optional column.\n${acceptStatement([whole]).text.trim()}\n`,
   "advance.sql": `-- Writes a batch of changes of messages.\n${advanceStatement([]).text.trim()}\n`,
   "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
-  "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${claimDeliveries([]).text.trim()}\n`,
+  "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${webhookClaimStatement([]).text.trim()}\n`,
 };
 
 if (import.meta.main) {

@@ -1,6 +1,7 @@
 /** Accepts a batch: decides every item by itself, and stores all valid ones in one commit with the idempotency key and the response. */
 import { setImmediate } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
+import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
@@ -29,7 +30,7 @@ export type BatchAcceptorParts = {
   clock: Clock;
   composer: Composer;
   handover: Handover;
-  wakeWebhooks: () => void;
+  wakeWebhooks: WakeWebhooks;
   watch: Watch;
   tracing?: Tracing | undefined;
 };
@@ -60,11 +61,13 @@ export class BatchAcceptor {
     const id = newId("batch", clock.now());
     const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
+    let queued: readonly QueuedDeliveries[] = [];
     const store = async (tx: Tx): Promise<WriteResponse> => {
       const startedAt = performance.now();
-      const { stored, refused } = await storeMessages(tx, decided.filter(isAcceptance));
+      const { stored, refused, deliveries } = await storeMessages(tx, decided.filter(isAcceptance));
       watch.committed(stored.length, (performance.now() - startedAt) / 1_000);
       accepted = stored;
+      queued = deliveries;
       const results = decided.map((each, index) => toResult(isAcceptance(each) ? (refused.get(each) ?? each) : each, index));
       const completedAtMs = stored.length === 0 ? clock.now() : null;
       const batch: Batch = { accountId, environment, id, accepted: stored.length, refused: decided.length - stored.length, completedAtMs };
@@ -78,8 +81,13 @@ export class BatchAcceptor {
       .transaction(credential, claim, store, (commit) => this.#stores.run(commit))
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (response.kind === "executed") {
-      wakeWebhooks();
-      for (const lane of new Set(accepted.map(({ queueEntry }) => queueEntry.lane))) handover.queued(lane);
+      // A batch without messages has published its own event.
+      wakeWebhooks(accepted.length > 0 ? queued : undefined);
+      for (const [lane, each] of Map.groupBy(accepted, ({ queueEntry }) => queueEntry.lane))
+        handover.queued(
+          lane,
+          each.map(({ message }) => message),
+        );
     }
     return response;
   }

@@ -37,8 +37,8 @@ import type { DeliveryWatch } from "./watch.ts";
 export type AttemptResult =
   | { kind: "done" }
   | { kind: "accepted" }
-  | { kind: "throttled" }
-  | { kind: "later"; afterMs: number }
+  /** The message is in the queue again. `lane`: where it is not that of this link. */
+  | { kind: "later"; dueAtMs: number; lane?: string }
   /** The link could not take the message now. Nothing has changed: the message belongs back into the queue. */
   | { kind: "not_begun"; outcome: SendOutcome }
   | { kind: "orphan" };
@@ -298,8 +298,6 @@ function resultOf(outcome: SendOutcome, change: Change): AttemptResult {
     case "accepted":
       return { kind: "accepted" };
     case "throttled":
-      if (outcome.scope === "link") return { kind: "throttled" };
-      break;
     case "refused":
     case "unknown":
     case "withdrawn":
@@ -312,7 +310,9 @@ function resultOf(outcome: SendOutcome, change: Change): AttemptResult {
 
 /** Whether the message is due in this lane again, and when. */
 const whenDueAgain = ({ move }: Change): AttemptResult =>
-  move.kind === "wait" && move.afterMs !== undefined ? { kind: "later", afterMs: move.afterMs } : DONE;
+  move.kind === "wait" && move.state === "waiting" && move.atMs !== undefined
+    ? { kind: "later", dueAtMs: move.atMs, ...(move.lane === undefined ? {} : { lane: move.lane }) }
+    : DONE;
 
 const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
   id: encodeId("msg", message.id),

@@ -2,8 +2,10 @@
  *  fallbacks, receipts and expiry. */
 import { isDeepStrictEqual } from "node:util";
 import { RepeatingJob } from "../lib/background-job.ts";
+import { toId } from "../lib/id.ts";
 import { reportError, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { uuidFromText, uuidToText } from "../lib/uuid.ts";
 import { within } from "../lib/wait.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import { LinkLease } from "../links/lease.ts";
@@ -13,9 +15,10 @@ import { StateReporter, type OpenLink } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
-import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
+import type { Message } from "../messages/message.ts";
+import { PRIORITY_RANK, SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { Connection, LeasedHost, Provider } from "../providers/provider.ts";
-import type { Announcer } from "../storage/announce.ts";
+import type { Announced, Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -27,7 +30,8 @@ import { Lane } from "./lane.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
 import { readRecentCarrierIds } from "./receipt-queries.ts";
 import type { Receipts } from "./receipts.ts";
-import { releaseDue } from "./release.ts";
+import { scanAccounts, type QueuedAccount } from "./queue.ts";
+import { Releaser } from "./release.ts";
 import { expireQueued, expireWithoutReceipt, deleteOldInboundIds, deleteOldParked } from "./sweep.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
@@ -85,6 +89,8 @@ export class Delivery {
   readonly #stopping = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
   #isStopped = false;
+  /** The lanes that had messages at the last scan. */
+  #queuedLanes: readonly string[] = [];
 
   constructor(parts: DeliveryParts) {
     const { db, node, hosts, log } = parts;
@@ -110,17 +116,18 @@ export class Delivery {
       this.#parts;
     for (const link of linkChooser.links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#reporter.start();
-    announcer.hear((lane) => this.#lanes.get(lane)?.wake());
-    const release = async (): Promise<number> => {
-      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, linkChooser, leaseMs: queueLeaseMs });
-      for (const lane of lanes) this.#wake(lane);
-      return released > 0 ? 0 : POLL_MS;
-    };
+    announcer.hear((lane, group) => this.#announced(lane, group));
+    const releaser = new Releaser({ db, advancer: this.#advancer, linkChooser, leaseMs: queueLeaseMs });
     this.#job.repeat(async () => {
       for (const lane of this.#lanes.values()) lane.wake();
       return pollMs;
     });
-    this.#job.repeat(release);
+    this.#job.repeat(paced(() => this.#scan(), pollMs));
+    this.#job.repeat(async () => {
+      const { released, hasMore } = await releaser.release();
+      for (const { message, lane, dueAtMs } of released) this.#passOn(lane, message, dueAtMs);
+      return hasMore ? 0 : POLL_MS;
+    });
     const failover = new Failover({
       db,
       linkChooser,
@@ -128,7 +135,8 @@ export class Delivery {
       receipts: this.#receipts,
       receiptWaitMs,
       leaseMs: queueLeaseMs,
-      wake: (lane) => this.#wake(lane),
+      queuedLanes: () => this.#queuedLanes,
+      passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
@@ -148,10 +156,10 @@ export class Delivery {
       reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message) ?? false,
       release: (lane) => this.#lanes.get(lane)?.release(),
       take: (lane, message) => this.#lanes.get(lane)?.take(message),
-      queued: (lane) => {
+      queued: (lane, messages) => {
         if (lane === SCHEDULED_LANE) return;
-        this.#lanes.get(lane)?.queued();
-        this.#parts.announcer.announce(lane);
+        for (const message of messages) this.#lanes.get(lane)?.queued(message, message.updatedAtMs);
+        announceQueued(this.#parts.announcer, lane, messages);
       },
     };
   }
@@ -215,7 +223,16 @@ export class Delivery {
       tracing,
       stopping: this.#stopping.signal,
     });
-    return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), leaseMs: queueLeaseMs, log });
+    return new Lane({
+      db,
+      link,
+      connection,
+      attempts,
+      now: () => this.#advancer.now(),
+      leaseMs: queueLeaseMs,
+      passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
+      log,
+    });
   }
 
   async #connect(link: Link): Promise<Connection> {
@@ -254,15 +271,29 @@ export class Delivery {
     });
   }
 
-  #wake(lane: string): void {
-    this.#lanes.get(lane)?.wake();
-    this.#parts.announcer.announce(lane);
+  /** A message was moved to a lane, where it is due at this time. */
+  #passOn(lane: string, message: Message, dueAtMs: number): void {
+    this.#lanes.get(lane)?.expect(message, dueAtMs);
+    announceDue(this.#parts.announcer, lane, message, dueAtMs);
+  }
+
+  #announced(lane: string, group: Announced | undefined): void {
+    const account = group && accountOf(group);
+    if (account !== undefined) this.#lanes.get(lane)?.announced(account);
+  }
+
+  /** Reads the queue for messages that no node announced. Returns zero: there is nothing to repeat at once. */
+  async #scan(): Promise<number> {
+    const found = Map.groupBy(await scanAccounts(this.#parts.db), ({ lane }) => lane);
+    this.#queuedLanes = [...found.keys()];
+    for (const [name, lane] of this.#lanes) lane.scanned(found.get(name) ?? []);
+    return 0;
   }
 }
 
 /** Wraps a sweep so that it returns the pause until its next run: short while there is more work, long where the sweep is expensive.
  *  The cost is the smaller of the last two durations: a single slow run may have opened a connection, or waited for other statements. */
-function paced(sweep: () => Promise<number>): () => Promise<number> {
+function paced(sweep: () => Promise<number>, pollMs = POLL_MS): () => Promise<number> {
   let beforeMs = 0;
   return async () => {
     const startedAt = performance.now();
@@ -270,7 +301,7 @@ function paced(sweep: () => Promise<number>): () => Promise<number> {
     const tookMs = performance.now() - startedAt;
     const costMs = Math.min(tookMs, beforeMs);
     beforeMs = tookMs;
-    return found > 0 ? tookMs : Math.max(POLL_MS, costMs * SWEEP_PAUSE_FACTOR);
+    return found > 0 ? tookMs : Math.max(pollMs, costMs * SWEEP_PAUSE_FACTOR);
   };
 }
 
@@ -281,8 +312,24 @@ export function announcingHandover(announcer: Announcer): Handover {
     reserve: () => false,
     release: () => undefined,
     take: () => undefined,
-    queued: (lane) => {
-      if (lane !== SCHEDULED_LANE) announcer.announce(lane);
+    queued: (lane, messages) => {
+      if (lane !== SCHEDULED_LANE) announceQueued(announcer, lane, messages);
     },
   };
+}
+
+const announceQueued = (announcer: Announcer, lane: string, messages: readonly Message[]): void => {
+  for (const message of messages) announceDue(announcer, lane, message, message.updatedAtMs);
+};
+
+/** Announces that an account has a message in a lane. */
+const announceDue = (announcer: Announcer, lane: string, { priority, accountId }: Message, dueAtMs: number): void =>
+  announcer.announce(lane, { group: `${PRIORITY_RANK[priority]} ${uuidToText(accountId)}`, dueAtMs });
+
+/** The account that an announcement names; undefined for one of another version. */
+function accountOf({ group, dueAtMs }: Announced): Omit<QueuedAccount, "lane"> | undefined {
+  const [, rank, account] = /^([012]) ([0-9a-f-]{36})$/.exec(group) ?? [];
+  return rank === undefined || account === undefined
+    ? undefined
+    : { rank: Number(rank), accountId: toId("acct", uuidFromText(account)), dueAtMs };
 }

@@ -40,5 +40,5 @@ async function start({ db, clock, composer, box, handover, wakeWebhooks }: Fallb
   const { account_id: accountId, environment, message_id: id } = due;
   const accepted = await db.transaction((tx) => startFallback(tx, { composer, box, nowMs: clock.now() }, { accountId, environment, id }));
   wakeWebhooks();
-  if (accepted !== undefined) handover.queued(accepted.queueEntry.lane);
+  if (accepted !== undefined) handover.queued(accepted.queueEntry.lane, [accepted.message]);
 }

@@ -7,10 +7,9 @@ import { readUpLinks } from "../links/link-record.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { Database } from "../storage/database.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
-import { listLanes, readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
+import { readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
 
@@ -29,7 +28,10 @@ export type FailoverParts = {
   receipts: Receipts;
   receiptWaitMs: number;
   leaseMs: number;
-  wake: (lane: string) => void;
+  /** The lanes that have messages in the queue. */
+  queuedLanes: () => Iterable<string>;
+  /** Hands a message to another lane, where it is due at this time. */
+  passOn: (lane: string, message: Message, dueAtMs: number) => void;
   downAfterMs?: number;
 };
 
@@ -48,11 +50,11 @@ export class Failover {
 
   /** Runs one turn. Returns the number of moved messages; there may be more until it is zero. */
   async turn(): Promise<number> {
-    const { db, linkChooser } = this.#parts;
-    const [up, lanes] = await Promise.all([readUpLinks(db), listLanes(db)]);
+    const { db, linkChooser, queuedLanes } = this.#parts;
+    const up = await readUpLinks(db);
     let moved = 0;
-    for (const name of new Set([...linkChooser.links.map((link) => link.name), ...lanes]))
-      if (name !== SCHEDULED_LANE && this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
+    for (const name of new Set([...linkChooser.links.map((link) => link.name), ...queuedLanes()]))
+      if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
     return moved;
   }
 
@@ -70,7 +72,8 @@ export class Failover {
   async #moveLane(lane: QueuedLane, up: ReadonlySet<string>): Promise<number> {
     let moved = 0;
     for (let read = 0; read < MAX_READS; read += 1) {
-      const waiting = await readWaiting(this.#parts.db, lane.name, this.#cursors.get(lane.name) ?? BEGINNING, BATCH);
+      const after = this.#cursors.get(lane.name) ?? BEGINNING;
+      const waiting = await readWaiting(this.#parts.db, lane.name, { after, nowMs: this.#parts.advancer.now(), most: BATCH });
       moved += await this.#moveMessages(lane, waiting, up);
       const last = waiting.at(-1);
       if (last === undefined || waiting.length < BATCH) {
@@ -87,17 +90,19 @@ export class Failover {
     const changes = waiting.flatMap((each) => this.#decide(lane, each, up) ?? []);
     if (changes.length === 0) return 0;
     const ids = changes.map(({ before }) => before.id);
-    const taken = new Set((await claimRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(idKey));
+    const { db, advancer, leaseMs } = this.#parts;
+    const taken = new Set((await claimRows(db, lane.name, ids, { nowMs: advancer.now(), leaseMs })).map(idKey));
     return this.#store(changes.filter(({ before }) => taken.has(idKey(before.id))));
   }
 
   async #store(changes: readonly Change[]): Promise<number> {
-    const { advancer, receipts, wake } = this.#parts;
+    const { advancer, receipts, passOn } = this.#parts;
     const done = await Promise.all(changes.map((change) => advancer.submit(change)));
     const made = changes.filter((_, index) => done[index]);
     for (const change of made) {
       receipts.referenceStored(change);
-      if (change.move.kind === "wait" && change.move.lane !== undefined) wake(change.move.lane);
+      const { move, after } = change;
+      if (move.kind === "wait" && move.lane !== undefined && move.atMs !== undefined) passOn(move.lane, after, move.atMs);
     }
     return made.length;
   }

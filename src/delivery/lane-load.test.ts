@@ -8,8 +8,8 @@ import type { Claimed } from "./queue.ts";
 const claimed = (priority: Priority): Claimed => ({
   message: messageOf({ priority }),
   state: "waiting",
-  share: 1,
   sealedContent: null,
+  dueAtMs: 0,
 });
 
 describe("a lane has room", () => {
@@ -60,7 +60,7 @@ test("messages that only wait can be removed, and those in the window stay", () 
   load.add(first, 0);
   load.add(second, 0);
   load.next();
-  assert.deepEqual(load.removeWaiting(), [second.message.id]);
+  assert.deepEqual(load.removeWaiting(), [second.message]);
   assert.equal(load.size, 1);
 });
 

@@ -3,7 +3,7 @@
  *
  *  The lower priorities may fill only a part of the window, so that a verification code finds room beside any number of bulk messages. */
 import { idKey, type MessageId } from "../lib/id.ts";
-import { PRIORITIES, type Priority } from "../messages/message.ts";
+import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
 import type { Claimed } from "./queue.ts";
 
 /** A message that this node owns, and the time at which its lease was last taken or renewed. */
@@ -66,11 +66,11 @@ export class LaneLoad {
     this.#waiting[claimed.message.priority].push(claimed);
   }
 
-  /** Removes the messages that only wait, and returns their ids. */
-  removeWaiting(): MessageId[] {
-    const ids = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
-    for (const id of ids) this.disown(id);
-    return ids;
+  /** Removes the messages that only wait, and returns them. */
+  removeWaiting(): Message[] {
+    const messages = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message);
+    for (const { id } of messages) this.disown(id);
+    return messages;
   }
 
   leaveWindow(): void {

@@ -18,9 +18,10 @@ import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
 import { LaneLoad } from "./lane-load.ts";
-import { claimDue, deleteRows, renewLeases, setLeases, type Claim, type Claimed } from "./queue.ts";
+import { claimDue, deleteRows, setDueTimes, type Claimed, type QueuedAccount } from "./queue.ts";
 import { throttleMs } from "./settle.ts";
 import { WaitingAccounts } from "./waiting-accounts.ts";
+import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 
 export type LaneParts = {
   db: Database;
@@ -31,14 +32,14 @@ export type LaneParts = {
   now: () => number;
   /** How long a claim lasts. */
   leaseMs: number;
+  /** Hands a message to another lane, where it is due at this time. */
+  passOn: (lane: string, message: Message, dueAtMs: number) => void;
   log: Log;
 };
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
-// A message that waited for longer is at the front of its lane anyway.
-const MAX_LEAD_MS = 86_400_000;
 // The lane is woken every second in any case, so a few precise timers are enough.
 const MAX_TIMERS = 50;
 
@@ -55,7 +56,7 @@ export class Lane {
   #pauses = 0;
   #lastError: LinkError | null = null;
   /** Messages that go back to the queue, and the statement that takes them there. */
-  readonly #unsent: { id: MessageId; leaseMs: number }[] = [];
+  readonly #unsent: { id: MessageId; dueAtMs: number }[] = [];
   #returning: Promise<void> | undefined;
   #isStopping = false;
 
@@ -93,9 +94,9 @@ export class Lane {
    *  room, or older messages of the account wait there. */
   reserve(message: Message): boolean {
     if (message.priority !== "bulk") this.#pace.sawUrgent(performance.now());
-    if (!this.#mayWork() || this.#accounts.has(message)) return false;
+    if (!this.#mayWork() || this.#accounts.has(message, this.#parts.now())) return false;
     if (this.#load.room(message.priority) <= 0) {
-      this.#accounts.add(message);
+      this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, message.updatedAtMs);
       return false;
     }
     this.#load.reserve();
@@ -110,18 +111,37 @@ export class Lane {
   /** Takes a message that was stored with a reservation. */
   take(message: Message): void {
     this.#load.unreserve();
-    if (this.#isStopping) return void this.#returnToQueue([message.id]);
-    this.#load.add({ message, state: "waiting", share: 0, sealedContent: null }, performance.now());
+    if (this.#isStopping) return void this.#returnToQueue([message]);
+    this.#load.add({ message, state: "waiting", sealedContent: null, dueAtMs: message.updatedAtMs }, performance.now());
     this.#submitWaiting();
   }
 
   /** A message of this node was stored in the queue. */
-  queued(): void {
+  queued(message: Message, dueAtMs: number): void {
+    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
     this.#pace.queued();
     this.#claim();
   }
 
-  /** Claims now: another node may have queued messages, messages may have become due, or the link may work again. */
+  /** Another node has stored messages in the queue. */
+  announced({ rank, accountId, dueAtMs }: Omit<QueuedAccount, "lane">): void {
+    this.#accounts.add(rank, accountId, dueAtMs);
+    this.wake();
+  }
+
+  /** The queue was scanned: these accounts have messages in the lane. */
+  scanned(found: readonly QueuedAccount[]): void {
+    this.#accounts.refresh(found, this.#parts.now());
+    this.wake();
+  }
+
+  /** A message of the lane is due at this time. */
+  expect(message: Message, dueAtMs: number): void {
+    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+    this.wakeAfter(Math.max(0, dueAtMs - this.#parts.now()));
+  }
+
+  /** Claims now: messages may have become due, or the link may work again. */
   wake(): void {
     this.#pace.wake();
     // Another node may have the link now, or another link may take the messages. Both need their leases to end.
@@ -182,11 +202,19 @@ export class Lane {
   /** Returns whether the queue may have more. */
   async #claimDue(most: PlannedClaim["most"]): Promise<boolean> {
     const { db, link, leaseMs } = this.#parts;
-    const request: Claim = { lane: link.name, most, leaseMs, after: this.#accounts.after };
-    const claimed = await claimDue(db, request);
-    const hasMore = this.#accounts.update(claimed, request);
+    const nowDbMs = this.#parts.now();
+    const shares = this.#accounts.plan(most, nowDbMs);
+    if (shares.length === 0) return false;
+    let claimed: Claimed[];
+    try {
+      claimed = await claimDue(db, { lane: link.name, shares, most: most[0], nowMs: nowDbMs, leaseMs });
+    } catch (error) {
+      this.#accounts.giveBack(shares);
+      throw error;
+    }
+    const hasMore = this.#accounts.end(shares, claimed, most[0]);
     if (this.#isStopping) {
-      await this.#returnToQueue(claimed.map(({ message }) => message.id));
+      await this.#returnToQueue(claimed.map(({ message }) => message));
       return hasMore;
     }
     const nowMs = performance.now();
@@ -217,9 +245,12 @@ export class Lane {
       if (next.kind === "orphan") await deleteRows(this.#parts.db, [message.id]);
       if (next.kind === "not_begun") await this.#returnUnsent(message, next.outcome);
       // The message is in the queue again. The lane claims it after the pause.
-      if (next.kind === "throttled" || next.kind === "not_begun") this.#pace.wake();
+      if (next.kind === "not_begun") this.#pace.wake();
       else if (next.kind === "accepted") this.#pauses = 0;
-      else if (next.kind === "later") this.wakeAfter(next.afterMs);
+      else if (next.kind === "later") {
+        if (next.lane === undefined) this.expect(message, next.dueAtMs);
+        else this.#parts.passOn(next.lane, message, next.dueAtMs);
+      }
     } catch (error) {
       // After its lease the message is claimed again, with the status that it then has: `queued`, or `sending` with an unknown outcome.
       this.#logError("delivery.attempt_failed", "an attempt failed", error);
@@ -232,14 +263,14 @@ export class Lane {
 
   /** Returns a message to the queue for which the link had no turn: to its place in the lane, or for as long as its recipient is throttled.
    *  Many messages come back at once when a link closes, and share a statement. */
-  #returnUnsent({ id }: Message, outcome: SendOutcome): Promise<void> {
+  #returnUnsent(message: Message, outcome: SendOutcome): Promise<void> {
     const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
     const isLink = outcome.kind === "throttled" && outcome.scope === "link";
+    const nowMs = this.#parts.now();
     // The id of a message from a wrong clock may be in the future.
-    const ageMs = Math.max(0, this.#parts.now() - uuidTimeMs(id));
-    const leaseMs = isLink ? -Math.min(ageMs, MAX_LEAD_MS) : (waitMs ?? FIRST_PAUSE_MS);
-    if (!isLink) this.wakeAfter(leaseMs);
-    this.#unsent.push({ id, leaseMs });
+    const dueAtMs = isLink ? Math.min(nowMs, uuidTimeMs(message.id)) : nowMs + (waitMs ?? FIRST_PAUSE_MS);
+    this.expect(message, dueAtMs);
+    this.#unsent.push({ id: message.id, dueAtMs });
     return (this.#returning ??= this.#flushUnsent());
   }
 
@@ -247,7 +278,7 @@ export class Lane {
     await new Promise(setImmediate);
     this.#returning = undefined;
     // A message that cannot be returned is claimed again after its lease.
-    await setLeases(this.#parts.db, this.#unsent.splice(0)).catch((error: unknown) =>
+    await setDueTimes(this.#parts.db, this.#unsent.splice(0)).catch((error: unknown) =>
       this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
     );
   }
@@ -269,20 +300,26 @@ export class Lane {
   }
 
   /** Ends the leases, so that any node can claim the messages at once. */
-  async #returnToQueue(ids: readonly MessageId[]): Promise<void> {
-    if (ids.length > 0)
-      await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) =>
-        this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
-      );
+  async #returnToQueue(messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return;
+    const dueAtMs = this.#parts.now();
+    const times = messages.map(({ id }) => ({ id, dueAtMs }));
+    await setDueTimes(this.#parts.db, times).catch((error: unknown) =>
+      this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
+    );
+    for (const { priority, accountId } of messages) this.#accounts.add(PRIORITY_RANK[priority], accountId, dueAtMs);
   }
 
   async #renewLeases(): Promise<void> {
     const nowMs = performance.now();
     const due = this.#load.leasedBefore(nowMs - this.#renewEveryMs);
     if (due.length === 0) return;
-    const ids = due.map(({ id }) => id);
+    const dueAtMs = this.#parts.now() + this.#parts.leaseMs;
     try {
-      await renewLeases(this.#parts.db, ids, this.#parts.leaseMs);
+      await setDueTimes(
+        this.#parts.db,
+        due.map(({ id }) => ({ id, dueAtMs })),
+      );
       for (const lease of due) lease.leasedAtMs = nowMs;
     } catch (error) {
       this.#logError("delivery.lease_renewal_failed", "the leases of messages in hand could not be renewed", error);

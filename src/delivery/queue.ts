@@ -1,111 +1,100 @@
 /** All SQL of the delivery queue: the messages that wait for a provider or for their time, their claims, and the depth of the queue. */
 import type { AccountId, MessageId } from "../lib/id.ts";
+import { uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import { fairWalk } from "../storage/fair-walk.ts";
 import type { Environment } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 
-// A claim reads at most this many accounts of a priority. The next claim continues after them.
-export const MAX_ACCOUNTS = 32;
-
-/** The accounts that have due messages of one priority in a lane. The index skips the rows that a node owns or that are due later: ten
- *  thousand accounts that have only such rows take a few milliseconds. A walk that stepped through them would take more than a hundred
- *  times as long. */
-const walk = (priority: number, cursor: string): string =>
-  fairWalk({
-    name: `walk_${priority}`,
-    queue: "delivery_queue",
-    condition: `q.link = $1 and q.priority = ${priority} and q.due_at <= now()`,
-    group: "account_id",
-    cursor,
-    most: MAX_ACCOUNTS,
-  });
-
-/** Each account's equal share of what is due. Rows are locked as they are taken, so two nodes take different ones. */
-const share = (priority: number, max: string): string => `(select due.message_id, part.share
-             from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share
-                     from walk_${priority}
-                    where place > 0) part
-             join walk_${priority} on walk_${priority}.place > 0
-            cross join lateral (select q.message_id
-                                  from delivery_queue q
-                                 where q.link = $1 and q.priority = ${priority} and q.account_id = walk_${priority}.account_id
-                                   and q.due_at <= now()
-                                 order by q.due_at
-                                 limit part.share
-                                   for update skip locked) due
-            limit ${max}::integer)`;
+/** The share of an account in a claim: so many of its messages of one priority that became due at `fromMs` or later. */
+export type AccountShare = { rank: number; accountId: AccountId; fromMs: number; most: number };
 
 export const claimStatement = prepare(`
-with recursive
-${walk(0, "$6")},
-${walk(1, "$7")},
-${walk(2, "$8")},
-picked as materialized (
-  select message_id, share
-    from (${share(0, "$2")}
-          union all
-          ${share(1, "$3")}
-          union all
-          ${share(2, "$4")}) due
-   limit $2::integer
+with picked as materialized (
+  select due.message_id, due.due_at
+    from unnest($2::smallint[], $3::uuid[], $4::timestamptz[], $5::integer[])
+      as share(priority, account_id, from_at, most)
+   cross join lateral (select q.message_id, q.due_at
+                         from delivery_queue q
+                        where q.link = $1 and q.priority = share.priority and q.account_id = share.account_id
+                          and q.due_at >= share.from_at and q.due_at <= $6::timestamptz
+                        order by q.due_at
+                        limit share.most
+                          for update skip locked) due
+   limit $8::integer
 ), claimed as (
   update delivery_queue q
-     set due_at = now() + $5::integer * interval '1 millisecond'
+     set due_at = $7::timestamptz
     from picked
    where q.message_id = picked.message_id
-  returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.share
+  returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.due_at
 )
-select claimed.state as queue_state, claimed.share, claimed.sealed_content,
+select claimed.state as queue_state, claimed.sealed_content, claimed.due_at as queue_due_at,
        ${MESSAGE_COLUMNS}
   from claimed${joinMessage("claimed")}`);
 
-/** `most` and `after` are by rank of priority: the limit of rows, of which the first is the limit of all, and the account after which the
- *  claim continues. */
-export type Claim = {
-  lane: string;
-  most: readonly [number, number, number];
-  leaseMs: number;
-  after: readonly [AccountId, AccountId, AccountId];
-};
+/** `shares`: in the order in which they are served. `most`: the limit of all shares together. */
+export type Claim = { lane: string; shares: readonly AccountShare[]; most: number; nowMs: number; leaseMs: number };
 
-/** `share`: how many rows the claim allowed each account. `sealedContent`: the content for the carrier, in place of the content that the
- *  message shows. */
-export type Claimed = { message: Message; state: QueueState; share: number; sealedContent: string | null };
+/** `sealedContent`: the content for the carrier, in place of the content that the message shows. `dueAtMs`: when the message became due. */
+export type Claimed = { message: Message; state: QueueState; sealedContent: string | null; dueAtMs: number };
 
 const STATES = Object.keys(QUEUE_STATE) as QueueState[];
 
 /** Claims due messages of a lane for as long as a lease lasts. A row whose lease has expired is due again, so a crashed node needs no
  *  rescuer. */
-export async function claimDue(db: Queryable, { lane, most, leaseMs, after }: Claim): Promise<Claimed[]> {
-  const values = [lane, ...most, leaseMs, ...after];
-  const rows = await db.rows<MessageRow & { queue_state: number; share: number; sealed_content: string | null }>({
+export async function claimDue(db: Queryable, { lane, shares, most, nowMs, leaseMs }: Claim): Promise<Claimed[]> {
+  const each = <T>(pick: (share: AccountShare) => T): T[] => shares.map(pick);
+  const values = [
+    lane,
+    each(({ rank }) => rank),
+    each(({ accountId }) => uuidToText(accountId)),
+    each(({ fromMs }) => new Date(fromMs)),
+    each((share) => share.most),
+    new Date(nowMs),
+    new Date(nowMs + leaseMs),
+    most,
+  ];
+  const rows = await db.rows<MessageRow & { queue_state: number; sealed_content: string | null; queue_due_at: Date }>({
     ...claimStatement,
     values,
   });
   return rows.map((row) => ({
     message: messageOfRow(row),
     state: STATES[row.queue_state] ?? "waiting",
-    share: row.share,
     sealedContent: row.sealed_content,
+    dueAtMs: row.queue_due_at.getTime(),
   }));
+}
+
+/** The messages of one account and priority in a lane, and when the first of them is due. */
+export type QueuedAccount = { lane: string; rank: number; accountId: AccountId; dueAtMs: number };
+
+/** Reads the whole queue for the accounts that have messages in it, in all lanes but that of scheduled messages. The condition on `ctid`
+ *  makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot still needs. */
+export async function scanAccounts(db: Queryable): Promise<QueuedAccount[]> {
+  const rows = await db.rows<{ link: string; priority: number; account_id: AccountId; due_at: Date }>(sql`
+  select link, priority, account_id, min(due_at) as due_at
+    from delivery_queue
+   where ctid >= '(0,0)'::tid and link <> ${SCHEDULED_LANE}
+   group by link, priority, account_id`);
+  return rows.map((row) => ({ lane: row.link, rank: row.priority, accountId: row.account_id, dueAtMs: row.due_at.getTime() }));
 }
 
 const claimScheduled = prepare(`
 with due as materialized (
   select message_id, due_at
     from delivery_queue
-   where link = '${SCHEDULED_LANE}' and due_at <= now()
+   where link = '${SCHEDULED_LANE}' and due_at >= $1::timestamptz and due_at <= $2::timestamptz
    order by due_at
-   limit $2::integer
+   limit $4::integer
      for update skip locked
 ), claimed as (
   update delivery_queue q
-     set due_at = now() + $1::integer * interval '1 millisecond'
+     set due_at = $3::timestamptz
     from due
    where q.message_id = due.message_id
   returning q.message_id, q.account_id, q.environment, due.due_at
@@ -117,25 +106,15 @@ select claimed.due_at as queue_due_at,
 /** A scheduled message, and the time for which it was scheduled. */
 export type Releasable = { message: Message; dueAtMs: number };
 
-/** Claims scheduled messages whose time has come by the clock of the database, the longest waiting first. */
-export async function claimReleasable(db: Queryable, leaseMs: number, most: number): Promise<Releasable[]> {
-  const rows = await db.rows<MessageRow & { queue_due_at: Date }>({ ...claimScheduled, values: [leaseMs, most] });
+/** Claims scheduled messages whose time came between `fromMs` and now, the longest waiting first. */
+export async function claimReleasable(
+  db: Queryable,
+  { fromMs, nowMs, leaseMs, most }: { fromMs: number; nowMs: number; leaseMs: number; most: number },
+): Promise<Releasable[]> {
+  const values = [new Date(fromMs), new Date(nowMs), new Date(nowMs + leaseMs), most];
+  const rows = await db.rows<MessageRow & { queue_due_at: Date }>({ ...claimScheduled, values });
   return rows.map((row) => ({ message: messageOfRow(row), dueAtMs: row.queue_due_at.getTime() }));
 }
-
-const backToSchedule = batchStatement<Releasable>(
-  [column("message_id", "uuid", ({ message }) => message.id), column("due_at", "timestamptz", ({ dueAtMs }) => dueAtMs)],
-  (items) => `
-update delivery_queue q
-   set due_at = item.due_at
-  from ${items}
- where q.message_id = item.message_id and q.link = '${SCHEDULED_LANE}'`,
-);
-
-/** Returns claimed messages whose time has not come to their place among the scheduled ones. */
-export const returnScheduled = async (db: Queryable, claimed: readonly Releasable[]): Promise<void> => {
-  await db.rows(backToSchedule(claimed));
-};
 
 /** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
 export type QueueCursor = { priority: number; accountId: AccountId; dueAt: string; id: MessageId };
@@ -147,7 +126,7 @@ const listWaiting = prepare(`
 with waiting as materialized (
   select message_id, account_id, environment, state, priority, due_at
     from delivery_queue
-   where link = $1 and due_at <= now()
+   where link = $1 and due_at <= $7::timestamptz
      and (priority, account_id, due_at, message_id) > ($2::smallint, $3::uuid, $4::timestamptz, $5::uuid)
    order by priority, account_id, due_at, message_id
    limit $6::integer
@@ -158,8 +137,12 @@ select waiting.state as queue_state, waiting.priority as queue_priority, waiting
  order by waiting.priority, waiting.account_id, waiting.due_at, waiting.message_id`);
 
 /** Reads due messages of a lane after a position, and claims none. */
-export async function readWaiting(db: Queryable, lane: string, after: QueueCursor, most: number): Promise<Waiting[]> {
-  const values = [lane, after.priority, after.accountId, after.dueAt, after.id, most];
+export async function readWaiting(
+  db: Queryable,
+  lane: string,
+  { after, nowMs, most }: { after: QueueCursor; nowMs: number; most: number },
+): Promise<Waiting[]> {
+  const values = [lane, after.priority, after.accountId, after.dueAt, after.id, most, new Date(nowMs)];
   const rows = await db.rows<MessageRow & { queue_state: number; queue_priority: number; due: string }>({ ...listWaiting, values });
   return rows.map((row) => {
     const message = messageOfRow(row);
@@ -168,11 +151,11 @@ export async function readWaiting(db: Queryable, lane: string, after: QueueCurso
   });
 }
 
-/** Gives a new lease to the rows that match `condition`. Skips rows that another transaction changes: waiting for several of them in a
+/** Sets the due time of the rows that match `condition`. Skips rows that another transaction changes: waiting for several of them in a
  *  different order could deadlock, and the other change decides about the row anyway. */
-const leaseFree = (items: string, condition: string): string => `
+const setDueOfFree = (items: string, condition: string): string => `
 with free as materialized (
-  select unlocked.message_id, item.lease_ms
+  select unlocked.message_id, item.due_at
     from ${items}
    cross join lateral (select q.message_id
                          from delivery_queue q
@@ -180,39 +163,40 @@ with free as materialized (
                           for update skip locked) unlocked
 )
 update delivery_queue q
-   set due_at = now() + free.lease_ms * interval '1 millisecond'
+   set due_at = free.due_at
   from free
  where q.message_id = free.message_id
 returning q.message_id`;
 
-const claimSome = batchStatement<{ id: MessageId; lane: string; leaseMs: number }>(
+const claimSome = batchStatement<{ id: MessageId; lane: string; nowMs: number; dueAtMs: number }>(
   [
     column("message_id", "uuid", ({ id }) => id),
     column("link", "text", ({ lane }) => lane),
-    column("lease_ms", "integer", ({ leaseMs }) => leaseMs),
+    column("now", "timestamptz", ({ nowMs }) => nowMs),
+    column("due_at", "timestamptz", ({ dueAtMs }) => dueAtMs),
   ],
-  (items) => leaseFree(items, "q.link = item.link and q.due_at <= now()"),
+  (items) => setDueOfFree(items, "q.link = item.link and q.due_at <= item.now"),
 );
 
 /** Claims the rows of these messages that are still due in the lane, and returns their ids. */
-export const claimRows = async (db: Queryable, lane: string, ids: readonly MessageId[], leaseMs: number): Promise<MessageId[]> =>
-  (await db.rows<{ message_id: MessageId }>(claimSome(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
+export async function claimRows(
+  db: Queryable,
+  lane: string,
+  ids: readonly MessageId[],
+  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
+): Promise<MessageId[]> {
+  const rows = await db.rows<{ message_id: MessageId }>(claimSome(ids.map((id) => ({ id, lane, nowMs, dueAtMs: nowMs + leaseMs }))));
+  return rows.map(({ message_id: id }) => id);
+}
 
-const renew = batchStatement<{ id: MessageId; leaseMs: number }>(
-  [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
-  (items) => leaseFree(items, `q.state <> ${QUEUE_STATE.held}`),
+const setDue = batchStatement<{ id: MessageId; dueAtMs: number }>(
+  [column("message_id", "uuid", ({ id }) => id), column("due_at", "timestamptz", ({ dueAtMs }) => dueAtMs)],
+  (items) => setDueOfFree(items, `q.state <> ${QUEUE_STATE.held}`),
 );
 
-/** Renews the leases of these messages. A lease of zero returns them to the queue, where any node can claim them. */
-export const renewLeases = (db: Queryable, ids: readonly MessageId[], leaseMs: number): Promise<void> =>
-  setLeases(
-    db,
-    ids.map((id) => ({ id, leaseMs })),
-  );
-
-/** Sets the lease of each message. A negative lease makes the message due for that long already. */
-export const setLeases = async (db: Queryable, leases: readonly { id: MessageId; leaseMs: number }[]): Promise<void> => {
-  await db.rows(renew(leases));
+/** Sets when these messages are due: at the end of a renewed lease, or at once, so that any node can claim them. */
+export const setDueTimes = async (db: Queryable, times: readonly { id: MessageId; dueAtMs: number }[]): Promise<void> => {
+  await db.rows(setDue(times));
 };
 
 const deleteSome = batchStatement<MessageId>(
@@ -230,13 +214,19 @@ export const deleteRows = async (db: Queryable, ids: readonly MessageId[]): Prom
 
 export type QueueRow = { message_id: MessageId; account_id: AccountId; environment: Environment };
 
-/** Finds waiting messages in all lanes whose time to live has passed. No index serves this scan, since it would cost every message. The
- *  caller adapts its pace to the duration of the scan. */
-export const findExpired = (db: Queryable, max: number): Promise<(QueueRow & { expires_at: Date })[]> =>
-  db.rows<QueueRow & { expires_at: Date }>(sql`
-  select message_id, account_id, environment, expires_at
-    from delivery_queue
-   where expires_at <= now() and state = ${QUEUE_STATE.waiting}
+/** Reads the whole queue for queued messages whose time to live has passed. Other messages, such as those at carriers, do not count: they
+ *  could fill the limit and hide the queued ones. No index serves this scan, since it would cost every message. The caller adapts its pace
+ *  to the duration of the scan. */
+export const findExpired = (db: Queryable, nowMs: number, max: number): Promise<QueueRow[]> =>
+  db.rows<QueueRow>(sql`
+  select q.message_id, q.account_id, q.environment
+    from delivery_queue q
+   cross join lateral (select
+                         from messages m
+                        where m.account_id = q.account_id and m.environment = q.environment and m.id = q.message_id
+                          and m.status = 'queued'
+                        limit 1) queued
+   where q.ctid >= '(0,0)'::tid and q.expires_at <= ${new Date(nowMs)} and q.state = ${QUEUE_STATE.waiting}
    limit ${max}`);
 
 /** The lanes that are not empty, as the relation `lane`. One index probe per lane finds the next one. */
@@ -256,13 +246,6 @@ with recursive lane as (
                         limit 1) next
 )`;
 
-const findLanes = prepare(`${LANES}
-select link
-  from lane`);
-
-export const listLanes = async (db: Queryable): Promise<string[]> =>
-  (await db.rows<{ link: string }>({ ...findLanes, values: [] })).map(({ link }) => link);
-
 // The count stops here. A larger number would mean the same to an operator, and would be expensive to count.
 const MAX_DEPTH = 1_000_000;
 
@@ -274,7 +257,7 @@ export const readLaneDepths = (db: Queryable): Promise<LaneDepth[]> =>
   select link, count(*)::integer as rows, (count(*) filter (where state = ${QUEUE_STATE.held}))::integer as held,
          coalesce(greatest(0, extract(epoch from now() - min(due_at) filter (where state = ${QUEUE_STATE.waiting}))), 0)::float8
            as oldest_due_seconds
-    from (select link, due_at, state from delivery_queue limit ${MAX_DEPTH}) q
+    from (select link, due_at, state from delivery_queue where ctid >= '(0,0)'::tid limit ${MAX_DEPTH}) q
    group by link`);
 
 const findOldestDue = prepare(`${LANES}

@@ -6,43 +6,62 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
-import { claimReleasable, returnScheduled, type Releasable } from "./queue.ts";
+import { claimReleasable } from "./queue.ts";
 
 const BATCH = 100;
-// The clocks of the database and of this node differ by the error of a sample.
-const MAX_EARLY_MS = 250;
+// Releases start where the last one ended, and from the beginning this often: a scheduled message may have been committed after its time,
+// or returned to the schedule when its node died.
+const FROM_START_EVERY_MS = 30_000;
 
 export type ReleaseParts = { db: Database; advancer: Advancer; linkChooser: LinkChooser; leaseMs: number };
 
-/** Releases due messages. Returns the lanes that have new work and the number of messages; there may be more until it is zero. The database
- *  finds the messages by its own clock. Where this clock is ahead for a while, messages whose time has not come return to their place. */
-export async function releaseDue({ db, advancer, linkChooser, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
-  const claimed = await claimReleasable(db, leaseMs, BATCH);
-  const lanes = new Set<string>();
-  const nowMs = advancer.now();
-  const isEarly = ({ dueAtMs }: Releasable): boolean => dueAtMs > nowMs + MAX_EARLY_MS;
-  const early = claimed.filter(isEarly);
-  if (early.length > 0) await returnScheduled(db, early);
-  const due = claimed.filter((each) => !isEarly(each));
-  await Promise.all(
-    due.map(async ({ message }) => {
-      const { link, sender, refusal } = chooseLink(linkChooser, message);
-      const queued = changeBy(
-        message,
-        {
-          status: "queued",
-          sender,
-          detail: { reason: "send_at has come" },
-          move: { kind: "wait", state: "waiting", afterMs: 0, lane: link?.name ?? "" },
-        },
-        advancer.now(),
-      );
-      if (queued === undefined || !(await advancer.submit(queued))) return;
-      if (link === undefined) await failWithoutRoute(advancer, queued.after, refusal);
-      else lanes.add(link.name);
-    }),
-  );
-  return { lanes, released: due.length };
+/** A released message, and the lane in which it is due. */
+export type Released = { message: Message; lane: string; dueAtMs: number };
+
+export class Releaser {
+  readonly #parts: ReleaseParts;
+  /** No scheduled message is known to be due before this time. */
+  #fromMs = 0;
+  #startedOverAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ReleaseParts) {
+    this.#parts = parts;
+  }
+
+  /** Releases due messages. `hasMore`: others may be due. */
+  async release(): Promise<{ released: Released[]; hasMore: boolean }> {
+    const { db, advancer, leaseMs } = this.#parts;
+    if (performance.now() - this.#startedOverAt > FROM_START_EVERY_MS) {
+      this.#startedOverAt = performance.now();
+      this.#fromMs = 0;
+    }
+    const nowMs = advancer.now();
+    const due = await claimReleasable(db, { fromMs: this.#fromMs, nowMs, leaseMs, most: BATCH });
+    const hasMore = due.length === BATCH;
+    this.#fromMs = hasMore ? Math.max(...due.map(({ dueAtMs }) => dueAtMs)) : nowMs;
+    const released = await Promise.all(due.map(({ message }) => this.#release(message)));
+    return { released: released.filter((each) => each !== undefined), hasMore };
+  }
+
+  async #release(message: Message): Promise<Released | undefined> {
+    const { advancer, linkChooser } = this.#parts;
+    const { link, sender, refusal } = chooseLink(linkChooser, message);
+    const dueAtMs = advancer.now();
+    const queued = changeBy(
+      message,
+      {
+        status: "queued",
+        sender,
+        detail: { reason: "send_at has come" },
+        move: { kind: "wait", state: "waiting", atMs: dueAtMs, lane: link?.name ?? "" },
+      },
+      dueAtMs,
+    );
+    if (queued === undefined || !(await advancer.submit(queued))) return undefined;
+    if (link !== undefined) return { message: queued.after, lane: link.name, dueAtMs };
+    await failWithoutRoute(advancer, queued.after, refusal);
+    return undefined;
+  }
 }
 
 type ReleaseLink =

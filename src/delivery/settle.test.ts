@@ -211,7 +211,7 @@ describe("a message of unknown outcome", () => {
     const change = settle(UNKNOWN);
     assert.equal(change.after.status, "sending");
     assert.equal(change.after.sequence, change.before.sequence);
-    assert.deepEqual(change.move, { kind: "wait", state: "held", afterMs: 90_000 });
+    assert.deepEqual(change.move, { kind: "wait", state: "held", afterMs: 90_000, atMs: NOW_MS + 90_000 });
     assert.deepEqual(change.reference, {
       link: "first",
       providerMessageId: encodeId("msg", change.before.id),
@@ -235,7 +235,7 @@ describe("a message of unknown outcome", () => {
   test("is queued again where the policy of the link is resend, with that reason", () => {
     const change = changeBy(message(), afterHold({ ...LINK, onUnknown: { holdMs: 1, policy: "resend" } }), NOW_MS);
     assert.equal(change?.after.status, "queued");
-    assert.deepEqual(change?.move, { kind: "wait", state: "waiting", afterMs: 0 });
+    assert.deepEqual(change?.move, { kind: "wait", state: "waiting", afterMs: 0, atMs: NOW_MS });
     assert.deepEqual(JSON.parse(change?.entry.detail ?? ""), { reason: "on_unknown: resend" });
     assert.equal(change?.after.error, null);
   });

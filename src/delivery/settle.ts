@@ -150,7 +150,7 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
       // Throttling of the link returns the message to the front of the lane, which pauses as a whole. Throttling of the recipient
       // delays only this message.
       const retryMs = throttleMs(outcome.retryAfterMs) ?? backoffMs(message.attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
-      const due = outcome.scope === "link" ? { atMs: uuidTimeMs(message.id) } : { afterMs: retryMs };
+      const due = outcome.scope === "link" ? { atMs: Math.min(uuidTimeMs(message.id), nowMs) } : { afterMs: retryMs };
       const attempt = attemptEntry(message, link, {
         outcome: "throttled",
         provider_code: outcome.providerCode,

@@ -25,13 +25,7 @@ const noReceiptSignal: Signal = {
 
 /** Expires queued messages whose time to live has passed. Returns their number. */
 export async function expireQueued(db: Database, advancer: Advancer): Promise<number> {
-  const found = await findExpired(db, BATCH);
-  // The clock of the database, which finds the rows, may be ahead for a while.
-  const nowMs = advancer.now();
-  const messages = await readOwned(
-    db,
-    found.filter(({ expires_at: expiresAt }) => expiresAt.getTime() <= nowMs),
-  );
+  const messages = await readOwned(db, await findExpired(db, advancer.now(), BATCH));
   // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds.
   const queued = messages.filter(({ status }) => status === "queued");
   await advanceAll(advancer, queued, ttlExpiredSignal);

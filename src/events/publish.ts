@@ -1,8 +1,9 @@
 /** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
-import type { EndpointId, EventId } from "../lib/id.ts";
+import type { AccountId, EndpointId, EventId } from "../lib/id.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { prepare } from "../storage/sql.ts";
 import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 
@@ -20,12 +21,13 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
 export const wantsType = (eventTypes: string, type: string): string =>
   `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
-/** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event.
+/** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event. It is due at
+ *  once: not later than by the clock of the database or of the node, whichever is behind. `time`: the column with the time of the node.
  *  A database without endpoints is not queried for each event. */
-export const queueDeliveries = (events: string): string => `
+export const queueDeliveries = (events: string, time: string): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select ${deliveryId("event.event_id")},
-         event.account_id, event.environment, endpoint.id, event.event_id, now()
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.${time}, now())
     from ${events} event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
@@ -33,19 +35,40 @@ export const queueDeliveries = (events: string): string => `
    where (select true from webhook_endpoints limit 1)
      and ${wantsType("endpoint.event_types", "event.event_type")}
      and ${IS_EVENT("event.event_type", "event.record")}
-  returning 1`;
+  returning endpoint_id, account_id, environment, due_at`;
 
-/** The result of a statement that names its items by their ordinals, counted from one, and has a zero if it queued a delivery. */
-export type Ordinals = { done: ReadonlySet<number>; hasDeliveries: boolean };
+/** An endpoint for which deliveries were queued, and when the first of them is due. */
+export type QueuedDeliveries = Owner & { endpointId: EndpointId; dueAtMs: number };
 
-export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
+/** Tells the webhook workers that deliveries were queued. Without the endpoints the workers search for them. */
+export type WakeWebhooks = (queued?: readonly QueuedDeliveries[]) => void;
+
+/** The columns of the endpoints for which a statement queued deliveries, empty in the rows of its items. */
+export const NO_DELIVERIES = `
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at`;
+
+/** Selects the columns from the relation of the queued deliveries. */
+export const selectDeliveries = (delivery: string, before: string): string => `
+select ${before}, endpoint_id, account_id, environment, min(due_at)
+  from ${delivery}
+ group by endpoint_id, account_id, environment`;
+
+export type OrdinalRow = { ordinal: number; endpoint_id: EndpointId; account_id: AccountId; environment: Environment; due_at: Date };
+
+/** The result of a statement that names its items by their ordinals, counted from one. Rows with a zero are endpoints. */
+export type Ordinals = { done: ReadonlySet<number>; deliveries: readonly QueuedDeliveries[] };
+
+export function readOrdinals(rows: readonly OrdinalRow[]): Ordinals {
   const done = new Set<number>();
-  let hasDeliveries = false;
-  for (const { ordinal } of rows) {
-    if (ordinal === 0) hasDeliveries = true;
-    else done.add(ordinal - 1);
+  const deliveries: QueuedDeliveries[] = [];
+  for (const row of rows) {
+    if (row.ordinal > 0) done.add(row.ordinal - 1);
+    else {
+      const { endpoint_id: endpointId, account_id: accountId, environment, due_at: dueAt } = row;
+      deliveries.push({ endpointId, accountId, environment, dueAtMs: dueAt.getTime() });
+    }
   }
-  return { done, hasDeliveries };
+  return { done, deliveries };
 }
 
 export type NewEvent = Owner & { id: EventId; type: string; record: string };
@@ -57,10 +80,14 @@ const publishToAll = batchStatement<NewEvent>(
     column("id", "uuid", ({ id }) => id),
     column("type", "text", ({ type }) => type),
     column("record", "text", ({ record }) => record),
+    column("created_at", "timestamptz", ({ id }) => uuidTimeMs(id)),
   ],
   (items) => `
-with accepted as (${insertEvents(items)}
-), delivery as (${queueDeliveries("accepted")}
+with inserted as (${insertEvents(items)}
+), accepted as (
+  select item.account_id, item.environment, item.id as event_id, item.type as event_type, item.record, item.created_at
+    from ${items}
+), delivery as (${queueDeliveries("accepted", "created_at")}
 )
 select 1`,
 );
@@ -76,7 +103,7 @@ const publishToOne = prepare(`
 with accepted as (${insertEvent}
 )
 insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
-select ${deliveryId("event_id")}, account_id, environment, $6, event_id, now()
+select ${deliveryId("event_id")}, account_id, environment, $6, event_id, least($7::timestamptz, now())
   from accepted`);
 
 /** Publishes an event for only one endpoint, whether it subscribes to the type or not. */
@@ -85,5 +112,5 @@ export const publishEventTo = async (
   { accountId, environment, id, type, record }: NewEvent,
   endpointId: EndpointId,
 ): Promise<void> => {
-  await tx.rows({ ...publishToOne, values: [accountId, environment, id, type, record, endpointId] });
+  await tx.rows({ ...publishToOne, values: [accountId, environment, id, type, record, endpointId, new Date(uuidTimeMs(id))] });
 };

@@ -22,8 +22,7 @@ export const insertEvent = `
 export const insertEvents = (items: string): string => `
   insert into events (account_id, environment, id, type, record)
   select item.account_id, item.environment, item.id, item.type, item.record
-    from ${items}
-  returning account_id, environment, id as event_id, type as event_type, record`;
+    from ${items}`;
 
 /** An entry of a timeline: an event with its cause, or an ignored signal. */
 export type NewEntry = {

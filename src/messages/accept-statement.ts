@@ -1,7 +1,15 @@
 /** The accept statement: key, message, events, queue row, fallback, webhook deliveries and usage of a batch of requests, in one
  *  statement and so in one transaction. docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
-import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
+import {
+  NO_DELIVERIES,
+  queueDeliveries,
+  readOrdinals,
+  selectDeliveries,
+  type OrdinalRow,
+  type Ordinals,
+  type QueuedDeliveries,
+} from "../events/publish.ts";
 import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
@@ -43,8 +51,11 @@ const columns: readonly Column<Acceptance>[] = [
   column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
   // The queue row.
   column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
-  column("due_at", "timestamptz", ({ queueEntry }) => queueEntry?.dueAtMs ?? null),
-  column("lease_ms", "integer", ({ queueEntry }) => queueEntry?.leaseMs ?? null),
+  column(
+    "due_at",
+    "timestamptz",
+    ({ queueEntry, message }) => queueEntry && (queueEntry.dueAtMs ?? (message?.updatedAtMs ?? 0) + queueEntry.leaseMs),
+  ),
   column("sealed_content", "text", ({ queueEntry }) => queueEntry?.sealedContent ?? null),
   // Usage.
   column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
@@ -133,11 +144,10 @@ with request as materialized (
    where event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
-  select message_id, account_id, environment, priority_rank, lane,
-         coalesce(due_at, now() + lease_ms * interval '1 millisecond'), expires_at, sealed_content
+  select message_id, account_id, environment, priority_rank, lane, due_at, expires_at, sealed_content
     from accepted
    where message_id is not null
-), delivery as (${queueDeliveries("accepted")}
+), delivery as (${queueDeliveries("accepted", "updated_at")}
 ), ${
     further
       ? `fallback as (
@@ -157,22 +167,20 @@ with request as materialized (
    where usage_key is not null
    group by account_id, environment, usage_minute, usage_key
 )
-select ordinal::integer, null::integer as refusal
+select ordinal::integer, null::integer as refusal,${NO_DELIVERIES}
   from accepted
 union all
-select ordinal::integer, refusal
+select ordinal::integer, refusal, null, null, null, null
   from request
  where refusal is not null
-union all
-select 0, null
- where exists (select from delivery)`,
+union all${selectDeliveries("delivery", "0, null")}`,
 );
 
-/** The items that were stored, the items that were refused, and whether a webhook delivery was queued. */
+/** The items that were stored, the items that were refused, and the endpoints for which webhook deliveries were queued. */
 export type StoredAcceptances = Ordinals & { refused: ReadonlyMap<number, ConsentRefusal> };
 
 export async function storeAcceptances(db: Queryable, items: readonly Acceptance[]): Promise<StoredAcceptances> {
-  const rows = await db.rows<{ ordinal: number; refusal: number | null }>(acceptStatement(items));
+  const rows = await db.rows<OrdinalRow & { refusal: number | null }>(acceptStatement(items));
   const refused = new Map<number, ConsentRefusal>();
   for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, CONSENT_REFUSALS[refusal] as ConsentRefusal);
   return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
@@ -181,21 +189,27 @@ export async function storeAcceptances(db: Queryable, items: readonly Acceptance
 // Beyond a few hundred rows a statement gets no cheaper per message, and its parameters grow.
 const CHUNK = 250;
 
-export type StoredMessages = { stored: MessageAcceptance[]; refused: Map<MessageAcceptance, ConsentRefusal> };
+export type StoredMessages = {
+  stored: MessageAcceptance[];
+  refused: Map<MessageAcceptance, ConsentRefusal>;
+  deliveries: QueuedDeliveries[];
+};
 
 /** Stores many messages without idempotency keys of their own, in the caller's transaction. Leaves out the messages that consent refuses,
  *  and returns them. */
 export async function storeMessages(tx: Tx, acceptances: readonly MessageAcceptance[]): Promise<StoredMessages> {
   const stored: MessageAcceptance[] = [];
   const refused = new Map<MessageAcceptance, ConsentRefusal>();
+  const deliveries: QueuedDeliveries[] = [];
   for (let from = 0; from < acceptances.length; from += CHUNK) {
     const chunk = acceptances.slice(from, from + CHUNK);
     const outcome = await storeAcceptances(tx, chunk);
+    deliveries.push(...outcome.deliveries);
     chunk.forEach((acceptance, index) => {
       const code = outcome.refused.get(index);
       if (code === undefined) stored.push(acceptance);
       else refused.set(acceptance, code);
     });
   }
-  return { stored, refused };
+  return { stored, refused, deliveries };
 }

@@ -1,5 +1,6 @@
 /** Accepts messages. A request is decided in memory and stored by group commit. The response is sent after the commit. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
+import type { WakeWebhooks } from "../events/publish.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
@@ -35,7 +36,7 @@ export type AcceptorParts = {
   db: Database;
   composer: Composer;
   handover: Handover;
-  wakeWebhooks: () => void;
+  wakeWebhooks: WakeWebhooks;
   watch: Watch;
   tracing?: Tracing | undefined;
 };
@@ -44,7 +45,7 @@ export class Acceptor {
   readonly #db: Database;
   readonly #composer: Composer;
   readonly #handover: Handover;
-  readonly #wakeWebhooks: () => void;
+  readonly #wakeWebhooks: WakeWebhooks;
   readonly #watch: Watch;
   readonly #tracing: Tracing | undefined;
   readonly #once: Once;
@@ -104,7 +105,7 @@ export class Acceptor {
       outcome = await this.#submit(toStore);
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
-      this.#settleReservation(queueEntry.lane, outcome, hasReservation ? message : undefined);
+      this.#settleReservation(queueEntry.lane, outcome, message, hasReservation);
     }
     const known = certain(outcome);
     switch (known) {
@@ -120,10 +121,10 @@ export class Acceptor {
     }
   }
 
-  #settleReservation(lane: string, outcome: Outcome, reserved: Message | undefined): void {
-    if (reserved === undefined && outcome === "done") this.#handover.queued(lane);
-    else if (reserved !== undefined && outcome === "done") this.#handover.take(lane, reserved);
-    else if (reserved !== undefined) this.#handover.release(lane);
+  #settleReservation(lane: string, outcome: Outcome, message: Message, hasReservation: boolean): void {
+    if (outcome === "done" && hasReservation) this.#handover.take(lane, message);
+    else if (outcome === "done") this.#handover.queued(lane, [message]);
+    else if (hasReservation) this.#handover.release(lane);
   }
 
   async #submit(acceptance: Acceptance): Promise<Outcome> {
@@ -137,9 +138,9 @@ export class Acceptor {
   async #commit(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
     const startedAt = performance.now();
     try {
-      const { done, refused, hasDeliveries } = await storeAcceptances(this.#db, items);
+      const { done, refused, deliveries } = await storeAcceptances(this.#db, items);
       this.#watch.committed(items.length, (performance.now() - startedAt) / 1_000);
-      if (hasDeliveries) this.#wakeWebhooks();
+      if (deliveries.length > 0) this.#wakeWebhooks(deliveries);
       return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

@@ -2,7 +2,7 @@
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
 import { consentRefusal, shareConsent } from "../consent/refusal.ts";
-import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
+import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Database, Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
@@ -65,7 +65,6 @@ const columns: readonly Column<Change>[] = [
     const wait = waitOf(change);
     return wait === undefined ? null : QUEUE_STATE[wait.state];
   }),
-  column("due_in_ms", "integer", (change) => waitOf(change)?.afterMs ?? null),
   column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
   column("lane", "text", (change) => waitOf(change)?.lane ?? null),
   column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
@@ -131,7 +130,7 @@ with changed as (
 ), queued as (
   update delivery_queue q
      set state = changed.queue_state,
-         due_at = coalesce(now() + changed.due_in_ms * interval '1 millisecond', changed.due_at, q.due_at),
+         due_at = coalesce(changed.due_at, q.due_at),
          link = coalesce(changed.lane, q.link),
          priority = coalesce(changed.queue_priority, q.priority),
          expires_at = coalesce(changed.queue_expires_at, q.expires_at)
@@ -180,7 +179,7 @@ with changed as (
          status = excluded.status,
          error = null,
          updated_at = excluded.updated_at
-), delivery as (${queueDeliveries("changed")}
+), delivery as (${queueDeliveries("changed", "updated_at")}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -199,16 +198,14 @@ with changed as (
    group by account_id, environment, usage_minute, half.key
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
-select ordinal::integer
+select ordinal::integer,${NO_DELIVERIES}
   from changed
-union all
-select 0
- where exists (select from delivery)`,
+union all${selectDeliveries("delivery", "0")}`,
 );
 
 /** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
-  readOrdinals(await db.rows(advanceStatement(changes)));
+  readOrdinals(await db.rows<OrdinalRow>(advanceStatement(changes)));
 
 const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
 

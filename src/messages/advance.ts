@@ -1,5 +1,6 @@
 /** The only writer of a status. A change is decided on one version of a message, and is written only if the message still has that version.
  *  Status, times, sequence, timeline, queue and usage are written together, and many changes share one commit. */
+import type { WakeWebhooks } from "../events/publish.ts";
 import { existingEntries } from "../events/queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
@@ -22,13 +23,13 @@ const MAX_WAITING = 20_000;
 /** Receives every change of a status, for the metrics. */
 export type AdvanceWatch = { advanced(after: Message): void };
 
-export type AdvancerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; watch: AdvanceWatch };
+export type AdvancerParts = { db: Database; clock: Clock; wakeWebhooks: WakeWebhooks; watch: AdvanceWatch };
 
 /** Writes changes by group commit: changes that arrive together share a transaction. */
 export class Advancer {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #wakeWebhooks: () => void;
+  readonly #wakeWebhooks: WakeWebhooks;
   readonly #watch: AdvanceWatch;
   readonly #urgent: GroupCommit<Change, boolean>;
   readonly #others: GroupCommit<Change, boolean>;
@@ -66,7 +67,7 @@ export class Advancer {
     try {
       const written = await commitChanges(this.#db, sorted);
       ({ done } = written);
-      if (written.hasDeliveries) this.#wakeWebhooks();
+      if (written.deliveries.length > 0) this.#wakeWebhooks(written.deliveries);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       const found = await findOut(this.#db, error, () => existingEntries(this.#db, sorted.map(toOwned)));

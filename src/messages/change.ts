@@ -84,6 +84,10 @@ type EntryFacts = {
   reference: ProviderReference | null;
 };
 
+/** The time at which the message is due again, by the clock of the decision. */
+const dueMove = (move: QueueMove, nowMs: number): QueueMove =>
+  move.kind === "wait" && move.afterMs !== undefined ? { ...move, atMs: nowMs + move.afterMs } : move;
+
 const toChange = (before: Message, after: Message, { nowMs, type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change => ({
   before,
   after,
@@ -95,7 +99,7 @@ const toChange = (before: Message, after: Message, { nowMs, type, isEvent, isIgn
     detail: JSON.stringify(detail),
     isIgnored,
   },
-  move,
+  move: dueMove(move, nowMs),
   reference,
   counted: countedOf(after),
   countedBefore: countedOf(before),

@@ -10,6 +10,6 @@ export type Handover = {
   release(lane: string): void;
   /** Gives a stored message the place that was reserved for it. */
   take(lane: string, message: Message): void;
-  /** Notifies the lanes of all nodes that a stored message waits in the queue. */
-  queued(lane: string): void;
+  /** Notifies the lanes of all nodes that stored messages wait in the queue. */
+  queued(lane: string, messages: readonly Message[]): void;
 };

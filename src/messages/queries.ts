@@ -54,7 +54,7 @@ with received as materialized (
   insert into events (account_id, environment, id, type, message_id, sequence, record)
   select account_id, environment, event_id, event_type, message_id, sequence, record
     from received
-), delivery as (${queueDeliveries("received")}
+), delivery as (${queueDeliveries("received", "updated_at")}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)

@@ -24,5 +24,6 @@ export type QueueEntry = {
 export type QueueMove =
   | { kind: "stay" }
   | { kind: "leave" }
-  /** Due after `afterMs`, at `atMs`, or at the previous time where neither is set. Other fields are set only where they change. */
+  /** Due after `afterMs`, at `atMs`, or at the previous time where neither is set. A decided change always has `atMs` where it has
+   *  `afterMs`. Other fields are set only where they change. */
   | { kind: "wait"; state: QueueState; afterMs?: number; atMs?: number; lane?: string; priority?: number; expiresAtMs?: number };

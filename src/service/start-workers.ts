@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import { announcingHandover, Delivery } from "../delivery/delivery.ts";
 import { ProviderHosts } from "../delivery/provider-hosts.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
+import type { WakeWebhooks } from "../events/publish.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
@@ -29,6 +30,7 @@ import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
 import { Outbound } from "../webhooks/outbound.ts";
 import { createResolve } from "../webhooks/resolve.ts";
 import { Signer } from "../webhooks/signature.ts";
+import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
 import type { Storage } from "./open-storage.ts";
 import type { Stops } from "./stops.ts";
@@ -47,7 +49,7 @@ export type Process = Storage & {
 };
 
 export type Workers = {
-  wakeWebhooks: () => void;
+  wakeWebhooks: WakeWebhooks;
   linkChooser: LinkChooser;
   reviews: Reviews;
   hosts: ProviderHosts;
@@ -87,17 +89,14 @@ export async function startWorkers(shared: Process): Promise<Workers> {
   return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, reloadPlan };
 }
 
-/** The name of the webhook workers among the lanes that announcements name. */
-const WEBHOOK_LANE = "@webhooks";
-
 /** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */
-function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): () => void {
+function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): WakeWebhooks {
   watchOutbox(metrics.registry, db);
-  const announce = (): void => announcer.announce(WEBHOOK_LANE);
+  const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
   if (!config.roles.has("webhooks")) return announce;
-  const wakeWebhooks = (): void => {
-    worker.wake();
-    announce();
+  const wakeWebhooks: WakeWebhooks = (queued) => {
+    worker.wake(queued);
+    announce(queued);
   };
   const worker = new WebhookWorker({
     db,
@@ -114,7 +113,9 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   });
   watchWorker(metrics.registry, worker);
   stops.push(() => worker.stop());
-  announcer.hear((lane) => lane === WEBHOOK_LANE && worker.wake());
+  announcer.hear((lane, announced) => {
+    if (lane === WEBHOOK_LANE) worker.wake(deliveriesOf(announced));
+  });
   worker.start();
   return wakeWebhooks;
 }

@@ -64,7 +64,7 @@ export class Verifier {
       const record = verificationRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
-    if (response.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane);
+    if (response.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane, [sent.message]);
     return response;
   }
 

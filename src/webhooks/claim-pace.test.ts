@@ -1,32 +1,22 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { toId, type EndpointId } from "../lib/id.ts";
-import { firstUuidAt } from "../lib/uuid.ts";
 import { WebhookClaimPace } from "./claim-pace.ts";
 import type { HealthLevel, Slot } from "./load.ts";
-import type { WaitingRow } from "./queue.ts";
 
-// One claim reads this many endpoints with new deliveries, and as many with retries.
-const MOST_READ = 64;
-
-const idOf = (number: number): EndpointId => toId("whe", firstUuidAt(number));
-/** The endpoints `from` to `from + count - 1`, as a claim reads them. */
-const endpoints = (from: number, count: number, isRetry = false): WaitingRow[] =>
-  Array.from({ length: count }, (_, index) => ({ is_retry: isRetry, endpoint_id: idOf(from + index) }) as WaitingRow);
 const callTo = (endpoint: string, health: HealthLevel = "proven"): Slot => ({ endpoint, health, isSlow: false });
 
 /** Claims once, and returns whether the worker is to claim again at once. */
 type Claim = {
-  read?: readonly WaitingRow[];
+  claimsForAll?: number;
   blocked?: string;
   full?: HealthLevel;
   count?: number;
   hasMore?: boolean;
   isPlanPartial?: true;
 };
-function claim(pace: WebhookClaimPace, { read = [], blocked, full, count = 0, hasMore = false, isPlanPartial }: Claim): boolean {
+function claim(pace: WebhookClaimPace, { claimsForAll = 1, blocked, full, count = 0, hasMore = false, isPlanPartial }: Claim): boolean {
   pace.begin();
-  pace.read(read);
+  pace.read({ claimsForAll });
   const plan = { shares: [], blocked: new Set(blocked === undefined ? [] : [blocked]), hasMore: isPlanPartial === true };
   pace.plan(plan, new Set(full === undefined ? [] : [full]));
   return pace.end({ count, hasMore });
@@ -49,19 +39,12 @@ describe("after a claim", () => {
     ["that took nothing, the worker waits", [], {}, false],
     ["that took nothing because of a full room, the worker waits for a call to end", [], { full: "proven", blocked: "it" }, false],
     ["that took nothing of a partial plan, the worker waits", [], { isPlanPartial: true }, false],
-    ["that read fewer endpoints than it can, the worker waits", [], { read: endpoints(1, MOST_READ - 1) }, false],
-    ["that read as many endpoints as it can, the worker claims from the next ones", [], { read: endpoints(1, MOST_READ) }, true],
-    ["that read as many retrying endpoints as it can, too", [], { read: endpoints(1, MOST_READ, true) }, true],
+    ["that took nothing and could not read all endpoints, the worker claims from the next ones", [], { claimsForAll: 2 }, true],
+    ["that took nothing and read the last endpoints, the worker waits", [claims(1, { claimsForAll: 2 })], { claimsForAll: 2 }, false],
     [
-      "that came around to the first endpoints and took nothing, the worker waits",
-      [claims(1, { read: endpoints(100, MOST_READ) })],
-      { read: endpoints(1, MOST_READ) },
-      false,
-    ],
-    [
-      "that came around to the first endpoints and took something, the worker claims again",
-      [claims(1, { read: endpoints(100, MOST_READ) })],
-      { read: endpoints(1, MOST_READ), count: 1 },
+      "that took something and could not read all endpoints, the worker claims again",
+      [claims(1, { claimsForAll: 2 })],
+      { claimsForAll: 2, count: 1 },
       true,
     ],
   ];
@@ -98,7 +81,7 @@ describe("claims that take nothing, of ever more endpoints,", () => {
   function emptyClaims(pace: WebhookClaimPace): number {
     let made = 0;
     do made += 1;
-    while (claim(pace, { read: endpoints(made * MOST_READ, MOST_READ) }) && made < 1_000);
+    while (claim(pace, { claimsForAll: 1_000 }) && made < 1_000);
     return made;
   }
 
@@ -113,8 +96,6 @@ describe("claims that take nothing, of ever more endpoints,", () => {
     test(sentence, () => {
       const pace = new WebhookClaimPace();
       emptyClaims(pace);
-      // Around to the first endpoint.
-      claims(1, { read: endpoints(0, MOST_READ) })(pace);
       event(pace);
       assert.equal(emptyClaims(pace), made);
     });
@@ -143,14 +124,6 @@ describe("after the end of a call", () => {
       for (const event of events) event(pace);
       assert.equal(pace.isDueAfter(call, load), isDue);
     });
-});
-
-test("new deliveries and retries have their own turns of the endpoints", () => {
-  const pace = new WebhookClaimPace();
-  claim(pace, { read: [...endpoints(1, MOST_READ), ...endpoints(500, 3, true)] });
-  assert.deepEqual(pace.after, { fresh: idOf(MOST_READ), retry: idOf(0) });
-  claim(pace, { read: [...endpoints(65, 3), ...endpoints(500, MOST_READ, true)] });
-  assert.deepEqual(pace.after, { fresh: idOf(MOST_READ), retry: idOf(500 + MOST_READ - 1) });
 });
 
 test("a pace is claiming from the begin of a claim to its end", () => {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { idKey, newId } from "../lib/id.ts";
-import { dueRows, isAnyShareFull, planShares } from "./claim-shares.ts";
+import { isAnyShareFull, planShares } from "./claim-shares.ts";
 import type { ClaimedRow, WaitingRow } from "./queue.ts";
 
 const ENDPOINT = newId("whe", 1);
 const OTHER = newId("whe", 2);
 
 const row = (fields: object): WaitingRow =>
-  ({ id: ENDPOINT, endpoint_id: ENDPOINT, status: "enabled", is_due: true, is_retry: false, ...fields }) as WaitingRow;
+  ({ id: ENDPOINT, endpoint_id: ENDPOINT, status: "enabled", from_at: new Date(5), is_retry: false, ...fields }) as WaitingRow;
 const NEW = row({});
 const RETRY = row({ is_retry: true });
-const DISABLED = row({ status: "disabled", is_due: false });
-const DELETED = row({ id: null, endpoint_id: OTHER, is_due: false });
+const DISABLED = row({ status: "disabled" });
+const DELETED = row({ id: null, endpoint_id: OTHER });
 
 const plan = (rows: readonly WaitingRow[], room: number, random = 0): ReturnType<typeof planShares> =>
   planShares(rows, new Map([[idKey(ENDPOINT), room]]), () => random);
@@ -66,15 +66,19 @@ describe("the room of an endpoint", () => {
     });
 });
 
+test("a share begins where the endpoint's deliveries are due", () =>
+  assert.deepEqual(
+    plan([NEW], 1).shares.map(({ fromMs }) => fromMs),
+    [5],
+  ));
+
 test("an endpoint without room is blocked", () => {
   const { shares, blocked, hasMore } = plan([NEW, RETRY], 0);
   assert.deepEqual([shares, blocked, hasMore], [[], new Set([idKey(ENDPOINT)]), false]);
 });
 
 test("deliveries of deleted and disabled endpoints are claimed without room, due or not", () => {
-  const due = dueRows([DISABLED, DELETED, row({ is_due: false })]);
-  assert.deepEqual(due, [DISABLED, DELETED]);
-  const { shares, blocked } = plan(due, 0);
+  const { shares, blocked } = plan([DISABLED, DELETED], 0);
   assert.deepEqual(
     shares.map(({ endpointId, isUncallable, most }) => [endpointId, isUncallable, most]),
     [

@@ -15,9 +15,6 @@ const MOST_TO_DROP = 100;
 // New deliveries come first, and retries still progress beside any number of them.
 const RETRY_PART = 1 / 4;
 
-/** The rows that a claim serves. Deliveries of a deleted or disabled endpoint are settled before they are due. */
-export const dueRows = (rows: readonly WaitingRow[]): WaitingRow[] => rows.filter((row) => row.is_due || !isCallable(row));
-
 /** Divides the room of each endpoint between its new deliveries and its retries. `random` returns a number from 0 up to 1. */
 export function planShares(due: readonly WaitingRow[], rooms: ReadonlyMap<string, number>, random: () => number): SharePlan {
   const shares = due.filter((row) => !isCallable(row)).map((row) => shareOf(row, MOST_TO_DROP));
@@ -55,5 +52,6 @@ const shareOf = (row: WaitingRow, most: number): Share => ({
   endpointId: row.endpoint_id,
   isRetry: row.is_retry,
   isUncallable: !isCallable(row),
+  fromMs: row.from_at.getTime(),
   most,
 });

@@ -107,7 +107,7 @@ const MAX_KEPT_ATTEMPTS = 50;
  *  a retry was requested, the attempt is stored, and the row stays due or leased. The number of attempts in the row shows that the attempt
  *  is stored: a repeated settlement, after a commit whose result was lost, changes nothing. The health of an endpoint is written only
  *  with its first failure and its first success. */
-const settle = batchStatement<Settlement>(
+const settle = batchStatement<Settlement & { nowMs: number }>(
   [
     column("id", "uuid", ({ id }) => id),
     column("account_id", "uuid", ({ accountId }) => accountId),
@@ -117,7 +117,8 @@ const settle = batchStatement<Settlement>(
     column("event_type", "text", ({ eventType }) => eventType),
     column("leased_until", "timestamptz", ({ leasedUntilMs }) => leasedUntilMs),
     column("outcome", "smallint", ({ outcome }) => OUTCOME[outcome]),
-    column("delay_ms", "integer", ({ delayMs }) => delayMs),
+    column("next_at", "timestamptz", ({ nowMs, delayMs }) => (delayMs === null ? null : nowMs + delayMs)),
+    column("now", "timestamptz", ({ nowMs }) => nowMs),
     column("attempts", "smallint", ({ attempts }) => attempts),
     column("attempt", "text", ({ attempt }) => attempt),
   ],
@@ -132,7 +133,7 @@ with request as materialized (
   returning request.ordinal
 ), stayed as (
   update webhook_queue q
-     set is_retry = true, attempts = request.attempts, due_at = now() + request.delay_ms * interval '1 millisecond'
+     set is_retry = true, attempts = request.attempts, due_at = request.next_at
     from request
    where request.outcome = ${OUTCOME.later} and q.id = request.id and q.due_at = request.leased_until
   returning request.ordinal
@@ -156,7 +157,7 @@ with request as materialized (
               when outcome = ${OUTCOME.succeeded} then 'succeeded'
               else 'failed'
          end,
-         attempt::jsonb, now() + case when is_superseded then 0 else delay_ms end * interval '1 millisecond', now()
+         attempt::jsonb, case when is_superseded then now else next_at end, now
     from settled
    where outcome <> ${OUTCOME.dropped}
   on conflict (account_id, environment, endpoint_id, id) do update
@@ -197,8 +198,8 @@ select ill.account_id, ill.environment, ill.endpoint_id
 export type FailingRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
 
 /** Stores the outcomes of deliveries. Returns the endpoints that have failed for too long. */
-export const storeSettlements = (db: Queryable, settlements: readonly Settlement[]): Promise<FailingRow[]> =>
-  db.rows<FailingRow>(settle(settlements));
+export const storeSettlements = (db: Queryable, settlements: readonly Settlement[], nowMs: number): Promise<FailingRow[]> =>
+  db.rows<FailingRow>(settle(settlements.map((settlement) => ({ ...settlement, nowMs }))));
 
 const recoverPage = prepare(`
 with page as materialized (

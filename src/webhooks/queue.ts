@@ -1,4 +1,4 @@
-/** All SQL that claims webhook deliveries: which endpoints have rows in the queue, and a share of the rows for each. */
+/** All SQL that claims webhook deliveries: the endpoints that have rows in the queue, and a share of the rows for each. */
 import type { StoredEvent } from "../events/event.ts";
 import { EVENT_COLUMNS } from "../events/queries.ts";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
@@ -6,16 +6,23 @@ import type { Trace } from "../lib/trace.ts";
 import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import { fairWalk } from "../storage/fair-walk.ts";
-import type { Environment } from "../storage/owner.ts";
-import { prepare, sql, type Sql } from "../storage/sql.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
+import { sql } from "../storage/sql.ts";
+import type { TakenGroup } from "../storage/waiting-groups.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
 
-/** An endpoint with rows in the queue. A deleted endpoint has only nulls; its rows are to be dropped. */
-export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: EndpointId } & (EndpointRow | { id: null });
+/** An endpoint that has rows in the queue. */
+export type QueuedEndpoint = Owner & { endpointId: EndpointId };
 
-/** How many due rows of an endpoint to claim. `isUncallable`: the endpoint is deleted or disabled, and its rows need not be due. */
-export type Share = { endpointId: EndpointId; isRetry: boolean; isUncallable: boolean; most: number };
+/** An endpoint whose new deliveries, or whose retries, are to be claimed. */
+export type TakenEndpoint = { isRetry: boolean; taken: TakenGroup<QueuedEndpoint> };
+
+/** An endpoint with rows in the queue. A deleted endpoint has only nulls; its rows are to be dropped. */
+export type WaitingRow = { is_retry: boolean; endpoint_id: EndpointId; from_at: Date } & (EndpointRow | { id: null });
+
+/** How many rows of an endpoint to claim that became due at `fromMs` or later. `isUncallable`: the endpoint is deleted or disabled, and
+ *  its rows need not be due. */
+export type Share = { endpointId: EndpointId; isRetry: boolean; isUncallable: boolean; fromMs: number; most: number };
 
 export type ClaimedRow = {
   id: DeliveryId;
@@ -27,83 +34,99 @@ export type ClaimedRow = {
   attempts: number;
   /** The end of the lease. It identifies the claim: the next claim and a requested retry set another time. */
   leased_until: Date;
+  /** When the row became due before the claim. */
+  was_due_at: Date;
 } & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
     type: string | null;
     record: string | null;
     trace: Trace | null;
   };
 
-export type ClaimShares = (db: Queryable, shares: readonly Share[]) => Promise<ClaimedRow[]>;
-
-/** A search finds so many endpoints at most with first attempts, and as many with retries. The next search goes on where it ended. */
-export const MAX_ENDPOINTS = 64;
-
-/** The endpoints that have rows, each with the row that became or becomes due first. */
-const walk = (name: string, isRetry: boolean, cursor: string): string =>
-  fairWalk({
-    name,
-    queue: "webhook_queue",
-    condition: `q.is_retry = ${isRetry}`,
-    group: "endpoint_id",
-    cursor,
-    most: MAX_ENDPOINTS,
-    first: { by: "due_at", columns: { account_id: "uuid", environment: 'text collate "C"', due_at: "timestamptz" } },
-  });
-
-const waiting = prepare(`
-with recursive
-${walk("fresh", false, "$1")},
-${walk("again", true, "$2")},
-waiting as (
-  select account_id, environment, endpoint_id, due_at <= now() as is_due, false as is_retry, place
-    from fresh
-   where place > 0
-  union all
-  select account_id, environment, endpoint_id, due_at <= now(), true, place
-    from again
-   where place > 0
-)
-select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${ENDPOINT_COLUMNS}
-  from waiting
+const waiting = batchStatement<TakenEndpoint>(
+  [
+    column("account_id", "uuid", ({ taken }) => taken.group.accountId),
+    column("environment", "text", ({ taken }) => taken.group.environment),
+    column("endpoint_id", "uuid", ({ taken }) => taken.group.endpointId),
+    column("is_retry", "boolean", ({ isRetry }) => isRetry),
+    column("from_at", "timestamptz", ({ taken }) => taken.fromMs),
+  ],
+  (items) => `
+select item.is_retry, item.endpoint_id, item.from_at, ${ENDPOINT_COLUMNS}
+  from ${items}
   left join lateral (select *
                        from webhook_endpoints known
-                      where known.account_id = waiting.account_id and known.environment = waiting.environment
-                        and known.id = waiting.endpoint_id
+                      where known.account_id = item.account_id and known.environment = item.environment
+                        and known.id = item.endpoint_id
                       limit 1) e on true
- order by waiting.is_retry, waiting.place`);
+ order by item.ordinal`,
+);
 
-/** Endpoints with rows in the queue: with first attempts after one endpoint, with retries after another. */
-export const findWaiting = (db: Queryable, afterNew: EndpointId, afterRetry: EndpointId): Promise<WaitingRow[]> =>
-  db.rows<WaitingRow>({ ...waiting, values: [afterNew, afterRetry] });
+/** Reads the endpoints whose deliveries are to be claimed. */
+export const readEndpointsOf = (db: Queryable, endpoints: readonly TakenEndpoint[]): Promise<WaitingRow[]> =>
+  db.rows<WaitingRow>(waiting(endpoints));
+
+/** Reads the whole queue for the endpoints that have deliveries in it. The deliveries of deleted and disabled endpoints count as due.
+ *  The condition on `ctid` makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot
+ *  still needs. */
+export async function scanEndpoints(db: Queryable, nowMs: number): Promise<(QueuedEndpoint & { isRetry: boolean; dueAtMs: number })[]> {
+  const rows = await db.rows<{
+    account_id: AccountId;
+    environment: Environment;
+    endpoint_id: EndpointId;
+    is_retry: boolean;
+    due_at: Date;
+    is_callable: boolean;
+  }>(sql`
+  select q.account_id, q.environment, q.endpoint_id, q.is_retry, q.due_at, coalesce(e.status = 'enabled', false) as is_callable
+    from (select account_id, environment, endpoint_id, is_retry, min(due_at) as due_at
+            from webhook_queue
+           where ctid >= '(0,0)'::tid
+           group by account_id, environment, endpoint_id, is_retry) q
+    left join lateral (select status
+                         from webhook_endpoints known
+                        where known.account_id = q.account_id and known.environment = q.environment and known.id = q.endpoint_id
+                        limit 1) e on true`);
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    environment: row.environment,
+    endpointId: row.endpoint_id,
+    isRetry: row.is_retry,
+    dueAtMs: row.is_callable ? row.due_at.getTime() : Math.min(row.due_at.getTime(), nowMs),
+  }));
+}
+
+type TimedShare = Share & { nowMs: number; leasedUntilMs: number };
 
 /** Claims rows for as long as the lease lasts, and reads their events. A lease ends at a full millisecond, which a `Date` represents
  *  exactly. */
-export const webhookClaimStatement = (leaseMs: number): ((shares: readonly Share[]) => Sql) =>
-  batchStatement<Share>(
-    [
-      column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
-      column("is_retry", "boolean", ({ isRetry }) => isRetry),
-      column("is_uncallable", "boolean", ({ isUncallable }) => isUncallable),
-      column("most", "integer", ({ most }) => most),
-    ],
-    (items) => `
+export const webhookClaimStatement = batchStatement<TimedShare>(
+  [
+    column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
+    column("is_retry", "boolean", ({ isRetry }) => isRetry),
+    column("from_at", "timestamptz", ({ fromMs }) => fromMs),
+    // Null for all rows.
+    column("until", "timestamptz", ({ isUncallable, nowMs }) => (isUncallable ? null : nowMs)),
+    column("most", "integer", ({ most }) => most),
+    column("leased_until", "timestamptz", ({ leasedUntilMs }) => leasedUntilMs),
+  ],
+  (items) => `
 with picked as materialized (
-  select due.id
+  select due.id, due.due_at, item.leased_until
     from ${items}
-   cross join lateral (select q.id
+   cross join lateral (select q.id, q.due_at
                          from webhook_queue q
                         where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
-                          and q.due_at <= case when item.is_uncallable then 'infinity' else now() end
+                          and q.due_at >= item.from_at and q.due_at <= coalesce(item.until, 'infinity')
                         order by q.due_at
                         limit item.most
                           for update skip locked) due
 ), claimed as (
   update webhook_queue q
-     set due_at = date_trunc('milliseconds', now()) + ${leaseMs} * interval '1 millisecond'
+     set due_at = picked.leased_until
     from picked
    where q.id = picked.id
   returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts,
-            q.due_at as leased_until
+            q.due_at as leased_until, picked.due_at as was_due_at
 )
 select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
        event.trace
@@ -114,28 +137,34 @@ select claimed.*, event.type, event.sequence, event.record, event.previous_statu
                         and e.id = claimed.event_id
                       limit 1) event on true
  order by claimed.id`,
-  );
+);
 
-export function claimSharesFor(leaseMs: number): ClaimShares {
-  const claim = webhookClaimStatement(leaseMs);
-  return (db, shares) => db.rows<ClaimedRow>(claim(shares));
-}
+export const claimShares = (
+  db: Queryable,
+  shares: readonly Share[],
+  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
+): Promise<ClaimedRow[]> =>
+  db.rows<ClaimedRow>(webhookClaimStatement(shares.map((share) => ({ ...share, nowMs, leasedUntilMs: Math.floor(nowMs) + leaseMs }))));
 
 /** A claim of one row. */
 export type DeliveryClaim = Pick<ClaimedRow, "id" | "leased_until">;
 
-const release = batchStatement<DeliveryClaim>(
-  [column("id", "uuid", ({ id }) => id), column("leased_until", "timestamptz", (claim) => claim.leased_until.getTime())],
+const release = batchStatement<DeliveryClaim & { dueAtMs: number }>(
+  [
+    column("id", "uuid", ({ id }) => id),
+    column("leased_until", "timestamptz", (claim) => claim.leased_until.getTime()),
+    column("due_at", "timestamptz", ({ dueAtMs }) => dueAtMs),
+  ],
   (items) => `
 update webhook_queue q
-   set due_at = now()
+   set due_at = item.due_at
   from ${items}
  where q.id = item.id and q.due_at = item.leased_until`,
 );
 
 /** Ends the leases of these claims: any node may claim the rows at once. */
-export const releaseRows = async (db: Queryable, claims: readonly DeliveryClaim[]): Promise<void> => {
-  await db.rows(release(claims));
+export const releaseRows = async (db: Queryable, claims: readonly DeliveryClaim[], dueAtMs: number): Promise<void> => {
+  await db.rows(release(claims.map(({ id, leased_until: until }) => ({ id, leased_until: until, dueAtMs }))));
 };
 
 // The count ends here: a greater number says only "very many", and counting costs time.
@@ -148,4 +177,4 @@ export const readQueueDepth = (db: Queryable): Promise<QueueDepth[]> =>
   db.rows<QueueDepth>(sql`
   select count(*)::integer as rows, (count(*) filter (where is_retry))::integer as retries,
          coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 as oldest_due_seconds
-    from (select is_retry, due_at from webhook_queue limit ${MAX_DEPTH}) q`);
+    from (select is_retry, due_at from webhook_queue where ctid >= '(0,0)'::tid limit ${MAX_DEPTH}) q`);

@@ -12,7 +12,15 @@ import { storeSettlements, type Settlement } from "./queries.ts";
 const TRIES = 4;
 const AGAIN_MS = 500;
 
-export type SettlerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; onDisabled: (reason: DisabledReason) => void; log: Log };
+export type SettlerParts = {
+  db: Database;
+  clock: Clock;
+  wakeWebhooks: () => void;
+  onDisabled: (reason: DisabledReason) => void;
+  /** A delivery waits for its next attempt, until that time. */
+  onLater: (settlement: Settlement, dueAtMs: number) => void;
+  log: Log;
+};
 
 export class Settler {
   readonly #parts: SettlerParts;
@@ -71,7 +79,12 @@ export class Settler {
   }
 
   async #store(settlements: readonly Settlement[]): Promise<void[]> {
-    const failing = await storeSettlements(this.#parts.db, settlements);
+    const nowMs = this.#parts.clock.now();
+    const failing = await storeSettlements(this.#parts.db, settlements, nowMs);
+    for (const settlement of settlements) {
+      const { outcome, delayMs } = settlement;
+      if (outcome === "later" && delayMs !== null) this.#parts.onLater(settlement, nowMs + delayMs);
+    }
     for (const { account_id: accountId, environment, endpoint_id: id } of failing) {
       void this.disable({ accountId, environment, id }, "failing").catch(
         reportError(this.#parts.log, "webhooks.disable_failed", "a failing endpoint could not be disabled"),

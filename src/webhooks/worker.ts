@@ -2,24 +2,35 @@
  *  during a call. Deliveries of a node that died become due again when their leases expire.
  *
  *  `claim-pace.ts` decides when to claim, `claim-shares.ts` how many deliveries of each endpoint, and `load.ts` how many calls run. */
+import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { encodeId, idKey } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
-import { poll } from "../lib/wait.ts";
+import { pause, poll } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
 import { WebhookClaimPace } from "./claim-pace.ts";
-import { byEndpoint, dueRows, isAnyShareFull, planShares } from "./claim-shares.ts";
+import { byEndpoint, isAnyShareFull, planShares } from "./claim-shares.ts";
 import { toEndpoint } from "./endpoint-queries.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { Load, type Slot } from "./load.ts";
 import type { Outbound, Reply } from "./outbound.ts";
-import { claimSharesFor, findWaiting, releaseRows, type ClaimedRow, type ClaimShares, type Share, type WaitingRow } from "./queue.ts";
+import {
+  claimShares,
+  readEndpointsOf,
+  releaseRows,
+  scanEndpoints,
+  type ClaimedRow,
+  type Share,
+  type TakenEndpoint,
+  type WaitingRow,
+} from "./queue.ts";
 import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
 import type { Signer } from "./signature.ts";
+import { WaitingEndpoints } from "./waiting-endpoints.ts";
 
 /** Receives everything that the metrics count. */
 export type WebhookWatch = {
@@ -32,7 +43,7 @@ export type WorkerParts = {
   clock: Clock;
   outbound: Outbound;
   signer: Signer;
-  wakeWebhooks: () => void;
+  wakeWebhooks: WakeWebhooks;
   watch: WebhookWatch;
   /** How long a claim lasts, and how much of that time a call needs at its start. */
   leaseMs: number;
@@ -48,6 +59,9 @@ type Leased = { delivery: ClaimedDelivery; leaseEndsAtMs: number };
 type Call = { slot: Slot; startedAtMs: number };
 
 const RECOVER_POLL_MS = 1_000;
+// A scan takes at most a fiftieth of the time, and a tenth where scans are requested.
+const SCAN_PAUSE_FACTOR = 50;
+const REQUESTED_SCAN_PAUSE_FACTOR = 10;
 // A claim waits this long, so that calls which end together are followed by one claim.
 const CLAIM_DELAY_MS = 3;
 // A call counts as slow after this time. Slow calls are looked for this often.
@@ -60,9 +74,11 @@ const ABORT_MS = 1_000;
 
 export class WebhookWorker {
   readonly #parts: WorkerParts;
-  readonly #claimShares: ClaimShares;
   readonly #pace = new WebhookClaimPace();
   readonly #load = new Load();
+  readonly #endpoints = new WaitingEndpoints();
+  /** Aborted to begin the next scan of the queue soon. */
+  #scanRequest = new AbortController();
   readonly #job: RepeatingJob;
   readonly #settler: Settler;
   /** Claimed deliveries whose call has not begun, by endpoint. */
@@ -76,11 +92,14 @@ export class WebhookWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    this.#claimShares = claimSharesFor(parts.leaseMs);
     this.#job = new RepeatingJob({
       onError: reportError(parts.log, "webhooks.worker_failed", "a background task of the webhook worker failed"),
     });
-    this.#settler = new Settler({ ...parts, onDisabled: (reason) => parts.watch.disabled(reason) });
+    this.#settler = new Settler({
+      ...parts,
+      onDisabled: (reason) => parts.watch.disabled(reason),
+      onLater: (settlement, dueAtMs) => this.#endpoints.add(settlement, true, dueAtMs),
+    });
   }
 
   get inFlight(): number {
@@ -94,6 +113,7 @@ export class WebhookWorker {
       this.#claimSoon();
       return pollMs;
     });
+    this.#job.repeat((stopping) => this.#scan(stopping));
     this.#job.repeat(async () => {
       this.#findSlow();
       return FIND_SLOW_MS;
@@ -105,10 +125,26 @@ export class WebhookWorker {
     });
   }
 
-  /** Claims soon: the queue may have new deliveries. */
-  wake(): void {
+  /** Claims soon: the queue has deliveries of these endpoints. Without the endpoints the queue is scanned for them. */
+  wake(queued?: readonly QueuedDeliveries[]): void {
+    if (queued === undefined) return this.#scanRequest.abort();
+    for (const { dueAtMs, ...endpoint } of queued) this.#endpoints.add(endpoint, false, dueAtMs);
     this.#pace.wake();
     this.#claimSoon();
+  }
+
+  /** Reads the queue for deliveries that no node announced: of nodes that died, and those that were committed late. Returns after how long
+   *  the next scan may begin. */
+  async #scan(stopping: AbortSignal): Promise<number> {
+    const { db, clock, pollMs } = this.#parts;
+    this.#scanRequest = new AbortController();
+    const startedAt = performance.now();
+    this.#endpoints.refresh(await scanEndpoints(db, clock.now()), clock.now());
+    this.#pace.wake();
+    this.#claimSoon();
+    const tookMs = performance.now() - startedAt;
+    await pause(Math.max(pollMs, tookMs * SCAN_PAUSE_FACTOR), AbortSignal.any([stopping, this.#scanRequest.signal]));
+    return tookMs * REQUESTED_SCAN_PAUSE_FACTOR;
   }
 
   /** Begins no more calls, and gives the calls in flight some time. Deliveries without an outcome after that return to the queue. */
@@ -150,17 +186,29 @@ export class WebhookWorker {
 
   /** Returns how many deliveries the claim took, and whether an endpoint may have more. */
   async #claimDue(): Promise<{ count: number; hasMore: boolean }> {
-    const { db, leaseMs } = this.#parts;
-    const rows = await findWaiting(db, this.#pace.after.fresh, this.#pace.after.retry);
-    this.#pace.read(rows);
-    const due = dueRows(rows);
-    const shares = this.#sharesOf(due);
-    if (shares.length === 0) return { count: 0, hasMore: false };
-    const leaseEndsAtMs = performance.now() + leaseMs;
-    const claimed = await this.#claimShares(db, shares);
-    const endpoints = new Map(due.map((row) => [idKey(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
-    for (const row of claimed) this.#take(row, endpoints.get(idKey(row.endpoint_id)), leaseEndsAtMs);
+    const nowMs = this.#parts.clock.now();
+    this.#pace.read({ claimsForAll: this.#endpoints.claimsForAll(nowMs) });
+    const endpoints = this.#endpoints.take(nowMs);
+    if (endpoints.length === 0) return { count: 0, hasMore: false };
+    let [shares, claimed]: [readonly Share[], readonly ClaimedRow[]] = [[], []];
+    try {
+      ({ shares, claimed } = await this.#claimOf(endpoints));
+    } finally {
+      this.#endpoints.end(endpoints, shares, claimed);
+    }
     return { count: claimed.length, hasMore: isAnyShareFull(shares, claimed) };
+  }
+
+  async #claimOf(endpoints: readonly TakenEndpoint[]): Promise<{ shares: readonly Share[]; claimed: readonly ClaimedRow[] }> {
+    const { db, clock, leaseMs } = this.#parts;
+    const due = await readEndpointsOf(db, endpoints);
+    const shares = this.#sharesOf(due);
+    if (shares.length === 0) return { shares, claimed: [] };
+    const leaseEndsAtMs = performance.now() + leaseMs;
+    const claimed = await claimShares(db, shares, { nowMs: clock.now(), leaseMs });
+    const known = new Map(due.map((row) => [idKey(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
+    for (const row of claimed) this.#take(row, known.get(idKey(row.endpoint_id)), leaseEndsAtMs);
+    return { shares, claimed };
   }
 
   #sharesOf(due: readonly WaitingRow[]): readonly Share[] {
@@ -270,9 +318,12 @@ export class WebhookWorker {
     if (owned.length === 0) return;
     // Without the database the leases expire.
     const claims = owned.map(({ delivery }) => delivery.row);
-    await releaseRows(this.#parts.db, claims).catch(
+    const dueAtMs = this.#parts.clock.now();
+    await releaseRows(this.#parts.db, claims, dueAtMs).catch(
       reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
     );
+    for (const { account_id: accountId, environment, endpoint_id: endpointId, is_retry: isRetry } of claims)
+      this.#endpoints.add({ accountId, environment, endpointId }, isRetry, dueAtMs);
   }
 }
 

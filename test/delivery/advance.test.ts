@@ -5,7 +5,7 @@ import { Advancer, advance } from "../../src/messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Status } from "../../src/messages/states.ts";
-import { renewLeases } from "../../src/delivery/queue.ts";
+import { setDueTimes } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -222,7 +222,10 @@ describe("an advancer", () => {
     const renew = async (): Promise<void> => {
       while (!ended.signal.aborted) {
         const ids = messages.map(({ id }) => id).toReversed();
-        await renewLeases(other, ids, 15_000);
+        await setDueTimes(
+          other,
+          ids.map((id) => ({ id, dueAtMs: Date.now() + 15_000 })),
+        );
       }
     };
     const renewing = renew();

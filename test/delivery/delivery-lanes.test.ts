@@ -118,14 +118,14 @@ describe("priorities", () => {
       return accepted();
     };
     await rig.acceptMany(500, () => ({ priority: "bulk" }));
-    const { handover } = await rig.deliver({ [LINK]: carrier });
+    const { handover, lanes } = await rig.deliver({ [LINK]: carrier });
     await until("the campaign to have started", () => carrier.sends.length >= 40 || undefined);
     const places: number[] = [];
     for (let index = 0; index < 10; index += 1) {
       const before = carrier.sends.length;
-      // One from a request, and one from the queue as another process would leave it.
+      // One from a request, and one from the queue, which another process announces.
       const message = await rig.accept({ priority: "high" }, index % 2 === 0 ? { handover } : {});
-      if (index % 2 === 1) carrier.changed();
+      if (index % 2 === 1) lanes.get(LINK)?.announced({ rank: 0, accountId: message.accountId, dueAtMs: message.updatedAtMs });
       await rig.untilStatus(message, "sent");
       places.push(carrier.sends.findIndex(({ message: { id } }) => id === publicId(message)) - before);
     }

@@ -23,7 +23,7 @@ test("an unavailable database is logged once for listening and once for notifyin
   const isRefused = (count: number) => until("a refused connection", () => connections >= count || undefined);
 
   for (let round = 1; round <= 3; round += 1) {
-    announcer.announce("lane");
+    announcer.announce("lane", { group: "0", dueAtMs: 0 });
     await isRefused(round);
   }
   announcer.hear(() => undefined);

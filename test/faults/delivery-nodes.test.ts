@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
-import { NO_ID } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { announcingHandover } from "../../src/delivery/delivery.ts";
@@ -10,7 +9,7 @@ import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { claimDue, renewLeases } from "../../src/delivery/queue.ts";
+import { claimDue, scanAccounts, setDueTimes, type Claimed } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
 import { sendingSignal } from "../../src/delivery/settle.ts";
 import { LINK, linkTo, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -19,7 +18,12 @@ import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 /** Claims due messages, like a process that is silent afterwards. */
-const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 50], leaseMs: 15_000, after: [NO_ID, NO_ID, NO_ID] });
+const claimAndDie = async (rig: Rig): Promise<Claimed[]> => {
+  const nowMs = rig.clock.now();
+  const found = (await scanAccounts(rig.db)).filter(({ lane }) => lane === LINK);
+  const shares = found.map(({ rank, accountId, dueAtMs }) => ({ rank, accountId, fromMs: dueAtMs, most: 50 }));
+  return claimDue(rig.db, { lane: LINK, shares, most: 50, nowMs, leaseMs: 15_000 });
+};
 
 /** A message with a stored attempt of a process that is silent afterwards. */
 async function writeAndDie(rig: Rig, message: Message): Promise<Message> {
@@ -214,8 +218,12 @@ describe("a lease", () => {
     await rig.rows("update delivery_queue set state = 1, due_at = now() + interval '1 minute' where message_id = $1", [held.id]);
     await rig.rows("delete from delivery_queue where message_id = $1", [gone.id]);
     await rig.rows("update delivery_queue set due_at = now() + interval '2 seconds' where state = 0");
-    await renewLeases(rig.db, [mine.id, held.id, gone.id], 15_000);
-    await renewLeases(rig.db, [back.id], 0);
+    const nowMs = rig.clock.now();
+    await setDueTimes(
+      rig.db,
+      [mine, held, gone].map(({ id }) => ({ id, dueAtMs: nowMs + 15_000 })),
+    );
+    await setDueTimes(rig.db, [{ id: back.id, dueAtMs: nowMs }]);
     const due = async (message: Message): Promise<number> => (await rig.queueRow(message))?.due_in_ms ?? NaN;
     assert.ok((await due(mine)) > 12_000);
     assert.ok((await due(back)) <= 0);

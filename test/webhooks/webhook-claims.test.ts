@@ -6,7 +6,7 @@ import { uuidFromText } from "../../src/lib/uuid.ts";
 import type { Database } from "../../src/storage/database.ts";
 import type { Endpoint as EndpointFields } from "../../src/webhooks/endpoint.ts";
 import { queueAgain, storeSettlements, type Settlement } from "../../src/webhooks/queries.ts";
-import { claimSharesFor, releaseRows, type ClaimedRow } from "../../src/webhooks/queue.ts";
+import { claimShares, releaseRows, type ClaimedRow } from "../../src/webhooks/queue.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
@@ -31,29 +31,33 @@ after(async () => {
 
 /** Claims the only delivery of the endpoint once it is due. */
 const claim = ({ uuid }: Endpoint, isRetry: boolean, leaseMs = LEASE_MS): Promise<ClaimedRow> => {
-  const share = { endpointId: uuidFromText(uuid) as EndpointId, isRetry, isUncallable: false, most: 10 };
-  return until("the delivery to be due", async () => (await claimSharesFor(leaseMs)(db, [share]))[0]);
+  const share = { endpointId: uuidFromText(uuid) as EndpointId, isRetry, isUncallable: false, fromMs: 0, most: 10 };
+  return until("the delivery to be due", async () => (await claimShares(db, [share], { nowMs: Date.now(), leaseMs }))[0]);
 };
 
 /** Stores the outcome of an attempt of this claim. */
 const settle = (row: ClaimedRow, outcome: Settlement["outcome"], status: number): Promise<unknown> =>
-  storeSettlements(db, [
-    {
-      id: row.id,
-      accountId: row.account_id,
-      environment: row.environment,
-      endpointId: row.endpoint_id,
-      eventId: row.event_id,
-      eventType: row.type ?? "",
-      leasedUntilMs: row.leased_until.getTime(),
-      outcome,
-      delayMs: outcome === "later" ? 0 : null,
-      attempts: row.attempts + 1,
-      attempt: JSON.stringify([
-        { attempted_at: "2030-01-31T09:00:00Z", duration_ms: 1, response_status: status, response_body: "", error: null },
-      ]),
-    },
-  ]);
+  storeSettlements(
+    db,
+    [
+      {
+        id: row.id,
+        accountId: row.account_id,
+        environment: row.environment,
+        endpointId: row.endpoint_id,
+        eventId: row.event_id,
+        eventType: row.type ?? "",
+        leasedUntilMs: row.leased_until.getTime(),
+        outcome,
+        delayMs: outcome === "later" ? 0 : null,
+        attempts: row.attempts + 1,
+        attempt: JSON.stringify([
+          { attempted_at: "2030-01-31T09:00:00Z", duration_ms: 1, response_status: status, response_body: "", error: null },
+        ]),
+      },
+    ],
+    Date.now(),
+  );
 
 /** A delivery whose first attempt failed, and whose second attempt is due. */
 async function attemptedOnce(): Promise<Endpoint> {
@@ -139,8 +143,8 @@ test("a claim that is returned does not end the claim of another node", async ()
   const endpoint = await attemptedOnce();
   const late = await claim(endpoint, true, SHORT_LEASE_MS);
   const current = await claim(endpoint, true);
-  await releaseRows(db, [late]);
+  await releaseRows(db, [late], Date.now());
   assert.ok((await endpoint.queue()).every(({ due_in_ms: ms }) => ms > 0));
-  await releaseRows(db, [current]);
+  await releaseRows(db, [current], Date.now());
   assert.equal((await claim(endpoint, true)).id.equals(late.id), true);
 });

@@ -537,9 +537,9 @@ test("an attempt that is settled twice, because its commit was in doubt, is stor
     delayMs: 5_000,
     attempt: JSON.stringify(delivery.attempts),
   } as const;
-  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 1 }]);
+  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 1 }], Date.now());
   assert.deepEqual(await dueAt(), dueBefore);
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 1);
-  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 2 }]);
+  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 2 }], Date.now());
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next attempt is a new one");
 });

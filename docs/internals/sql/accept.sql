@@ -29,12 +29,12 @@ with request as materialized (
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
            $17::text[], $18::integer[], $19::smallint[], $20::text[], $21::smallint[], $22::text[],
            $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
-           $29::timestamptz[], $30::integer[], $31::text[], $32::integer[], $33::text[], $34::smallint[])
+           $29::timestamptz[], $30::text[], $31::integer[], $32::text[], $33::smallint[])
            with ordinality as item
            (account_id, environment, key, key_lock, fingerprint, response_status, response_location, response_body,
            event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
            segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
-           metadata, expires_at, updated_at, lane, due_at, lease_ms, sealed_content, usage_minute, usage_key,
+           metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute, usage_key,
            usage_segments, ordinal)) item
 ), claimed as (
   insert into idempotency_keys as stored
@@ -79,14 +79,13 @@ with request as materialized (
    where event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
-  select message_id, account_id, environment, priority_rank, lane,
-         coalesce(due_at, now() + lease_ms * interval '1 millisecond'), expires_at, sealed_content
+  select message_id, account_id, environment, priority_rank, lane, due_at, expires_at, sealed_content
     from accepted
    where message_id is not null
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-         event.account_id, event.environment, endpoint.id, event.event_id, now()
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
     from accepted event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
@@ -94,7 +93,7 @@ with request as materialized (
    where (select true from webhook_endpoints limit 1)
      and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
      and event.record is not null and event.event_type <> 'message.redacted'
-  returning 1
+  returning endpoint_id, account_id, environment, due_at
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -105,12 +104,14 @@ with request as materialized (
    where usage_key is not null
    group by account_id, environment, usage_minute, usage_key
 )
-select ordinal::integer, null::integer as refusal
+select ordinal::integer, null::integer as refusal,
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
   from accepted
 union all
-select ordinal::integer, refusal
+select ordinal::integer, refusal, null, null, null, null
   from request
  where refusal is not null
 union all
-select 0, null
- where exists (select from delivery)
+select 0, null, endpoint_id, account_id, environment, min(due_at)
+  from delivery
+ group by endpoint_id, account_id, environment

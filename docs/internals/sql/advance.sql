@@ -22,14 +22,14 @@ with changed as (
            $15::smallint[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
            $20::timestamptz[], $21::timestamptz[], $22::boolean[], $23::text[], $24::text[], $25::timestamptz[],
            $26::text[], $27::uuid[], $28::text[], $29::text[], $30::text[], $31::text[], $32::boolean[],
-           $33::smallint[], $34::smallint[], $35::integer[], $36::timestamptz[], $37::text[], $38::smallint[],
-           $39::timestamptz[], $40::integer[], $41::text[], $42::smallint[], $43::text[], $44::smallint[])
+           $33::smallint[], $34::smallint[], $35::timestamptz[], $36::text[], $37::smallint[], $38::timestamptz[],
+           $39::integer[], $40::text[], $41::smallint[], $42::text[], $43::smallint[])
            with ordinality as item
            (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, error, provider,
            link, provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
            read_at, failed_at, canceled_at, starts_fallback, reference_link, reference_id, reference_expires_at,
            further_ids, event_id, event_type, record, previous_status, detail, is_ignored, move, queue_state,
-           due_in_ms, due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
+           due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
            usage_key_before, usage_segments_before, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
@@ -74,7 +74,7 @@ with changed as (
 ), queued as (
   update delivery_queue q
      set state = changed.queue_state,
-         due_at = coalesce(now() + changed.due_in_ms * interval '1 millisecond', changed.due_at, q.due_at),
+         due_at = coalesce(changed.due_at, q.due_at),
          link = coalesce(changed.lane, q.link),
          priority = coalesce(changed.queue_priority, q.priority),
          expires_at = coalesce(changed.queue_expires_at, q.expires_at)
@@ -126,7 +126,7 @@ with changed as (
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-         event.account_id, event.environment, endpoint.id, event.event_id, now()
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
     from changed event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
@@ -134,7 +134,7 @@ with changed as (
    where (select true from webhook_endpoints limit 1)
      and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
      and event.record is not null and event.event_type <> 'message.redacted'
-  returning 1
+  returning endpoint_id, account_id, environment, due_at
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -153,8 +153,10 @@ with changed as (
    group by account_id, environment, usage_minute, half.key
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
-select ordinal::integer
+select ordinal::integer,
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
   from changed
 union all
-select 0
- where exists (select from delivery)
+select 0, endpoint_id, account_id, environment, min(due_at)
+  from delivery
+ group by endpoint_id, account_id, environment

@@ -1,23 +1,23 @@
 -- Claims webhook deliveries, a share for each endpoint.
 with picked as materialized (
-  select due.id
-    from unnest($1::uuid[], $2::boolean[], $3::boolean[], $4::integer[])
+  select due.id, due.due_at, item.leased_until
+    from unnest($1::uuid[], $2::boolean[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::timestamptz[])
            with ordinality as item
-           (endpoint_id, is_retry, is_uncallable, most, ordinal)
-   cross join lateral (select q.id
+           (endpoint_id, is_retry, from_at, until, most, leased_until, ordinal)
+   cross join lateral (select q.id, q.due_at
                          from webhook_queue q
                         where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
-                          and q.due_at <= case when item.is_uncallable then 'infinity' else now() end
+                          and q.due_at >= item.from_at and q.due_at <= coalesce(item.until, 'infinity')
                         order by q.due_at
                         limit item.most
                           for update skip locked) due
 ), claimed as (
   update webhook_queue q
-     set due_at = date_trunc('milliseconds', now()) + 25000 * interval '1 millisecond'
+     set due_at = picked.leased_until
     from picked
    where q.id = picked.id
   returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts,
-            q.due_at as leased_until
+            q.due_at as leased_until, picked.due_at as was_due_at
 )
 select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
        event.trace

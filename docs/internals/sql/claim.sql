@@ -1,126 +1,24 @@
 -- Claims due messages of a lane, an equal share for each account.
-with recursive
-walk_0(account_id, lap, place) as (
-  select $6::uuid, 0, 0
-  union all
-  select next.account_id, next.lap, walk_0.place + 1
-    from walk_0
-   cross join lateral ((select q.account_id, walk_0.lap
-                          from delivery_queue q
-                         where q.link = $1 and q.priority = 0 and q.due_at <= now()
-                           and q.account_id > walk_0.account_id
-                           and q.account_id <= case walk_0.lap when 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-                                               else $6::uuid end
-                         order by q.account_id
-                         limit 1)
-                       union all
-                       (select q.account_id, 1
-                          from delivery_queue q
-                         where walk_0.lap = 0 and q.link = $1 and q.priority = 0 and q.due_at <= now()
-                           and q.account_id <= $6::uuid
-                         order by q.account_id
-                         limit 1)
-                       limit 1) next
-   where walk_0.place < 32
-),
-walk_1(account_id, lap, place) as (
-  select $7::uuid, 0, 0
-  union all
-  select next.account_id, next.lap, walk_1.place + 1
-    from walk_1
-   cross join lateral ((select q.account_id, walk_1.lap
-                          from delivery_queue q
-                         where q.link = $1 and q.priority = 1 and q.due_at <= now()
-                           and q.account_id > walk_1.account_id
-                           and q.account_id <= case walk_1.lap when 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-                                               else $7::uuid end
-                         order by q.account_id
-                         limit 1)
-                       union all
-                       (select q.account_id, 1
-                          from delivery_queue q
-                         where walk_1.lap = 0 and q.link = $1 and q.priority = 1 and q.due_at <= now()
-                           and q.account_id <= $7::uuid
-                         order by q.account_id
-                         limit 1)
-                       limit 1) next
-   where walk_1.place < 32
-),
-walk_2(account_id, lap, place) as (
-  select $8::uuid, 0, 0
-  union all
-  select next.account_id, next.lap, walk_2.place + 1
-    from walk_2
-   cross join lateral ((select q.account_id, walk_2.lap
-                          from delivery_queue q
-                         where q.link = $1 and q.priority = 2 and q.due_at <= now()
-                           and q.account_id > walk_2.account_id
-                           and q.account_id <= case walk_2.lap when 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-                                               else $8::uuid end
-                         order by q.account_id
-                         limit 1)
-                       union all
-                       (select q.account_id, 1
-                          from delivery_queue q
-                         where walk_2.lap = 0 and q.link = $1 and q.priority = 2 and q.due_at <= now()
-                           and q.account_id <= $8::uuid
-                         order by q.account_id
-                         limit 1)
-                       limit 1) next
-   where walk_2.place < 32
-),
-picked as materialized (
-  select message_id, share
-    from ((select due.message_id, part.share
-             from (select greatest(1, $2::integer / greatest(1, count(*)))::integer as share
-                     from walk_0
-                    where place > 0) part
-             join walk_0 on walk_0.place > 0
-            cross join lateral (select q.message_id
-                                  from delivery_queue q
-                                 where q.link = $1 and q.priority = 0 and q.account_id = walk_0.account_id
-                                   and q.due_at <= now()
-                                 order by q.due_at
-                                 limit part.share
-                                   for update skip locked) due
-            limit $2::integer)
-          union all
-          (select due.message_id, part.share
-             from (select greatest(1, $3::integer / greatest(1, count(*)))::integer as share
-                     from walk_1
-                    where place > 0) part
-             join walk_1 on walk_1.place > 0
-            cross join lateral (select q.message_id
-                                  from delivery_queue q
-                                 where q.link = $1 and q.priority = 1 and q.account_id = walk_1.account_id
-                                   and q.due_at <= now()
-                                 order by q.due_at
-                                 limit part.share
-                                   for update skip locked) due
-            limit $3::integer)
-          union all
-          (select due.message_id, part.share
-             from (select greatest(1, $4::integer / greatest(1, count(*)))::integer as share
-                     from walk_2
-                    where place > 0) part
-             join walk_2 on walk_2.place > 0
-            cross join lateral (select q.message_id
-                                  from delivery_queue q
-                                 where q.link = $1 and q.priority = 2 and q.account_id = walk_2.account_id
-                                   and q.due_at <= now()
-                                 order by q.due_at
-                                 limit part.share
-                                   for update skip locked) due
-            limit $4::integer)) due
-   limit $2::integer
+with picked as materialized (
+  select due.message_id, due.due_at
+    from unnest($2::smallint[], $3::uuid[], $4::timestamptz[], $5::integer[])
+      as share(priority, account_id, from_at, most)
+   cross join lateral (select q.message_id, q.due_at
+                         from delivery_queue q
+                        where q.link = $1 and q.priority = share.priority and q.account_id = share.account_id
+                          and q.due_at >= share.from_at and q.due_at <= $6::timestamptz
+                        order by q.due_at
+                        limit share.most
+                          for update skip locked) due
+   limit $8::integer
 ), claimed as (
   update delivery_queue q
-     set due_at = now() + $5::integer * interval '1 millisecond'
+     set due_at = $7::timestamptz
     from picked
    where q.message_id = picked.message_id
-  returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.share
+  returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.due_at
 )
-select claimed.state as queue_state, claimed.share, claimed.sealed_content,
+select claimed.state as queue_state, claimed.sealed_content, claimed.due_at as queue_due_at,
        m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
        m.client_reference, m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link,
