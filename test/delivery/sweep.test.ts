@@ -28,8 +28,8 @@ after(() => godwit.stop());
 async function pastTimeToLive(status: string): Promise<string> {
   const { json } = await godwit.send(key);
   const id = decodeId("msg", String(json["id"]));
-  await godwit.rows("update messages set status = $2, expires_at = now() where id = $1", [id, status]);
-  await godwit.rows("update delivery_queue set expires_at = now() where message_id = $1", [id]);
+  await godwit.rows("update messages set status = $2, expires_at = now() - interval '1 second' where id = $1", [id, status]);
+  await godwit.rows("update delivery_queue set expires_at = now() - interval '1 second' where message_id = $1", [id]);
   return String(json["id"]);
 }
 
@@ -46,4 +46,25 @@ test("a message at a carrier is unchanged, and is no reason for another sweep", 
   const atCarrier = await pastTimeToLive("sending");
   assert.equal(await sweep(), 0);
   assert.equal(await statusOf(atCarrier), "sending");
+});
+
+test("more messages at carriers than a sweep reads do not hide a message that waits", async () => {
+  const atCarrier = decodeId("msg", await pastTimeToLive("sending"));
+  // The other messages of the same millisecond, with their rows in the queue.
+  const copy = (table: string, column: string): Promise<unknown> =>
+    godwit.rows(
+      `insert into ${table}
+       select copied.*
+         from ${table} original
+        cross join generate_series(1, 600) number
+        cross join jsonb_populate_record(original, jsonb_build_object('${column}',
+                     overlay(original.${column}::text placing lpad(number::text, 12, '0') from 25))) copied
+        where original.${column} = $1`,
+      [atCarrier],
+    );
+  await copy("messages", "id");
+  await copy("delivery_queue", "message_id");
+  const waiting = await pastTimeToLive("queued");
+  assert.equal(await sweep(), 1);
+  assert.equal(await statusOf(waiting), "expired");
 });
