@@ -133,19 +133,42 @@ export type ExpiredReference = {
   account_id: AccountId;
   environment: Environment;
   message_id: MessageId;
+  expires_at: Date;
 };
 
 /** Finds references whose receipts are no longer awaited. */
 export const findExpiredReferences = (db: Queryable, max: number): Promise<ExpiredReference[]> =>
   db.rows<ExpiredReference>(sql`
-  select link, provider_message_id, account_id, environment, message_id
+  select link, provider_message_id, account_id, environment, message_id, expires_at
     from provider_references
    where expires_at <= now()
    order by expires_at
    limit ${max}`);
 
-const deleteReferences = batchStatement<{ link: string; provider_message_id: string }>(
-  [column("link", "text", ({ link }) => link), column("id", "text", ({ provider_message_id: id }) => id)],
+const referenceColumns: readonly Column<ExpiredReference>[] = [
+  column("link", "text", ({ link }) => link),
+  column("id", "text", ({ provider_message_id: id }) => id),
+];
+
+// A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
+export const LATE_MS = 7 * 24 * 3_600_000;
+
+const keepReferences = batchStatement<ExpiredReference>(
+  referenceColumns,
+  (items) => `
+update provider_references r
+   set expires_at = now() + ${LATE_MS} * interval '1 millisecond'
+  from ${items}
+ where r.link = item.link and r.provider_message_id = item.id and r.expires_at <= now()`,
+);
+
+/** Renews references that are still expired, for late receipts. */
+export const keepExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[]): Promise<void> => {
+  await db.rows(keepReferences(references));
+};
+
+const deleteReferences = batchStatement<ExpiredReference>(
+  referenceColumns,
   (items) => `
 delete from provider_references r
  using ${items}
@@ -153,9 +176,6 @@ delete from provider_references r
 );
 
 /** Deletes references that are still expired. A carrier id that was given to another message meanwhile stays. */
-export const deleteExpiredReferences = async (
-  db: Queryable,
-  references: readonly { link: string; provider_message_id: string }[],
-): Promise<void> => {
+export const deleteExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[]): Promise<void> => {
   await db.rows(deleteReferences(references));
 };

@@ -1,12 +1,21 @@
 /** Sweeps: expires messages whose time to live passes in the queue and messages without a receipt, and deletes old receipts and ids. */
 import { idKey } from "../lib/id.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, type Signal } from "../messages/change.ts";
+import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
+import { mayBecome } from "../messages/states.ts";
 import type { Database } from "../storage/database.ts";
 import { readMessages } from "./queries.ts";
 import { findExpired } from "./queue.ts";
-import { deleteOldInbound, deleteOldParkedReceipts, findExpiredReferences, deleteExpiredReferences } from "./receipt-queries.ts";
+import {
+  deleteExpiredReferences,
+  deleteOldInbound,
+  deleteOldParkedReceipts,
+  findExpiredReferences,
+  keepExpiredReferences,
+  LATE_MS,
+  type ExpiredReference,
+} from "./receipt-queries.ts";
 import { ttlExpiredSignal } from "./settle.ts";
 
 const BATCH = 500;
@@ -32,25 +41,40 @@ export async function expireQueued(db: Database, advancer: Advancer): Promise<nu
   return queued.length;
 }
 
-// A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
-const LATE_MS = 7 * 24 * 3_600_000;
-
 /** Expires messages that a carrier accepted and for which no receipt arrived. Returns the number of expired references. */
 export async function expireWithoutReceipt(db: Database, advancer: Advancer): Promise<number> {
   const expired = await findExpiredReferences(db, BATCH);
   const messages = new Map((await readOwned(db, expired)).map((message) => [idKey(message.id), message]));
   const nowMs = advancer.now();
-  const changes = expired.flatMap(({ link, provider_message_id: providerMessageId, message_id: id }) => {
-    const message = messages.get(idKey(id));
-    // A message may be referenced by our own id as well as by its carrier id. The carrier id decides.
-    if (message?.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return [];
-    const reference = { link, providerMessageId, expiresAtMs: nowMs + LATE_MS };
-    return changeBy(message, { ...noReceiptSignal, reference }, nowMs) ?? [];
-  });
-  await Promise.all(changes.map((change) => advancer.submit(change)));
-  // Deleted after the change, which renews its own reference. A reference deleted before it could leave its message `sent` forever.
-  if (expired.length > 0) await deleteExpiredReferences(db, expired);
+  const decided = expired.map((reference) => ({ reference, ...decide(reference, messages.get(idKey(reference.message_id)), nowMs) }));
+  // A change renews its own reference. If it is not written, the message has changed, and the next sweep decides again.
+  await Promise.all(decided.flatMap(({ change }) => (change === undefined ? [] : [advancer.submit(change)])));
+  const referencesTo = (step: Step): ExpiredReference[] => decided.filter((each) => each.step === step).map(({ reference }) => reference);
+  const [kept, deleted] = [referencesTo("keep"), referencesTo("delete")];
+  if (kept.length > 0) await keepExpiredReferences(db, kept);
+  if (deleted.length > 0) await deleteExpiredReferences(db, deleted);
   return expired.length;
+}
+
+type Step = "change" | "keep" | "delete";
+
+/** Decides about an expired reference. A message that changed after the expiry has a late receipt, and others may follow. */
+function decide(reference: ExpiredReference, message: Message | undefined, nowMs: number): { step: Step; change?: Change } {
+  if (message === undefined) return { step: "delete" };
+  const change = noReceiptChange(reference, message, nowMs);
+  if (change !== undefined) return { step: "change", change };
+  const isLate = message.updatedAtMs >= reference.expires_at.getTime();
+  return { step: isLate && mayBecome(message, "read") ? "keep" : "delete" };
+}
+
+function noReceiptChange(
+  { link, provider_message_id: providerMessageId }: ExpiredReference,
+  message: Message,
+  nowMs: number,
+): Change | undefined {
+  // A message may be referenced by our own id as well as by its carrier id. The carrier id decides.
+  if (message.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return undefined;
+  return changeBy(message, { ...noReceiptSignal, reference: { link, providerMessageId, expiresAtMs: nowMs + LATE_MS } }, nowMs);
 }
 
 export const deleteOldInboundIds = async (db: Database): Promise<number> => (await deleteOldInbound(db, BATCH)).length;

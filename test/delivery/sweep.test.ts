@@ -1,11 +1,23 @@
-/** Sweeps: the expiry of messages. */
+/** Sweeps: the expiry of messages, and of the carrier ids of messages. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { expireQueued } from "../../src/delivery/sweep.ts";
+import { after, before, describe, test } from "node:test";
+import { expireQueued, expireWithoutReceipt } from "../../src/delivery/sweep.ts";
 import { decodeId } from "../../src/lib/id.ts";
-import { Advancer } from "../../src/messages/advance.ts";
+import { advance, Advancer } from "../../src/messages/advance.ts";
+import { changeBy, type Change } from "../../src/messages/change.ts";
+import type { Message } from "../../src/messages/message.ts";
+import type { Clock } from "../../src/storage/database-clock.ts";
 import type { Database } from "../../src/storage/database.ts";
+import { LINK, RECIPIENT, Rig } from "../support/delivery-rig.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
+
+const advancerParts = (db: Database, clock: Clock = { now: () => Date.now() }): ConstructorParameters<typeof Advancer>[0] => ({
+  db,
+  clock,
+  wakeWebhooks: () => undefined,
+  watch: { advanced: () => undefined },
+});
 
 let godwit: Godwit;
 let key: string;
@@ -14,12 +26,7 @@ before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
   const db = godwit.db as Database;
-  const advancer = new Advancer({
-    db,
-    clock: { now: () => Date.now() },
-    wakeWebhooks: () => undefined,
-    watch: { advanced: () => undefined },
-  });
+  const advancer = new Advancer(advancerParts(db));
   sweep = () => expireQueued(db, advancer);
 });
 after(() => godwit.stop());
@@ -67,4 +74,67 @@ test("more messages at carriers than a sweep reads do not hide a message that wa
   const waiting = await pastTimeToLive("queued");
   assert.equal(await sweep(), 1);
   assert.equal(await statusOf(waiting), "expired");
+});
+
+describe("the carrier id of a message that is delivered when the wait for receipts ends", () => {
+  /** A message at its carrier, whose carrier id is `7` and has expired. */
+  async function awaited(rig: Rig): Promise<Message> {
+    const carrier = new ScriptedCarrier();
+    carrier.responds(RECIPIENT, accepted("7"));
+    const message = await rig.accept();
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    const sent = await rig.untilStatus(message, "sent");
+    // The sweeps of the test are the only ones.
+    await delivery.stop();
+    await rig.rows("update provider_references set expires_at = now() - interval '1 second'");
+    return sent;
+  }
+
+  const deliver = async (rig: Rig, message: Message): Promise<void> => {
+    const delivered = changeBy(message, { status: "delivered", detail: {}, move: { kind: "leave" } }, rig.clock.now());
+    assert.ok(delivered !== undefined);
+    assert.deepEqual(await advance(rig.db, [delivered]), [true]);
+  };
+
+  async function assertReadable(rig: Rig, message: Message): Promise<void> {
+    assert.equal((await rig.message(message)).status, "delivered");
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    await carrier.receive([receipt("7", "read")]);
+    assert.equal((await rig.message(message)).status, "read");
+  }
+
+  const sweepAll = async (rig: Rig, advancer: Advancer): Promise<void> => {
+    while ((await expireWithoutReceipt(rig.db, advancer)) > 0);
+  };
+
+  test("is kept for a later receipt, if the sweep comes second", async () => {
+    await using rig = await Rig.open();
+    const message = await awaited(rig);
+    await deliver(rig, message);
+    await sweepAll(rig, new Advancer(advancerParts(rig.db, rig.clock)));
+    await assertReadable(rig, message);
+  });
+
+  test("is kept for a later receipt, if the sweep has read the message before", async () => {
+    await using rig = await Rig.open();
+    const message = await awaited(rig);
+    class Slow extends Advancer {
+      override async submit(change: Change): Promise<boolean> {
+        await deliver(rig, message);
+        return super.submit(change);
+      }
+    }
+    await sweepAll(rig, new Slow(advancerParts(rig.db, rig.clock)));
+    await assertReadable(rig, message);
+  });
+
+  test("is deleted, if the message was delivered before", async () => {
+    await using rig = await Rig.open();
+    const message = await awaited(rig);
+    await deliver(rig, message);
+    await rig.rows("update messages set updated_at = updated_at - interval '1 minute'");
+    await sweepAll(rig, new Advancer(advancerParts(rig.db, rig.clock)));
+    assert.deepEqual(await rig.rows("select from provider_references"), []);
+  });
 });
