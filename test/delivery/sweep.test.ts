@@ -55,6 +55,15 @@ test("a message at a carrier is unchanged, and is no reason for another sweep", 
   assert.equal(await statusOf(atCarrier), "sending");
 });
 
+test("a message does not expire while only the clock of the database has reached its time", async () => {
+  const waiting = await pastTimeToLive("queued");
+  const db = godwit.db as Database;
+  const behind = new Advancer(advancerParts(db, { now: () => Date.now() - 3_600_000 }));
+  assert.equal(await expireQueued(db, behind), 0);
+  assert.equal(await statusOf(waiting), "queued");
+  assert.equal(await sweep(), 1);
+});
+
 test("more messages at carriers than a sweep reads do not hide a message that waits", async () => {
   const atCarrier = decodeId("msg", await pastTimeToLive("sending"));
   // The other messages of the same millisecond, with their rows in the queue.
