@@ -33,13 +33,15 @@ select item.ordinal::integer as ordinal, known.part, ${MESSAGE_COLUMNS}
  cross join lateral (select r.account_id, r.environment, r.message_id, r.part
                        from provider_references r
                       where r.link = item.link and r.provider_message_id = item.id
+                      order by r.message_id desc
                       limit 1) known${joinMessage("known")}`,
 );
 
 /** A message, and the number of its part where it was sent in several parts. */
 export type MatchedMessage = { message: Message; part: number | null };
 
-/** Finds the messages with these carrier ids, by position in the list. An unknown id has no entry. */
+/** Finds the messages with these carrier ids, by position in the list: the newest one, where a carrier has used an id again. An unknown id
+ *  has no entry. */
 export async function findByCarrierIds(db: Queryable, carrierIds: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
   const rows = await db.rows<MessageRow & { ordinal: number; part: number | null }>(findByCarrierId(carrierIds));
   return new Map(rows.map((row) => [row.ordinal - 1, { message: messageOfRow(row), part: row.part }]));

@@ -148,6 +148,7 @@ export const findExpiredReferences = (db: Queryable, max: number): Promise<Expir
 const referenceColumns: readonly Column<ExpiredReference>[] = [
   column("link", "text", ({ link }) => link),
   column("id", "text", ({ provider_message_id: id }) => id),
+  column("message_id", "uuid", ({ message_id: id }) => id),
 ];
 
 // A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
@@ -159,7 +160,7 @@ const keepReferences = batchStatement<ExpiredReference>(
 update provider_references r
    set expires_at = now() + ${LATE_MS} * interval '1 millisecond'
   from ${items}
- where r.link = item.link and r.provider_message_id = item.id and r.expires_at <= now()`,
+ where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= now()`,
 );
 
 /** Renews references that are still expired, for late receipts. */
@@ -172,10 +173,10 @@ const deleteReferences = batchStatement<ExpiredReference>(
   (items) => `
 delete from provider_references r
  using ${items}
- where r.link = item.link and r.provider_message_id = item.id and r.expires_at <= now()`,
+ where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= now()`,
 );
 
-/** Deletes references that are still expired. A carrier id that was given to another message meanwhile stays. */
+/** Deletes references that are still expired. */
 export const deleteExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[]): Promise<void> => {
   await db.rows(deleteReferences(references));
 };

@@ -144,6 +144,11 @@ export const LOG_EVENTS = {
     meaning: "Old weeks could not be dropped. The next run follows in ten minutes.",
     action: CHECK_DATABASE,
   },
+  "retention.stuck_finished": {
+    level: "warn",
+    meaning: "Messages that were still open 30 days after their retention had ended were finished, so that their week can be dropped.",
+    action: "Report it as a bug, with the states of these messages from an earlier backup, unless rows were changed by hand.",
+  },
   "retention.week_in_use": {
     level: "warn",
     meaning: "An old week was not dropped: other sessions use its tables. The next run follows in ten minutes.",

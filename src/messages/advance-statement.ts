@@ -80,7 +80,7 @@ const columns: readonly Column<Change>[] = [
 /** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
  *  would submit a message whose recipient has opted out meanwhile.
  *
- *  `reference`: carriers reuse an id after months, and the newest message owns it. `part`: a late response changes no status; its
+ *  `reference`: a carrier may use an id again, and each message keeps its own row. `part`: a late response changes no status; its
  *  ids are stored only where no part is known yet. `usage`: changes are summed by their pair of keys,
  *  which are few for many messages, before each pair is split into its two ends. */
 export const advanceStatement = batchStatement<Change>(
@@ -152,14 +152,9 @@ with changed as (
          part.number + 1
     from changed
    cross join lateral string_to_table(further_ids, E'\\n') with ordinality as part(id, number)
-  on conflict (link, provider_message_id) do update
-     set account_id = excluded.account_id,
-         environment = excluded.environment,
-         message_id = excluded.message_id,
-         expires_at = excluded.expires_at,
-         part = case when provider_references.message_id = excluded.message_id
-                     then coalesce(excluded.part, provider_references.part)
-                     else excluded.part end
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
 ), part as (
   insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
   select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at

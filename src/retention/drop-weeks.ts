@@ -1,9 +1,11 @@
-/** Retention: drops messages and events by whole weeks, some time after every message of the week is finished. */
+/** Retention: drops messages and events by whole weeks, some time after every message of the week is finished. A message that is still
+ *  open a month later is finished then. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../lib/assert.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Week } from "../storage/partitions.ts";
+import { finishStuck } from "./finish-stuck.ts";
 import {
   countBlocks,
   deletePartitionSlice,
@@ -22,6 +24,9 @@ import {
 const DAY_MS = 24 * 3_600_000;
 // A message may be scheduled for 35 days ahead, then wait two days for a carrier and three for a receipt.
 export const MIN_RETENTION_DAYS = 40;
+
+// An unfinished message keeps its week for so long. By then it is stuck, whatever the reason.
+const STUCK_AFTER_MS = 30 * DAY_MS;
 
 // The check of a large week reads every message.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
@@ -66,6 +71,9 @@ export async function applyRetention(
     try {
       if (!(await tryLock(run))) return undefined;
       const weeks = (await readWeeks(run)).filter(({ toMs }) => toMs <= beforeMs);
+      // One transaction after the other, outside the session, whose statements may take long.
+      for (const week of weeks.filter(({ toMs }) => toMs <= beforeMs - STUCK_AFTER_MS))
+        if (await hasUnfinished(run, week)) await finishStuck(db, week, { nowMs, log });
       const turn = { ...(await dropWeeks(run, weeks, log)), deleted: await emptyDefaults(run, beforeMs, log) };
       await unlock(run);
       return turn;

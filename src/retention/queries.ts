@@ -1,11 +1,13 @@
 /** All SQL of retention. It runs as text in its own session, because names of tables cannot be parameters. */
 import type pg from "pg";
 import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
+import type { Message } from "../messages/message.ts";
+import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
 import type { Queryable } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { listWeeks, type Week } from "../storage/partitions.ts";
-import { prepare, type Sql } from "../storage/sql.ts";
+import { prepare, sql, type Sql } from "../storage/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
 
@@ -49,6 +51,23 @@ export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week):
             end as is_unfinished`,
   );
   return isUnfinished;
+};
+
+const unfinishedOf = (week: Week): string => `
+select ${MESSAGE_COLUMNS}
+  from ${week.messages} m
+ where m.status not in ${FINISHED}
+ limit $1`;
+
+/** Some of the unfinished messages of a week. */
+export const readUnfinished = async (db: Queryable, week: Week, most: number): Promise<Message[]> =>
+  (await db.rows<MessageRow>({ ...prepare(unfinishedOf(week)), values: [most] })).map(messageOfRow);
+
+/** Deletes what the queue has of the messages of a week. */
+export const deleteQueueRows = async (db: Queryable, { fromMs, toMs }: Week): Promise<void> => {
+  await db.rows(sql`
+  delete from delivery_queue
+   where message_id >= ${firstUuidAt(fromMs)} and message_id < ${firstUuidAt(toMs)}`);
 };
 
 export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>

@@ -5,6 +5,7 @@ import { Advancer, advance } from "../../src/messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Status } from "../../src/messages/states.ts";
+import { findByCarrierIds } from "../../src/delivery/queries.ts";
 import { setDueTimes } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
@@ -92,7 +93,14 @@ describe("a change that is applied", () => {
     const reference = { link: LINK, providerMessageId: "7", expiresAtMs: Date.now() + 60_000 };
     for (const message of [onlyOne(first), onlyOne(second)])
       assert.deepEqual(await advance(rig.db, [decide(message, signal("sent", { reference }))]), [true]);
-    assert.deepEqual(await rig.rows("select message_id from provider_references"), [{ message_id: second?.id }]);
+    const found = await findByCarrierIds(rig.db, [reference]);
+    assert.deepEqual(found.get(0)?.message.id, second?.id);
+    const references = await rig.rows<{ message_id: Message["id"] }>("select message_id from provider_references order by 1");
+    assert.deepEqual(
+      references.map(({ message_id: id }) => id),
+      [first?.id, second?.id],
+      "each message keeps its own time limit",
+    );
   });
 
   test("and is only a note adds to the timeline and changes nothing else", async () => {

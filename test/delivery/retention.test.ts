@@ -198,6 +198,36 @@ describe("retention", () => {
     });
   }
 
+  const STUCK: Readonly<Record<string, readonly [status: Status, code: string | null]>> = {
+    scheduled: ["canceled", null],
+    queued: ["expired", "ttl_expired"],
+    sending: ["failed", "outcome_unknown"],
+    sent: ["expired", "no_receipt"],
+  };
+  test("finishes messages that are still open a month later, and drops their week", async () => {
+    const open = new Map<string, string>();
+    for (const status of Object.keys(STUCK) as Status[]) {
+      const id = await addMessage(inWeek(2), status);
+      await enqueue(id);
+      open.set(uuidToText(id), status);
+    }
+    await enqueue(await addMessage(inWeek(2)));
+    assert.deepEqual((await runAt(LATER_MS + 15 * DAY_MS)).kept, ["2024-01-15"]);
+    const turn = await runAt(LATER_MS + 30 * DAY_MS);
+    assert.deepEqual([turn.dropped, turn.kept], [["2024-01-15"], []]);
+    assert.equal(await count("delivery_queue"), 0);
+    assert.equal(lines.find(({ event }) => event === "retention.stuck_finished")?.["messages"], 4);
+    const events = await rows<{ message_id: Uuid; type: string; record: string }>(
+      "select message_id, type, record from events where record is not null",
+    );
+    const ends = events.map(({ message_id: id, type, record }) => {
+      const { error } = JSON.parse(record) as { error: { code: string } | null };
+      return `${open.get(uuidToText(id))} ${type} ${error?.code ?? null}`;
+    });
+    const expected = Object.entries(STUCK).map(([status, [end, code]]) => `${status} message.${end} ${code}`);
+    assert.deepEqual(ends.toSorted(), expected.toSorted(), "customers are told of each end");
+  });
+
   test("keeps a week with a queued message until that message has ended", async () => {
     const id = await addMessage(inWeek(1));
     await enqueue(id);

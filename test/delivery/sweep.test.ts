@@ -8,7 +8,7 @@ import { changeBy, type Change } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Clock } from "../../src/storage/database-clock.ts";
 import type { Database } from "../../src/storage/database.ts";
-import { LINK, RECIPIENT, Rig } from "../support/delivery-rig.ts";
+import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
@@ -83,6 +83,23 @@ test("more messages at carriers than a sweep reads do not hide a message that wa
   const waiting = await pastTimeToLive("queued");
   assert.equal(await sweep(), 1);
   assert.equal(await statusOf(waiting), "expired");
+});
+
+test("two messages with the same carrier id both expire without a receipt", async () => {
+  await using rig = await Rig.open();
+  const carrier = new ScriptedCarrier();
+  carrier.otherwise = () => accepted("7");
+  const messages = await rig.acceptMany(2, (index) => ({ recipient: recipientNo(index + 1) }));
+  const delivery = await rig.deliver({ [LINK]: carrier });
+  for (const message of messages) await rig.untilStatus(message, "sent");
+  // The sweeps of the test are the only ones.
+  await delivery.stop();
+  await rig.rows("update provider_references set expires_at = now() - interval '1 second'");
+  await expireWithoutReceipt(rig.db, new Advancer(advancerParts(rig.db, rig.clock)));
+  for (const message of messages) {
+    const { status, error } = await rig.message(message);
+    assert.deepEqual([status, error?.code], ["expired", "no_receipt"]);
+  }
 });
 
 describe("the carrier id of a message that is delivered when the wait for receipts ends", () => {

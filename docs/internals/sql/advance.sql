@@ -96,14 +96,9 @@ with changed as (
          part.number + 1
     from changed
    cross join lateral string_to_table(further_ids, E'\n') with ordinality as part(id, number)
-  on conflict (link, provider_message_id) do update
-     set account_id = excluded.account_id,
-         environment = excluded.environment,
-         message_id = excluded.message_id,
-         expires_at = excluded.expires_at,
-         part = case when provider_references.message_id = excluded.message_id
-                     then coalesce(excluded.part, provider_references.part)
-                     else excluded.part end
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
 ), part as (
   insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
   select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at
