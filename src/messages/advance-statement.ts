@@ -107,7 +107,7 @@ with changed as (
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
-     and case when item.status = 'sending' then ${consentRefusal("m")} is null else true end
+     and case when item.status = 'sending' and m.status <> 'sending' then ${consentRefusal("m")} is null else true end
   returning item.*
 ), entry as (
   insert into events

@@ -18,7 +18,7 @@ import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { lockMessage } from "../support/locks.ts";
 import { assertReplayOf } from "../support/replay.ts";
-import { accepted, refused, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
+import { accepted, refused, ScriptedCarrier, throttled, unknown } from "../support/scripted-carrier.ts";
 
 // The sender of the link, which messages have here unless they name another.
 const SENDER = "+15005550000";
@@ -114,6 +114,21 @@ describe("an opt-out and the change to `sending`", () => {
     respond.resolve(accepted());
     for (const each of messages) await rig.untilStatus(each, "sent");
     assert.equal((await stop(rig)).inFlight, 0);
+  });
+
+  test("do not keep an unknown outcome of a message that was `sending` from being stored", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const respond = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => respond.promise;
+    await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept();
+    await rig.untilStatus(message, "sending");
+    assert.equal((await stop(rig)).inFlight, 1);
+    respond.resolve(unknown);
+    await until("the outcome to be stored", async () =>
+      (await rig.timeline(message)).some(({ type }) => type === "attempt.unknown") ? true : undefined,
+    );
   });
 });
 

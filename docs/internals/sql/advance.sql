@@ -33,7 +33,7 @@ with changed as (
            usage_key_before, usage_segments_before, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
-     and case when item.status = 'sending' then case when 
+     and case when item.status = 'sending' and m.status <> 'sending' then case when 
                    (exists (select from suppressions)
                     and (coalesce((select s.is_active
                                  from suppressions s
