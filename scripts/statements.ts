@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { claimStatement } from "../src/delivery/queue.ts";
 import { acceptStatement } from "../src/messages/accept-statement.ts";
 import type { Acceptance } from "../src/messages/acceptance.ts";
+import type { Change } from "../src/messages/change.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
@@ -13,10 +14,13 @@ const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 const plain = { message: null, fallback: null } as Acceptance;
 const whole = { ...plain, message: { trace: "" }, fallback: {} } as Acceptance;
 
+const sending = { before: { status: "queued" }, after: { status: "sending" } } as Change;
+
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of plain messages: every optional column is null.\n${acceptStatement([plain]).text.trim()}\n`,
   "accept-whole.sql": `-- Accepts a batch that has a value in every optional column.\n${acceptStatement([whole]).text.trim()}\n`,
-  "advance.sql": `-- Writes a batch of changes of messages.\n${advanceStatement([]).text.trim()}\n`,
+  "advance.sql": `-- Writes a batch of changes of messages, none of which becomes sending.\n${advanceStatement([]).text.trim()}\n`,
+  "advance-sending.sql": `-- Writes a batch of changes in which messages become sending.\n${advanceStatement([sending]).text.trim()}\n`,
   "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
   "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${webhookClaimStatement([]).text.trim()}\n`,
 };

@@ -23,9 +23,9 @@ export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): P
 
 /** Stores many opt-outs, each pair at most once. Returns the results in the order of the wishes.
  *
- *  No change to `sending` commits after the caller's transaction. A change takes its locks before its statement checks for a suppression,
- *  and both transactions keep their locks until they have committed. So a change either has committed when the locks are taken here, or
- *  its statement begins after this commit, and finds the suppression. */
+ *  No change to `sending` commits after the caller's transaction. A change takes its locks before it checks for a suppression, with a
+ *  snapshot of its own (`find_suppressed`), and both transactions keep their locks until they have committed. So a change either has
+ *  committed when the locks are taken here, or it gets its locks after this commit, and finds the suppression. */
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
   // All transactions lock pairs in one order, so that there is no deadlock.

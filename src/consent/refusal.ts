@@ -24,27 +24,31 @@ export const isSuppressed = (row: string): string => `
                     and (${isActiveFor(row, "''")}
                       or ${isActiveFor(row, `${row}.sender`)}))`;
 
-/** Whether the recipient of such a row certainly has not written to its sender for 24 hours. Never null. A pair without a row, and a
- *  row without a sender, count as open: the carrier may know better. */
-export const isWindowClosed = (row: string): string => `
+/** The function that finds the opted out recipients of messages that are about to be sent, under locks that opt-outs take as well
+ *  (migration 0012). `parameters`: the lists of accounts, environments, recipients and senders. */
+export const findSuppressed = (parameters: readonly string[]): string => `find_suppressed(${parameters.join(", ")})`;
+
+/** Whether the recipient of such a row certainly has not written to its sender for 24 hours before the time `now`. Never null. A pair without
+ *  a row, and a row without a sender, count as open: the carrier may know better. */
+export const isWindowClosed = (row: string, now: string): string => `
                    (exists (select from service_windows)
                     and coalesce((select true
                                     from service_windows w
                                    where w.account_id = ${row}.account_id and w.environment = ${row}.environment
                                      and w.recipient = ${row}.recipient and w.sender = ${row}.sender
-                                     and w.opened_at <= now() - interval '24 hours'), false))`;
+                                     and w.opened_at <= ${now} - interval '24 hours'), false))`;
 
-/** The number of the reason for which a message to such a row, which also has channel and template, may not be sent; null where there is
- *  none. */
+/** The number of the reason for which a message to such a row, which also has channel, template and the time updated_at, may not be sent;
+ *  null where there is none. */
 export const consentRefusal = (row: string): string =>
   `case when ${isSuppressed(row)} then 0
               when ${row}.channel = 'whatsapp' and ${row}.template is null
-               and ${isWindowClosed(row)} then 1
+               and ${isWindowClosed(row, `${row}.updated_at`)} then 1
          end`;
 
 const look = prepare(`
 select ${isSuppressed("message")} as is_suppressed,
-       $5::boolean and ${isWindowClosed("message")} as is_closed
+       $5::boolean and ${isWindowClosed("message", "now()")} as is_closed
   from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) message`);
 
 /** Free text on WhatsApp needs a service window that is open, or unknown; an opt-out comes first. */
@@ -73,25 +77,15 @@ const ENVIRONMENT_LOCK = `(${CONSENT_LOCKS.environment}, item.account_id::text |
 const RECIPIENT_LOCK = `(${CONSENT_LOCKS.recipient}, item.account_id::text || item.environment || item.recipient)`;
 
 /** Takes each lock once. All transactions take them in one order, so that there is no deadlock. */
-const takeLocks = (take: string, items: string, ...locks: readonly string[]): string => `
-select ${take}(purpose, number)
+const takeLocks = (items: string, lock: string): string => `
+select pg_advisory_xact_lock(purpose, number)
   from (select distinct lock.purpose, hashtext(lock.name) as number
           from ${items}
-         cross join lateral (values ${locks.join(", ")}) as lock(purpose, name)
+         cross join lateral (values ${lock}) as lock(purpose, name)
          order by lock.purpose, number) needed`;
 
-const shareLocks = batchStatement<ConsentScope>(scopeColumns, (items) =>
-  takeLocks("pg_advisory_xact_lock_shared", items, ENVIRONMENT_LOCK, RECIPIENT_LOCK),
-);
-
-/** Keeps opt-outs of these recipients from committing until the transaction ends. Waits for those that are about to commit: the next
- *  statement sees them. */
-export const shareConsent = async (tx: Tx, scopes: readonly ConsentScope[]): Promise<void> => {
-  await tx.rows(shareLocks(scopes));
-};
-
-const lockRecipients = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks("pg_advisory_xact_lock", items, RECIPIENT_LOCK));
-const lockEnvironments = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks("pg_advisory_xact_lock", items, ENVIRONMENT_LOCK));
+const lockRecipients = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks(items, RECIPIENT_LOCK));
+const lockEnvironments = batchStatement<ConsentScope>(scopeColumns, (items) => takeLocks(items, ENVIRONMENT_LOCK));
 
 /** Waits for transactions that share the consent of these recipients, and keeps others out until this transaction has committed. */
 export const lockConsent = async (tx: Tx, scopes: readonly ConsentScope[]): Promise<void> => {

@@ -1,10 +1,10 @@
 /** The advance statement: status, times, timeline, queue row, provider references, parts, webhook deliveries and usage of a batch
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
-import { consentRefusal, shareConsent } from "../consent/refusal.ts";
+import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
-import { batchStatement, column, type Column } from "../storage/batch.ts";
-import type { Database, Queryable } from "../storage/database.ts";
+import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
@@ -77,15 +77,40 @@ const columns: readonly Column<Change>[] = [
   column("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore.segments),
 ];
 
+const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
+
+/** The columns of messages that become `sending`. Only a batch that has such a message checks consent. */
+const optional = {
+  sending: {
+    has: isSending,
+    columns: [
+      column("consent_recipient", "text", (change) => (isSending(change) ? change.before.recipient : null)),
+      column("consent_sender", "text", (change) => (isSending(change) ? change.after.sender : null)),
+    ],
+  },
+} satisfies Record<string, Extra<Change>>;
+
+// The parameters follow the order of the columns. The first two are the account and the environment.
+const CONSENT_PARAMETERS = ["$1", "$2", `$${columns.length + 1}`, `$${columns.length + 2}`];
+
+/** The condition that the recipients of messages that become `sending` have not opted out, and that their service windows are open. The
+ *  opt-outs are read once for the whole batch, before the first row is changed. */
+const mayBeSent = `
+     and item.ordinal <> all (array(select position
+                                      from ${findSuppressed(CONSENT_PARAMETERS)} as position))
+     and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
+              and${isWindowClosed("m", "item.updated_at")})`;
+
 /** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
  *  would submit a message whose recipient has opted out meanwhile.
  *
  *  `reference`: a carrier may use an id again, and each message keeps its own row. `part`: a late response changes no status; its
  *  ids are stored only where no part is known yet. `usage`: changes are summed by their pair of keys,
  *  which are few for many messages, before each pair is split into its two ends. */
-export const advanceStatement = batchStatement<Change>(
+export const advanceStatement = batchStatements<Change, keyof typeof optional>(
   columns,
-  (items) => `
+  optional,
+  (items, { sending }) => `
 with changed as (
   update messages m
      set status = item.status,
@@ -106,8 +131,7 @@ with changed as (
          canceled_at = item.canceled_at
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
-     and case when item.status = 'sending' and m.status <> 'sending' then ${consentRefusal("m")} is null else true end
+     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole${sending ? mayBeSent : ""}
   returning item.*
 ), entry as (
   insert into events
@@ -201,19 +225,3 @@ union all${selectDeliveries("delivery", "0")}`,
 /** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
   readOrdinals(await db.rows<OrdinalRow>(advanceStatement(changes)));
-
-const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
-
-/** Like `writeChanges`, in a transaction of its own. The recipients of messages that become `sending` are locked first, so that no such
- *  change commits after an opt-out: see `optOutAll`. */
-export async function commitChanges(db: Database, changes: readonly Change[]): Promise<Ordinals> {
-  const sending = changes.filter(isSending);
-  if (sending.length === 0) return writeChanges(db, changes);
-  return db.transaction(async (tx) => {
-    await shareConsent(
-      tx,
-      sending.map(({ before }) => before),
-    );
-    return writeChanges(tx, changes);
-  });
-}

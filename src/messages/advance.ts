@@ -6,7 +6,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
-import { commitChanges, writeChanges } from "./advance-statement.ts";
+import { writeChanges } from "./advance-statement.ts";
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
 
@@ -65,7 +65,7 @@ export class Advancer {
     const sorted = order.map((index) => changes[index] as Change);
     let done: ReadonlySet<number>;
     try {
-      const written = await commitChanges(this.#db, sorted);
+      const written = await writeChanges(this.#db, sorted);
       ({ done } = written);
       if (written.deliveries.length > 0) this.#wakeWebhooks(written.deliveries);
     } catch (error) {

@@ -64,13 +64,13 @@ async function fragments(pair: Pair, on: Database = db): Promise<[suppressed: un
   const relation = "(select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) accepted";
   const values = [pair.accountId, pair.environment, pair.recipient, pair.sender];
   const [listed] = await rows<{ suppressed: unknown; closed: unknown }>(
-    `select ${isSuppressed("accepted")} as suppressed, ${isWindowClosed("accepted")} as closed from ${relation}`,
+    `select ${isSuppressed("accepted")} as suppressed, ${isWindowClosed("accepted", "now()")} as closed from ${relation}`,
     values,
     on,
   );
   for (const [fragment, value] of [
     [isSuppressed("accepted"), listed?.suppressed],
-    [isWindowClosed("accepted"), listed?.closed],
+    [isWindowClosed("accepted", "now()"), listed?.closed],
   ] as const) {
     assert.equal((await rows(`select from ${relation} where ${fragment}`, values, on)).length, value === true ? 1 : 0);
     assert.equal((await rows(`select from ${relation} where not ${fragment}`, values, on)).length, value === true ? 0 : 1);
@@ -466,7 +466,7 @@ describe("the query plan", () => {
       select $1::uuid as account_id, $2::text as environment, '+1' || (4155000000 + number) as recipient, $3::text as sender
         from generate_series(1, 100) number
     )
-    select count(*) filter (where ${isSuppressed("accepted")}) as suppressed, count(*) filter (where ${isWindowClosed("accepted")}) as closed
+    select count(*) filter (where ${isSuppressed("accepted")}) as suppressed, count(*) filter (where ${isWindowClosed("accepted", "now()")}) as closed
       from accepted`;
   /** The scans for single rows, without the check whether the table is empty. */
   const probesIn = (plan: string): string[] =>
@@ -528,7 +528,7 @@ describe("the query plan", () => {
       });
 
       test("probes the primary key once for a recipient with very many senders", async () => {
-        const one = `select ${isSuppressed("m")} as is_suppressed, ${isWindowClosed("m")}
+        const one = `select ${isSuppressed("m")} as is_suppressed, ${isWindowClosed("m", "now()")}
                        from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) m`;
         assertProbes(await planOf(own.db, one, [accountId, "test", crowd, "nobody"]));
       });

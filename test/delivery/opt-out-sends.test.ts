@@ -11,7 +11,8 @@ import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { Database, type Tx } from "../../src/storage/database.ts";
+import { Database } from "../../src/storage/database.ts";
+import type { Sql } from "../../src/storage/sql.ts";
 import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
@@ -132,13 +133,13 @@ describe("an opt-out and the change to `sending`", () => {
   });
 });
 
-/** A database whose transactions commit at once, and whose responses reach the service only when the test lets them pass. */
+/** A database whose changes to `sending` commit at once, and whose responses reach the service only when the test lets them pass. */
 class DelayedDatabase extends Database {
   readonly passed = Promise.withResolvers<void>();
 
-  override async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const result = await super.transaction(work);
-    await this.passed.promise;
+  override async rows<T>(statement: Sql): Promise<T[]> {
+    const result = await super.rows<T>(statement);
+    if (statement.text.includes("find_suppressed")) await this.passed.promise;
     return result;
   }
 }

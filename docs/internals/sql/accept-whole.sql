@@ -19,7 +19,7 @@ with request as materialized (
                                     from service_windows w
                                    where w.account_id = item.account_id and w.environment = item.environment
                                      and w.recipient = item.recipient and w.sender = item.sender
-                                     and w.opened_at <= now() - interval '24 hours'), false)) then 1
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end as refusal
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],

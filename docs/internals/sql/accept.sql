@@ -19,7 +19,7 @@ with request as materialized (
                                     from service_windows w
                                    where w.account_id = item.account_id and w.environment = item.environment
                                      and w.recipient = item.recipient and w.sender = item.sender
-                                     and w.opened_at <= now() - interval '24 hours'), false)) then 1
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end as refusal
     from (select item.*,
            null::smallint as max_segments, null::timestamptz as send_at, null::text as template,

@@ -1,4 +1,4 @@
--- Writes a batch of changes of messages.
+-- Writes a batch of changes of messages, none of which becomes sending.
 with changed as (
   update messages m
      set status = item.status,
@@ -17,7 +17,9 @@ with changed as (
          read_at = item.read_at,
          failed_at = item.failed_at,
          canceled_at = item.canceled_at
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
+    from (select item.*,
+           null::text as consent_recipient, null::text as consent_sender
+      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
            $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::boolean[],
            $15::smallint[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
            $20::timestamptz[], $21::timestamptz[], $22::boolean[], $23::text[], $24::text[], $25::timestamptz[],
@@ -30,28 +32,9 @@ with changed as (
            read_at, failed_at, canceled_at, starts_fallback, reference_link, reference_id, reference_expires_at,
            further_ids, event_id, event_type, record, previous_status, detail, is_ignored, move, queue_state,
            due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
-           usage_key_before, usage_segments_before, ordinal)
+           usage_key_before, usage_segments_before, ordinal)) item
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
-     and case when item.status = 'sending' and m.status <> 'sending' then case when 
-                   (exists (select from suppressions)
-                    and (coalesce((select s.is_active
-                                 from suppressions s
-                                where s.account_id = m.account_id and s.environment = m.environment
-                                  and s.recipient = m.recipient and s.sender = ''), false)
-                      or coalesce((select s.is_active
-                                 from suppressions s
-                                where s.account_id = m.account_id and s.environment = m.environment
-                                  and s.recipient = m.recipient and s.sender = m.sender), false))) then 0
-              when m.channel = 'whatsapp' and m.template is null
-               and 
-                   (exists (select from service_windows)
-                    and coalesce((select true
-                                    from service_windows w
-                                   where w.account_id = m.account_id and w.environment = m.environment
-                                     and w.recipient = m.recipient and w.sender = m.sender
-                                     and w.opened_at <= now() - interval '24 hours'), false)) then 1
-         end is null else true end
   returning item.*
 ), entry as (
   insert into events

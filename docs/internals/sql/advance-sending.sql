@@ -1,0 +1,148 @@
+-- Writes a batch of changes in which messages become sending.
+with changed as (
+  update messages m
+     set status = item.status,
+         sequence = item.sequence,
+         error = item.error::json,
+         provider = item.provider,
+         link = item.link,
+         provider_message_id = item.provider_message_id,
+         sender = item.sender,
+         attempts = item.attempts,
+         has_unknown = item.has_unknown,
+         refusals = item.refusals,
+         updated_at = item.updated_at,
+         sent_at = item.sent_at,
+         delivered_at = item.delivered_at,
+         read_at = item.read_at,
+         failed_at = item.failed_at,
+         canceled_at = item.canceled_at
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
+           $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::boolean[],
+           $15::smallint[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
+           $20::timestamptz[], $21::timestamptz[], $22::boolean[], $23::text[], $24::text[], $25::timestamptz[],
+           $26::text[], $27::uuid[], $28::text[], $29::text[], $30::text[], $31::text[], $32::boolean[],
+           $33::smallint[], $34::smallint[], $35::timestamptz[], $36::text[], $37::smallint[], $38::timestamptz[],
+           $39::integer[], $40::text[], $41::smallint[], $42::text[], $43::smallint[], $44::text[], $45::text[])
+           with ordinality as item
+           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, error, provider,
+           link, provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
+           read_at, failed_at, canceled_at, starts_fallback, reference_link, reference_id, reference_expires_at,
+           further_ids, event_id, event_type, record, previous_status, detail, is_ignored, move, queue_state,
+           due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
+           usage_key_before, usage_segments_before, consent_recipient, consent_sender, ordinal)
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
+     and item.ordinal <> all (array(select position
+                                      from find_suppressed($1, $2, $44, $45) as position))
+     and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
+              and
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = m.account_id and w.environment = m.environment
+                                     and w.recipient = m.recipient and w.sender = m.sender
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)))
+  returning item.*
+), entry as (
+  insert into events
+         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
+  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
+         is_ignored
+    from changed
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit 100) known) < 100
+              else true
+         end
+), left_queue as (
+  delete from delivery_queue q
+   using changed
+   where changed.move = 1 and q.message_id = changed.message_id
+), queued as (
+  update delivery_queue q
+     set state = changed.queue_state,
+         due_at = coalesce(changed.due_at, q.due_at),
+         link = coalesce(changed.lane, q.link),
+         priority = coalesce(changed.queue_priority, q.priority),
+         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
+    from changed
+   where changed.move = 2 and q.message_id = changed.message_id
+), fallback as (
+  update fallbacks f
+     set due_at = now()
+    from changed
+   where changed.starts_fallback and f.message_id = changed.message_id
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         case when further_ids is not null then 1 end
+    from changed
+   where reference_id is not null
+  union all
+  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '7 days',
+         part.number + 1
+    from changed
+   cross join lateral string_to_table(further_ids, E'\n') with ordinality as part(id, number)
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
+), part as (
+  insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
+  select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at
+    from changed
+   cross join lateral (select 1 as number, reference_id as id
+                       union all
+                       select further.number + 1, further.id
+                         from string_to_table(further_ids, E'\n') with ordinality as further(id, number)) sent
+   where further_ids is not null
+     and (sequence > expected_sequence
+          or not exists (select
+                           from message_parts known
+                          where known.account_id = changed.account_id and known.environment = changed.environment
+                            and known.message_id = changed.message_id))
+  on conflict (account_id, environment, message_id, number) do update
+     set provider_message_id = excluded.provider_message_id,
+         status = excluded.status,
+         error = null,
+         updated_at = excluded.updated_at
+), delivery as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
+    from changed event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
+                                   and endpoint.status = 'enabled'
+   where (select true from webhook_endpoints limit 1)
+     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
+     and event.record is not null and event.event_type <> 'message.redacted'
+  returning endpoint_id, account_id, environment, due_at
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
+         sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
+                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+            from changed
+           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
+           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
+   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
+                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
+                   as half(key, messages, segments)
+   where half.key is not null
+   group by account_id, environment, usage_minute, half.key
+  having sum(half.messages) <> 0 or sum(half.segments) <> 0
+)
+select ordinal::integer,
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
+  from changed
+union all
+select 0, endpoint_id, account_id, environment, min(due_at)
+  from delivery
+ group by endpoint_id, account_id, environment
