@@ -89,7 +89,7 @@ export class Acceptor {
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
   async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
-    const refusal = toRefusedAcceptance(problem, credential, claim, writeProblem);
+    const refusal = toRefusedAcceptance(problem, credential, { atMs: this.#composer.now(), claim, write: writeProblem });
     return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
   }
 

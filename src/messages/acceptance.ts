@@ -19,6 +19,8 @@ import { sealContent, sealSteps } from "./sealed.ts";
 export type Acceptance = {
   accountId: AccountId;
   environment: Environment;
+  /** The time of the decision, from which the idempotency key counts its 24 hours. */
+  atMs: number;
   claim: IdempotencyClaim | undefined;
   message: Message | null;
   event: { id: EventId; type: string; record: string } | null;
@@ -38,6 +40,7 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
   return {
     accountId: message.accountId,
     environment: message.environment,
+    atMs: message.updatedAtMs,
     claim,
     message,
     event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
@@ -73,11 +76,11 @@ export type WriteProblem = (problem: Problem) => string;
 export const toRefusedAcceptance = (
   problem: Problem,
   { accountId, environment }: Owner,
-  claim: IdempotencyClaim | undefined,
-  write: WriteProblem,
+  { atMs, claim, write }: { atMs: number; claim: IdempotencyClaim | undefined; write: WriteProblem },
 ): Acceptance => ({
   accountId,
   environment,
+  atMs,
   claim,
   message: null,
   event: null,

@@ -47,6 +47,10 @@ export class Composer {
     this.#parts = parts;
   }
 
+  now(): number {
+    return this.#parts.clock.now();
+  }
+
   /** Returns the message, or the first problem. Returns no promise where all templates are in memory, as for most requests. */
   compose(request: NewMessage, owner: Owner, origin: Origin = {}): Composed | Problem | Promise<Composed | Problem> {
     const templates = this.#findTemplates(request, owner);

@@ -39,7 +39,7 @@ with request as materialized (
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
-  select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
+  select account_id, environment, key, fingerprint, updated_at, updated_at + interval '24 hours',
          response_status, response_location, response_body, case when response_body is null then event_id end
     from request
    where key is not null and is_locked and refusal is null
@@ -51,7 +51,7 @@ with request as materialized (
          location = excluded.location,
          body = excluded.body,
          event_id = excluded.event_id
-   where stored.expires_at <= now()
+   where stored.expires_at <= excluded.created_at
   returning account_id, environment, key
 ), accepted as (
   select request.*

@@ -65,7 +65,7 @@ with changed as (
    where changed.move = 2 and q.message_id = changed.message_id
 ), fallback as (
   update fallbacks f
-     set due_at = now()
+     set due_at = least(changed.updated_at, now())
     from changed
    where changed.starts_fallback and f.message_id = changed.message_id
 ), reference as (
