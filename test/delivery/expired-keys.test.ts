@@ -49,7 +49,8 @@ async function addKeys(count: number, expiresIn: string): Promise<string[]> {
 const CLAIM = `
   with request as (
     select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as response_status,
-           '/v1/messages/y' as response_location, '{"b":2}' as response_body, null::uuid as event_id, true as is_locked, null::integer as refusal
+           '/v1/messages/y' as response_location, '{"b":2}' as response_body, null::uuid as event_id, true as is_locked, null::integer as refusal,
+           now() as updated_at
       from unnest($2::uuid[]) key
   ) ${cteOf(acceptStatement([]).text, "claimed")}`;
 
