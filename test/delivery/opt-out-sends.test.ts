@@ -15,7 +15,7 @@ import { Database } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
-import { assertProblem, pointersOf, until } from "../support/expect.ts";
+import { assertProblem, NEVER_MS, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { lockMessage } from "../support/locks.ts";
 import { assertReplayOf } from "../support/replay.ts";
@@ -148,13 +148,17 @@ describe("a process that is delayed between the commit of `sending` and the firs
   type Delayed = { rig: Rig; message: Message; carrier: ScriptedCarrier };
 
   /** Runs `meanwhile` when the message is `sending`, and lets the process continue more than a second later. */
-  async function delayed(meanwhile: (delayed: Delayed) => Promise<unknown>, check: (delayed: Delayed) => Promise<void>): Promise<void> {
+  async function delayed(
+    meanwhile: (delayed: Delayed) => Promise<unknown>,
+    check: (delayed: Delayed) => Promise<void>,
+    options: { responseTimeoutMs?: number } = {},
+  ): Promise<void> {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
     const db = new DelayedDatabase({ url: rig.url }, "delayed", () => undefined);
     rig.atEnd(() => db.close());
-    await rig.deliver({ [LINK]: carrier }, { db });
+    await rig.deliver({ [LINK]: carrier }, { db, ...options });
     await rig.untilStatus(message, "sending");
     await meanwhile({ rig, message, carrier });
     await sleep(1_100);
@@ -188,6 +192,19 @@ describe("a process that is delayed between the commit of `sending` and the firs
         assert.deepEqual(carrier.sendsTo(message.recipient), []);
         assert.equal((await rig.message(message)).status, "failed");
       },
+    ));
+
+  test("does not send it after the time limit of the attempt", () =>
+    delayed(
+      ({ rig, message }) =>
+        until("the attempt to end", async () => (((await rig.queueRow(message))?.due_in_ms ?? NEVER_MS) < 2_000 ? true : undefined)),
+      async ({ rig, message, carrier }) => {
+        await until("the outcome to be unknown", async () =>
+          (await rig.timeline(message)).some(({ type }) => type === "attempt.unknown") ? true : undefined,
+        );
+        assert.deepEqual(carrier.sends, []);
+      },
+      { responseTimeoutMs: 300 },
     ));
 });
 
