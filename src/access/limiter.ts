@@ -2,6 +2,7 @@
  *  database a few times a second at most, and never for each request. */
 import { Problem } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Credential } from "./authenticate.ts";
 import { insertBucket, lockBucket, writeBucket } from "./queries.ts";
@@ -34,11 +35,13 @@ const MAX_ROUNDS = 4;
 
 export class Limiter {
   readonly #db: Database;
+  readonly #clock: Clock;
   readonly #node: string;
   readonly #shares = new Map<string, Share>();
 
-  constructor(db: Database, node: string) {
+  constructor(db: Database, clock: Clock, node: string) {
     this.#db = db;
+    this.#clock = clock;
     this.#node = node;
   }
 
@@ -126,12 +129,14 @@ export class Limiter {
     return this.#db.transaction(async (tx) => {
       let [row] = await lockBucket(tx, accountId, environment);
       if (row === undefined) {
-        await insertBucket(tx, accountId, environment, limit.burst);
+        await insertBucket(tx, accountId, environment, { burst: limit.burst, nowMs: this.#clock.now() });
         [row] = await lockBucket(tx, accountId, environment);
       }
       assert(row !== undefined, "a quota bucket that was just created exists");
+      // Read under the lock: of two settlements the later one has the later time.
+      const nowMs = this.#clock.now();
       const before = { level: row.level, refilledAtMs: row.refilled_at_ms, leases: row.leases };
-      const { bucket, granted } = settle(before, limit, { ...report, nowMs: row.now_ms });
+      const { bucket, granted } = settle(before, limit, { ...report, nowMs });
       await writeBucket(tx, accountId, environment, bucket);
       return { granted, level: bucket.level };
     });

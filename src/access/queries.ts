@@ -215,20 +215,24 @@ export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeco
      set expires_at = least(expires_at, now() + make_interval(secs => ${inSeconds}))
    where account_id = ${accountId} and id = ${id}`);
 
-export type BucketRow = { level: number; refilled_at_ms: number; now_ms: number; leases: Bucket["leases"] };
+export type BucketRow = { level: number; refilled_at_ms: number; leases: Bucket["leases"] };
 
 /** Creates a full bucket where there is none. */
-export const insertBucket = (db: Queryable, accountId: AccountId, environment: Environment, burst: number): Promise<unknown> =>
+export const insertBucket = (
+  db: Queryable,
+  accountId: AccountId,
+  environment: Environment,
+  { burst, nowMs }: { burst: number; nowMs: number },
+): Promise<unknown> =>
   db.rows(sql`
   insert into quota_buckets (account_id, environment, level, refilled_at)
-  values (${accountId}, ${environment}, ${burst}, clock_timestamp())
+  values (${accountId}, ${environment}, ${burst}, ${new Date(nowMs)})
   on conflict (account_id, environment) do nothing`);
 
 export const lockBucket = (db: Queryable, accountId: AccountId, environment: Environment): Promise<BucketRow[]> =>
   db.rows<BucketRow>(sql`
   select level, leases,
-         (extract(epoch from refilled_at) * 1000)::float8 as refilled_at_ms,
-         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+         (extract(epoch from refilled_at) * 1000)::float8 as refilled_at_ms
     from quota_buckets
    where account_id = ${accountId} and environment = ${environment}
      for update`);

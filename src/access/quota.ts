@@ -11,8 +11,9 @@ export type Tier = { name: string; limit: Limit | null };
 type Lease = { tokens: number; expiresAtMs: number };
 export type Bucket = { level: number; refilledAtMs: number; leases: Readonly<Record<string, Lease>> };
 
-/** A node spends a lease for one second after its *request*; the database counts the lease for two seconds after the *grant*. So no node
- *  spends a token that others count as free, and the tokens of a crashed node are missing for only two seconds. */
+/** A node spends a lease for one second after its *request*; the bucket counts the lease for two seconds after the *grant*, by the clocks
+ *  of the nodes. So no node spends a token that others count as free while their clocks differ by less than a second, and the tokens of a
+ *  crashed node are missing for only two seconds. */
 export const LEASE_SPEND_MS = 1_000;
 const LEASE_COUNT_MS = 2_000;
 

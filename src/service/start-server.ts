@@ -29,10 +29,10 @@ export type ListeningServer = { url: string; reloadTls: () => boolean };
 type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
 
 export async function startServer(shared: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
-  const { config, db, node, metrics, log, tracing, stops } = shared;
+  const { config, db, clock, node, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
   const access = await openAccess(shared);
-  const limiter = new Limiter(db, node);
+  const limiter = new Limiter(db, clock, node);
   const routes = isApi ? makeRoutes(shared, workers, access) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
