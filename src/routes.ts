@@ -83,7 +83,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...suppressionRoutes(db, suppressions),
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
-    ...linkRoutes(db, linkChooser),
+    ...linkRoutes(db, clock, linkChooser),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
   ];

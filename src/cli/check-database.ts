@@ -4,6 +4,7 @@ import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/health.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
@@ -20,8 +21,13 @@ const WEEK_MS = 7 * 86_400_000;
 const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 600;
 
+/** A database for statements that only read. */
+export type ReadDatabase = { db: Queryable; clock: Clock };
+
+type CheckRest = (database: ReadDatabase | undefined) => Promise<Check[]>;
+
 /** Checks the database, then runs `checkRest` with it, or without it when it cannot be used. Creates nothing and migrates nothing. */
-export async function checkDatabase(config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+export async function checkDatabase(config: Config, checkRest: CheckRest): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
   if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
     const none = warn("database", `none in ${dataDir} yet: the first start makes it`, "run godwit serve, or name the right --data-dir");
@@ -29,8 +35,8 @@ export async function checkDatabase(config: Config, checkRest: (db: Queryable | 
   }
   let checks: Check[] = [];
   try {
-    await withUnmigratedDatabase(config, "doctor", async ({ db }) => {
-      checks = await checkContents(onlyReading(db), config, checkRest);
+    await withUnmigratedDatabase(config, "doctor", async ({ db, clock }) => {
+      checks = await checkContents({ db: onlyReading(db), clock }, config, checkRest);
     });
     return checks;
   } catch (error) {
@@ -40,7 +46,7 @@ export async function checkDatabase(config: Config, checkRest: (db: Queryable | 
   }
 }
 
-async function checkContents(db: Queryable, config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+async function checkContents({ db, clock }: ReadDatabase, config: Config, checkRest: CheckRest): Promise<Check[]> {
   const askedAt = Date.now();
   const server = await readServer(db);
   // The server read its clock between these two times; the middle is the best estimate.
@@ -64,7 +70,7 @@ async function checkContents(db: Queryable, config: Config, checkRest: (db: Quer
         ]
       : []),
     // The tables of another schema version may differ from what the queries expect.
-    ...(await checkRest(isCurrent ? db : undefined)),
+    ...(await checkRest(isCurrent ? { db, clock } : undefined)),
   ];
 }
 

@@ -4,17 +4,17 @@ import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkRecord } from "../links/link-record.ts";
 import { listLinks } from "../links/link-record.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { ReadDatabase } from "./check-database.ts";
 import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
 
 const REACH_MS = 5_000;
 const CONCURRENCY = 8;
 const MAX_LINKS = 40;
 
-export async function checkLinks(links: readonly Link[], db: Queryable | undefined): Promise<Check[]> {
+export async function checkLinks(links: readonly Link[], database: ReadDatabase | undefined): Promise<Check[]> {
   if (links.length === 0) return [ok("links", "none configured: the simulator carries test, and live has no route")];
   const shown = links.slice(0, MAX_LINKS);
-  const records = await readRecords(shown, db);
+  const records = await readRecords(shown, database);
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
     const address = linkAddress(link);
     const problem = address === undefined ? undefined : await reach(address, REACH_MS);
@@ -26,10 +26,10 @@ export async function checkLinks(links: readonly Link[], db: Queryable | undefin
   return checks;
 }
 
-async function readRecords(links: readonly Link[], db: Queryable | undefined): Promise<LinkRecord[] | string | undefined> {
-  if (db === undefined) return undefined;
+async function readRecords(links: readonly Link[], database: ReadDatabase | undefined): Promise<LinkRecord[] | string | undefined> {
+  if (database === undefined) return undefined;
   try {
-    return await listLinks(db, links);
+    return await listLinks(database.db, links, database.clock.now());
   } catch (error) {
     return errorMessage(error);
   }

@@ -31,9 +31,9 @@ export const doctor: Command = {
     // With a faulty configuration it is not certain which database is meant.
     if (faults.always.length === 0) {
       checks.push(checkDisk(config), checkTls(config, any));
-      const database = checkDatabase(config, async (db) => [
-        ...(await checkLinks(config.plan.links, db)),
-        ...(db === undefined ? [] : [await runCheck("webhooks", () => checkEndpoints(db, config))]),
+      const database = checkDatabase(config, async (opened) => [
+        ...(await checkLinks(config.plan.links, opened)),
+        ...(opened === undefined ? [] : [await runCheck("webhooks", () => checkEndpoints(opened.db, config))]),
       ]);
       checks.push(...(await database), await checkService(config));
     }

@@ -19,8 +19,8 @@ export const links: Command = {
     ["Those that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
   ],
   async run(input) {
-    await withDatabase(input, "links", async ({ db, config: { plan, simulatorSpeed } }) => {
-      const records = await listLinks(db, [simulatorLink(simulatorSpeed), ...plan.links]);
+    await withDatabase(input, "links", async ({ db, clock, config: { plan, simulatorSpeed } }) => {
+      const records = await listLinks(db, [simulatorLink(simulatorSpeed), ...plan.links], clock.now());
       const brief = records.map(({ name, provider, state, reason, rate, window, in_flight, last_error }) => ({
         name,
         provider,

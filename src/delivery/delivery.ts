@@ -93,16 +93,17 @@ export class Delivery {
   #queuedLanes: readonly string[] = [];
 
   constructor(parts: DeliveryParts) {
-    const { db, node, hosts, log } = parts;
+    const { db, clock, node, hosts, log } = parts;
     this.#parts = parts;
     this.#advancer = hosts.advancer;
     this.#receipts = hosts.receipts;
-    this.#reporter = new StateReporter(
+    this.#reporter = new StateReporter({
       db,
+      clock,
       node,
-      () => this.#openLinks(),
-      reportError(log, "links.state_report_failed", "the states of links could not be stored"),
-    );
+      links: () => this.#openLinks(),
+      onError: reportError(log, "links.state_report_failed", "the states of links could not be stored"),
+    });
     this.#deadlines = new Deadlines(parts.responseTimeoutMs);
     this.#job = new RepeatingJob({ onError: reportError(log, "delivery.task_failed", "a background task of delivery failed") });
   }
@@ -236,7 +237,7 @@ export class Delivery {
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
+    const { db, clock, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
@@ -245,7 +246,7 @@ export class Delivery {
     const { window = 1 } = link.settings as { window?: number };
     const linkLog = log.child({ link: link.name });
     const leaseFailed = reportError(linkLog, "links.lease_failed", "the lease of a link could not be taken or renewed");
-    const lease = new LinkLease({ db, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
+    const lease = new LinkLease({ db, clock, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
     const leasedHost: LeasedHost = {
       ...host,
       hasLease: () => lease.isHeld,

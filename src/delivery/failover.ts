@@ -50,8 +50,8 @@ export class Failover {
 
   /** Runs one turn. Returns the number of moved messages; there may be more until it is zero. */
   async turn(): Promise<number> {
-    const { db, linkChooser, queuedLanes } = this.#parts;
-    const up = await readUpLinks(db);
+    const { db, advancer, linkChooser, queuedLanes } = this.#parts;
+    const up = await readUpLinks(db, advancer.now());
     let moved = 0;
     for (const name of new Set([...linkChooser.links.map((link) => link.name), ...queuedLanes()]))
       if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);

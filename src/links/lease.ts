@@ -2,11 +2,13 @@
  *  renews. Another node can take the lease seconds after the holder is gone. */
 import { randomBytes } from "node:crypto";
 import { within } from "../lib/wait.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Queryable } from "../storage/database.ts";
 import { dropLease, takeLease } from "./queries.ts";
 
 export type LinkLeaseParts = {
   db: Queryable;
+  clock: Clock;
   link: string;
   node: string;
   leaseMs: number;
@@ -16,9 +18,11 @@ export type LinkLeaseParts = {
 
 export class LinkLease {
   readonly #db: Queryable;
+  readonly #clock: Clock;
   readonly #link: string;
   readonly #leaseMs: number;
-  /** A lease that cannot be renewed is given up this long before another node can take it, since closing a connection takes time. */
+  /** A lease that cannot be renewed is given up this long before another node can take it: closing a connection takes time, and the
+   *  clocks of two nodes differ by up to half a second while they follow a correction of the database's clock. */
   readonly #marginMs: number;
   /** The limit of one renewal. After it, the holder must check again whether the lease is still valid. */
   readonly #renewTimeoutMs: number;
@@ -29,8 +33,9 @@ export class LinkLease {
   readonly #onError: (error: unknown) => void;
   #isFailing = false;
 
-  constructor({ db, link, node, leaseMs, onError = () => undefined }: LinkLeaseParts) {
+  constructor({ db, clock, link, node, leaseMs, onError = () => undefined }: LinkLeaseParts) {
     this.#db = db;
+    this.#clock = clock;
     this.#link = link;
     this.#leaseMs = leaseMs;
     this.#marginMs = leaseMs / 6;
@@ -72,7 +77,7 @@ export class LinkLease {
   /** Undefined when the database does not respond. */
   async #take(): Promise<boolean | undefined> {
     try {
-      const isHolder = await takeLease(this.#db, this.#link, this.#holder, this.#leaseMs);
+      const isHolder = await takeLease(this.#db, this.#link, this.#holder, { nowMs: this.#clock.now(), leaseMs: this.#leaseMs });
       this.#isFailing = false;
       return isHolder;
     } catch (error) {

@@ -6,7 +6,7 @@ import type { Link } from "./link.ts";
 import { readStates, type StateRow } from "./queries.ts";
 
 /** A node that has reported nothing for this long is gone. */
-const FRESH_SECONDS = 10;
+const FRESH_MS = 10_000;
 
 export const LINK_STATES = ["connected", "connecting", "throttled", "paused", "down"] as const;
 
@@ -31,13 +31,13 @@ export const LinkRecord = Type.Object(
 export type LinkRecord = Static<typeof LinkRecord>;
 
 /** The links that at least one node has open and that accept messages. */
-export async function readUpLinks(db: Queryable): Promise<ReadonlySet<string>> {
-  const states = await readStates(db, FRESH_SECONDS);
+export async function readUpLinks(db: Queryable, nowMs: number): Promise<ReadonlySet<string>> {
+  const states = await readStates(db, nowMs - FRESH_MS);
   return new Set(states.filter(({ state }) => UP.has(state)).map(({ link }) => link));
 }
 
-export async function listLinks(db: Queryable, links: readonly Link[]): Promise<LinkRecord[]> {
-  const states = await readStates(db, FRESH_SECONDS);
+export async function listLinks(db: Queryable, links: readonly Link[], nowMs: number): Promise<LinkRecord[]> {
+  const states = await readStates(db, nowMs - FRESH_MS);
   return links.map((link) => linkRecord(link, states));
 }
 

@@ -1,13 +1,16 @@
 /** The state of every link, for Prometheus. Every node reports the same values. */
 import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import { LINK_STATES, listLinks } from "./link-record.ts";
 
 const TRUST_MS = 5_000;
 
-export function watchLinks(registry: Registry, db: Database, linkChooser: LinkChooser): void {
+export type WatchedLinks = { db: Database; clock: Clock; linkChooser: LinkChooser };
+
+export function watchLinks(registry: Registry, { db, clock, linkChooser }: WatchedLinks): void {
   const states: Gauge = new Gauge({
     name: "godwit_link_state",
     help: "1 for the state that the link is in, 0 for the others.",
@@ -17,7 +20,7 @@ export function watchLinks(registry: Registry, db: Database, linkChooser: LinkCh
   });
   const refresh = remembered(TRUST_MS, async () => {
     try {
-      const links = await listLinks(db, linkChooser.links);
+      const links = await listLinks(db, linkChooser.links, clock.now());
       // A link that was removed from the configuration has no state.
       states.reset();
       for (const { name, state } of links) for (const each of LINK_STATES) states.set({ link: name, state: each }, each === state ? 1 : 0);

@@ -4,14 +4,19 @@ import { sql } from "../storage/sql.ts";
 
 /** Takes or renews the lease of a link. Returns whether this node holds it now. The first node to ask gets a lease that is free or has
  *  expired. */
-export const takeLease = async (db: Queryable, link: string, node: string, leaseMs: number): Promise<boolean> =>
+export const takeLease = async (
+  db: Queryable,
+  link: string,
+  node: string,
+  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
+): Promise<boolean> =>
   (
     await db.rows(sql`
   insert into link_leases as lease (link, node, expires_at)
-  values (${link}, ${node}, now() + ${leaseMs}::integer * interval '1 millisecond')
+  values (${link}, ${node}, ${new Date(nowMs + leaseMs)})
   on conflict (link) do update
      set node = excluded.node, expires_at = excluded.expires_at
-   where lease.node = excluded.node or lease.expires_at <= now()
+   where lease.node = excluded.node or lease.expires_at <= ${new Date(nowMs)}
   returning 1`)
   ).length > 0;
 
@@ -24,25 +29,27 @@ export const dropLease = async (db: Queryable, link: string, node: string): Prom
 
 /** An error of a link, and its time: a state is reported repeatedly, and a repetition is not a new error. */
 export type LinkError = { code: string; atMs: number };
-export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: LinkError | null };
+export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: LinkError | null; atMs: number };
 
 export const writeState = async (db: Queryable, link: string, node: string, reported: ReportedState): Promise<void> => {
-  const { state, reason, inFlight, lastError } = reported;
+  const { state, reason, inFlight, lastError, atMs } = reported;
   await db.rows(sql`
   insert into link_states as stored (link, node, state, reason, in_flight, last_error, last_error_at, updated_at)
   values (${link}, ${node}, ${state}, ${reason}, ${inFlight}, ${lastError?.code ?? null},
-          to_timestamp(${lastError?.atMs ?? null}::float8 / 1000), now())
+          to_timestamp(${lastError?.atMs ?? null}::float8 / 1000), ${new Date(atMs)})
   on conflict (link, node) do update
      set state = excluded.state, reason = excluded.reason, in_flight = excluded.in_flight, updated_at = excluded.updated_at,
          last_error = coalesce(excluded.last_error, stored.last_error),
          last_error_at = coalesce(excluded.last_error_at, stored.last_error_at)`);
 };
 
+const DAY_MS = 24 * 3_600_000;
+
 /** Deletes the state of a link that this node has closed, and states that are older than a day. */
-export const dropState = async (db: Queryable, link: string, node: string): Promise<void> => {
+export const dropState = async (db: Queryable, link: string, node: string, nowMs: number): Promise<void> => {
   await db.rows(sql`
   delete from link_states
-   where (link = ${link} and node = ${node}) or updated_at < now() - interval '1 day'`);
+   where (link = ${link} and node = ${node}) or updated_at < ${new Date(nowMs - DAY_MS)}`);
 };
 
 export type StateRow = {
@@ -56,10 +63,10 @@ export type StateRow = {
   updated_at: Date;
 };
 
-/** The states of the last seconds. A node that reports none is gone. */
-export const readStates = (db: Queryable, freshSeconds: number): Promise<StateRow[]> =>
+/** The states reported since a time. A node that reports none is gone. */
+export const readStates = (db: Queryable, sinceMs: number): Promise<StateRow[]> =>
   db.rows<StateRow>(sql`
   select link, node, state, reason, in_flight, last_error, last_error_at, updated_at
     from link_states
-   where updated_at > now() - make_interval(secs => ${freshSeconds})
+   where updated_at > ${new Date(sinceMs)}
    order by link, node`);

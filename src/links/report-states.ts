@@ -1,6 +1,7 @@
 /** Reports the states of the links that this node has open, every few seconds. */
 import { RepeatingJob } from "../lib/background-job.ts";
 import type { LinkState } from "../providers/provider.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { dropState, writeState, type LinkError } from "./queries.ts";
 
@@ -11,18 +12,22 @@ const REPORT_EVERY_MS = 2_000;
 /** A link that is open on this node. */
 export type OpenLink = { name: string; state: LinkState; inFlight: number; lastError: LinkError | null };
 
+export type StateReporterParts = {
+  db: Database;
+  clock: Clock;
+  node: string;
+  links: () => readonly OpenLink[];
+  onError: (error: unknown) => void;
+};
+
 export class StateReporter {
-  readonly #db: Database;
-  readonly #node: string;
-  readonly #links: () => readonly OpenLink[];
+  readonly #parts: StateReporterParts;
   readonly #job: RepeatingJob;
   readonly #reported = new Set<string>();
 
-  constructor(db: Database, node: string, links: () => readonly OpenLink[], onError: (error: unknown) => void) {
-    this.#db = db;
-    this.#node = node;
-    this.#links = links;
-    this.#job = new RepeatingJob({ onError });
+  constructor(parts: StateReporterParts) {
+    this.#parts = parts;
+    this.#job = new RepeatingJob({ onError: parts.onError });
   }
 
   start(): void {
@@ -33,15 +38,16 @@ export class StateReporter {
   }
 
   async report(): Promise<void> {
-    const open = this.#links();
+    const { db, clock, node, links } = this.#parts;
+    const open = links();
     for (const { name, state, inFlight, lastError } of open) {
       this.#reported.add(name);
-      await writeState(this.#db, name, this.#node, { state: state.kind, reason: state.reason, inFlight, lastError });
+      await writeState(db, name, node, { state: state.kind, reason: state.reason, inFlight, lastError, atMs: clock.now() });
     }
     const names = new Set(open.map(({ name }) => name));
     for (const name of this.#reported) {
       if (names.has(name)) continue;
-      await dropState(this.#db, name, this.#node);
+      await this.#drop(name);
       this.#reported.delete(name);
     }
   }
@@ -50,6 +56,11 @@ export class StateReporter {
   async stop(): Promise<void> {
     await this.#job.stop();
     // A state that cannot be deleted counts for some seconds only.
-    await Promise.all([...this.#reported].map((name) => dropState(this.#db, name, this.#node).catch(() => undefined)));
+    await Promise.all([...this.#reported].map((name) => this.#drop(name).catch(() => undefined)));
+  }
+
+  #drop(name: string): Promise<void> {
+    const { db, clock, node } = this.#parts;
+    return dropState(db, name, node, clock.now());
   }
 }

@@ -1,6 +1,7 @@
 /** The HTTP routes of links. */
 import { route, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import { SIMULATOR_LINK } from "./link.ts";
@@ -8,7 +9,7 @@ import { LinkRecord, listLinks } from "./link-record.ts";
 
 const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });
 
-export const linkRoutes = (db: Database, linkChooser: LinkChooser): Route[] => [
+export const linkRoutes = (db: Database, clock: Clock, linkChooser: LinkChooser): Route[] => [
   route({
     method: "GET",
     path: "/v1/links",
@@ -21,7 +22,7 @@ export const linkRoutes = (db: Database, linkChooser: LinkChooser): Route[] => [
     problems: [],
     handle: async ({ credential }) => {
       const links = linkChooser.links.filter(({ name }) => credential.environment === "live" || name === SIMULATOR_LINK);
-      return { status: 200, body: JSON.stringify({ data: await listLinks(db, links) }) };
+      return { status: 200, body: JSON.stringify({ data: await listLinks(db, links, clock.now()) }) };
     },
   }),
 ];

@@ -63,7 +63,7 @@ export async function startWorkers(shared: Process): Promise<Workers> {
   const { config, db, clock, metrics, log, tracing, stops } = shared;
   const wakeWebhooks = startWebhooks(shared);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
-  watchLinks(metrics.registry, db, linkChooser);
+  watchLinks(metrics.registry, { db, clock, linkChooser });
   const templates = new Templates(db);
   const reviews = startTemplateReviews(shared, { wakeWebhooks, linkChooser, templates });
   const watch = deliveryWatch(metrics.registry);

@@ -41,7 +41,8 @@ function connect(name: string, to = url): Database {
 const SHORT_MS = 3_000;
 
 /** Short, because the tests of a connection wait for the end of a lease. */
-const leaseOf = (db: Queryable, link: string, node: string, leaseMs = SHORT_MS): LinkLease => new LinkLease({ db, link, node, leaseMs });
+const leaseOf = (db: Queryable, link: string, node: string, leaseMs = SHORT_MS): LinkLease =>
+  new LinkLease({ db, clock: Date, link, node, leaseMs });
 
 let links = 0;
 const newLink = (): string => `link-${(links += 1)}`;
@@ -110,7 +111,14 @@ describe("a lease", () => {
   test("that cannot be requested is reported once, until the database responds", async () => {
     const gone = connect("gone", "postgres://nobody@127.0.0.1:1/none");
     const reported: unknown[] = [];
-    const lease = new LinkLease({ db: gone, link: newLink(), node: "a", leaseMs: SHORT_MS, onError: (error) => reported.push(error) });
+    const lease = new LinkLease({
+      db: gone,
+      clock: Date,
+      link: newLink(),
+      node: "a",
+      leaseMs: SHORT_MS,
+      onError: (error) => reported.push(error),
+    });
     for (let round = 0; round < 3; round += 1) assert.equal(await lease.hold(), false);
     assert.deepEqual(
       reported.map((error) => (error as Error).name),
