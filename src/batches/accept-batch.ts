@@ -69,9 +69,10 @@ export class BatchAcceptor {
       accepted = stored;
       queued = deliveries;
       const results = decided.map((each, index) => toResult(isAcceptance(each) ? (refused.get(each) ?? each) : each, index));
-      const completedAtMs = stored.length === 0 ? clock.now() : null;
+      const nowMs = clock.now();
+      const completedAtMs = stored.length === 0 ? nowMs : null;
       const batch: Batch = { accountId, environment, id, accepted: stored.length, refused: decided.length - stored.length, completedAtMs };
-      await insertBatch(tx, batch);
+      await insertBatch(tx, batch, nowMs);
       if (completedAtMs !== null) await publishCompleted(tx, batch, [], completedAtMs);
       const body: AcceptedBatch = { ...toFields(batch), results };
       return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };

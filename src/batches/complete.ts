@@ -18,7 +18,7 @@ export const batchCompletion = (parts: CompleterParts, onError: (error: unknown)
 
 /** Returns how many batches were checked. */
 async function completeBatches({ db, clock, wakeWebhooks }: CompleterParts): Promise<number> {
-  const open = await claimOpenBatches(db, BATCHES);
+  const open = await claimOpenBatches(db, clock.now(), BATCHES);
   for (const batch of open) {
     const statuses = await countStatuses(db, batch);
     if (!statuses.every(({ status }) => isFinished(status as Status))) continue;

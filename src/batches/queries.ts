@@ -23,11 +23,17 @@ const toBatch = (row: BatchRow): Batch => ({
   completedAtMs: row.completed_at?.getTime() ?? null,
 });
 
-export const insertBatch = (tx: Tx, { accountId, environment, id, accepted, refused, completedAtMs }: Batch): Promise<unknown[]> =>
+const FIRST_LOOK_MS = 1_000;
+
+export const insertBatch = (
+  tx: Tx,
+  { accountId, environment, id, accepted, refused, completedAtMs }: Batch,
+  nowMs: number,
+): Promise<unknown[]> =>
   tx.rows(sql`
   insert into batches (account_id, environment, id, accepted, refused, completed_at, look_at)
   values (${accountId}, ${environment}, ${id}, ${accepted}, ${refused}, to_timestamp(${completedAtMs && completedAtMs / 1_000}::float8),
-          now() + interval '1 second')`);
+          ${new Date(nowMs + FIRST_LOOK_MS)})`);
 
 export async function findBatch(db: Queryable, { accountId, environment }: Owner, id: BatchId): Promise<Batch | undefined> {
   const [row] = await db.rows<BatchRow>(sql`
@@ -49,16 +55,17 @@ export const countStatuses = (db: Queryable, { accountId, environment, id }: Bat
    order by status`);
 
 /** Claims batches whose check is due. The next check follows after a tenth of their age. */
-export const claimOpenBatches = async (db: Queryable, most: number): Promise<Batch[]> =>
+export const claimOpenBatches = async (db: Queryable, nowMs: number, most: number): Promise<Batch[]> =>
   (
     await db.rows<BatchRow>(sql`
   update batches b
-     set look_at = now() + greatest(interval '1 second', least(interval '1 minute',
-                             (extract(epoch from now()) - ('x' || translate(left(b.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)
-                             * interval '100 milliseconds'))
+     set look_at = ${new Date(nowMs)}::timestamptz
+                   + greatest(interval '1 second', least(interval '1 minute',
+                       (${nowMs}::bigint - ('x' || translate(left(b.id::text, 13), '-', ''))::bit(48)::bigint)
+                       * interval '100 microseconds'))
    where (b.account_id, b.environment, b.id) in (select account_id, environment, id
                                                    from batches
-                                                  where completed_at is null and look_at <= now()
+                                                  where completed_at is null and look_at <= ${new Date(nowMs)}
                                                   order by look_at
                                                   limit ${most}
                                                     for update skip locked)

@@ -22,7 +22,8 @@ export type FallbacksParts = {
 /** Returns the number of due fallbacks; there may be more until it is zero. A fallback that fails delays no other, and is due again after
  *  its lease. */
 export async function startDueFallbacks(parts: FallbacksParts): Promise<number> {
-  const due = await claimDueFallbacks(parts.db, parts.leaseMs, BATCH);
+  const { db, clock, leaseMs } = parts;
+  const due = await claimDueFallbacks(db, { nowMs: clock.now(), leaseMs }, BATCH);
   const failures: unknown[] = [];
   for (const each of due) {
     try {

@@ -24,13 +24,17 @@ export type DueFallback = { message_id: MessageId; account_id: AccountId; enviro
 
 /** Claims due fallbacks for as long as a lease lasts. The lease only saves other nodes the work: a step starts once because only one
  *  transaction can remove the row. */
-export const claimDueFallbacks = (db: Queryable, leaseMs: number, most: number): Promise<DueFallback[]> =>
+export const claimDueFallbacks = (
+  db: Queryable,
+  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
+  most: number,
+): Promise<DueFallback[]> =>
   db.rows<DueFallback>(sql`
   update fallbacks f
-     set due_at = now() + ${leaseMs}::integer * interval '1 millisecond'
+     set due_at = ${new Date(nowMs + leaseMs)}
    where f.message_id = any (array(select message_id
                                      from fallbacks
-                                    where due_at <= now()
+                                    where due_at <= ${new Date(nowMs)}
                                     order by due_at
                                     limit ${most}
                                       for update skip locked))

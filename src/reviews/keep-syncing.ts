@@ -69,12 +69,12 @@ export class TemplateSyncer {
   }
 
   async #turn(): Promise<number> {
-    const { db, businessAccounts, node } = this.#parts;
+    const { db, clock, businessAccounts, node } = this.#parts;
     const all = businessAccounts.all;
     if (all.length === 0 || this.#stopping.signal.aborted) return LOOK_EVERY_MS;
     const names = all.map(({ name }) => name);
     await this.#make(names);
-    const claimed = await claimSync(db, names, node, { claimMs: CLAIM_MS, againMs: EVERY_MS });
+    const claimed = await claimSync(db, names, node, { nowMs: clock.now(), claimMs: CLAIM_MS, againMs: EVERY_MS });
     const businessAccount = all.find(({ name }) => name === claimed?.business_account);
     if (claimed === undefined || businessAccount === undefined) return LOOK_EVERY_MS;
     await this.#sync(businessAccount, claimed);
@@ -85,12 +85,12 @@ export class TemplateSyncer {
   async #make(names: readonly string[]): Promise<void> {
     const known = names.join("\n");
     if (known === this.#insertedNames) return;
-    await insertSyncs(this.#parts.db, names);
+    await insertSyncs(this.#parts.db, names, this.#parts.clock.now());
     this.#insertedNames = known;
   }
 
   async #sync(businessAccount: BusinessAccount, claimed: ClaimedSync): Promise<void> {
-    const { db, node, watch } = this.#parts;
+    const { db, clock, node, watch } = this.#parts;
     const { name, links } = businessAccount;
     const claim = new SyncClaim(this.#parts, name);
     const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]);
@@ -104,12 +104,13 @@ export class TemplateSyncer {
     const isBrokenOff = this.#stopping.signal.aborted || claim.signal.aborted;
     const end: SyncResult | SyncStop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
     watch.synced(links[0].name, end.kind);
+    const nowMs = clock.now();
     switch (end.kind) {
       case "lost":
-        return releaseSync(db, name, node);
+        return releaseSync(db, name, node, nowMs);
       case "synced":
         this.#logResult(businessAccount, end.tally, claimed);
-        return finishSync(db, name, node, end.tally.left > 0 ? MORE_MS : EVERY_MS);
+        return finishSync(db, name, node, { nowMs, againMs: end.tally.left > 0 ? MORE_MS : EVERY_MS });
       case "unavailable":
       case "throttled":
       case "blocked":
@@ -118,7 +119,7 @@ export class TemplateSyncer {
             { event: "templates.sync_refused", link: links[0].name, outcome: end.kind, reason: end.reason },
             "templates cannot be synced with the carrier",
           );
-        return failSync(db, name, node, { error: end.reason, againMs: waitMs(end, claimed.failures) });
+        return failSync(db, name, node, { nowMs, error: end.reason, againMs: waitMs(end, claimed.failures) });
       default:
         return unreachable(end);
     }
@@ -140,14 +141,14 @@ class SyncClaim {
   /** On the monotonic clock, taken before the renewal: a process that was frozen does not believe that it still has the claim. */
   #heldAt = performance.now();
 
-  constructor({ db, node, log }: SyncerParts, businessAccount: string) {
+  constructor({ db, clock, node, log }: SyncerParts, businessAccount: string) {
     this.#renewing = new RepeatingJob({
       onError: (error) =>
         log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
     });
     this.#renewing.repeat(async () => {
       const askedAt = performance.now();
-      if (await renewSync(db, businessAccount, node, CLAIM_MS)) this.#heldAt = askedAt;
+      if (await renewSync(db, businessAccount, node, clock.now() + CLAIM_MS)) this.#heldAt = askedAt;
       else this.#lost.abort();
       return RENEW_EVERY_MS;
     });

@@ -7,10 +7,10 @@ import type { Category } from "../templates/template.ts";
 import type { Review, ReviewStatus } from "./review.ts";
 
 /** Inserts missing rows; existing ones stay unchanged. */
-export const insertSyncs = async (db: Queryable, businessAccounts: readonly string[]): Promise<void> => {
+export const insertSyncs = async (db: Queryable, businessAccounts: readonly string[], nowMs: number): Promise<void> => {
   await db.rows(sql`
-  insert into template_syncs (desk)
-  select unnest(${businessAccounts}::text[])
+  insert into template_syncs (desk, due_at)
+  select unnest(${businessAccounts}::text[]), ${new Date(nowMs)}::timestamptz
   on conflict (desk) do nothing`);
 };
 
@@ -22,18 +22,17 @@ export const claimSync = async (
   db: Queryable,
   businessAccounts: readonly string[],
   node: string,
-  { claimMs, againMs }: { claimMs: number; againMs: number },
+  { nowMs, claimMs, againMs }: { nowMs: number; claimMs: number; againMs: number },
 ): Promise<ClaimedSync | undefined> => {
   const [claimed] = await db.rows<ClaimedSync>(sql`
   update template_syncs
-     set claimed_by = ${node}, claimed_until = now() + ${claimMs}::integer * interval '1 millisecond',
-         due_at = now() + ${againMs}::integer * interval '1 millisecond'
+     set claimed_by = ${node}, claimed_until = ${new Date(nowMs + claimMs)}, due_at = ${new Date(nowMs + againMs)}
    where desk = any (array(
            select desk
              from template_syncs
             where desk = any (${businessAccounts}::text[])
-              and (due_at <= now() or claimed_by is not null)
-              and claimed_until <= now()
+              and (due_at <= ${new Date(nowMs)} or claimed_by is not null)
+              and claimed_until <= ${new Date(nowMs)}
             order by due_at
             limit 1
               for update skip locked))
@@ -41,22 +40,27 @@ export const claimSync = async (
   return claimed;
 };
 
-/** Renews the claim. Returns false when the node has lost it. */
-export const renewSync = async (db: Queryable, businessAccount: string, node: string, claimMs: number): Promise<boolean> =>
+/** Renews the claim until a time. Returns false when the node has lost it. */
+export const renewSync = async (db: Queryable, businessAccount: string, node: string, untilMs: number): Promise<boolean> =>
   (
     await db.rows(sql`
   update template_syncs
-     set claimed_until = now() + ${claimMs}::integer * interval '1 millisecond'
+     set claimed_until = ${new Date(untilMs)}
    where desk = ${businessAccount} and claimed_by = ${node}
   returning 1`)
   ).length > 0;
 
 /** Stores a successful sync. The next one is due after `againMs`, or sooner if that was requested. */
-export const finishSync = async (db: Queryable, businessAccount: string, node: string, againMs: number): Promise<void> => {
+export const finishSync = async (
+  db: Queryable,
+  businessAccount: string,
+  node: string,
+  { nowMs, againMs }: { nowMs: number; againMs: number },
+): Promise<void> => {
   await db.rows(sql`
   update template_syncs
-     set claimed_by = null, claimed_until = '-infinity', synced_at = now(), failures = 0, last_error = null, last_error_at = null,
-         due_at = least(due_at, now() + ${againMs}::integer * interval '1 millisecond')
+     set claimed_by = null, claimed_until = '-infinity', synced_at = ${new Date(nowMs)}, failures = 0, last_error = null,
+         last_error_at = null, due_at = least(due_at, ${new Date(nowMs + againMs)})
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
@@ -65,28 +69,33 @@ export const failSync = async (
   db: Queryable,
   businessAccount: string,
   node: string,
-  failed: { error: string; againMs: number },
+  { nowMs, error, againMs }: { nowMs: number; error: string; againMs: number },
 ): Promise<void> => {
   await db.rows(sql`
   update template_syncs
-     set claimed_by = null, claimed_until = '-infinity', failures = failures + 1, last_error = ${failed.error}, last_error_at = now(),
-         due_at = now() + ${failed.againMs}::integer * interval '1 millisecond'
+     set claimed_by = null, claimed_until = '-infinity', failures = failures + 1, last_error = ${error},
+         last_error_at = ${new Date(nowMs)}, due_at = ${new Date(nowMs + againMs)}
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
 /** Releases the claim of an unfinished sync: another node may continue at once. */
-export const releaseSync = async (db: Queryable, businessAccount: string, node: string): Promise<void> => {
+export const releaseSync = async (db: Queryable, businessAccount: string, node: string, nowMs: number): Promise<void> => {
   await db.rows(sql`
   update template_syncs
-     set claimed_by = null, claimed_until = '-infinity', due_at = now()
+     set claimed_by = null, claimed_until = '-infinity', due_at = ${new Date(nowMs)}
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
 /** Makes syncs due as soon as `gapMs` have passed since the last one. Failing syncs keep their schedule. */
-export const hastenSyncs = async (db: Queryable, businessAccounts: readonly string[], gapMs: number): Promise<void> => {
+export const hastenSyncs = async (
+  db: Queryable,
+  businessAccounts: readonly string[],
+  { nowMs, gapMs }: { nowMs: number; gapMs: number },
+): Promise<void> => {
   await db.rows(sql`
   update template_syncs
-     set due_at = least(due_at, greatest(now(), coalesce(synced_at, now()) + ${gapMs}::integer * interval '1 millisecond'))
+     set due_at = least(due_at, greatest(${new Date(nowMs)},
+                                         coalesce(synced_at, ${new Date(nowMs)}) + ${gapMs}::integer * interval '1 millisecond'))
    where desk = any (${businessAccounts}::text[]) and failures = 0`);
 };
 

@@ -40,7 +40,7 @@ export type Reviews = {
 export function startReviews(parts: ReviewsParts): Reviews {
   const { db, clock, node, wakeWebhooks, templates, accounts, isSyncing, log } = parts;
   const businessAccounts = new BusinessAccounts(parts);
-  const requests = new SyncRequests(db, businessAccounts, log);
+  const requests = new SyncRequests({ db, clock, businessAccounts, log });
   const changer = new TemplateChanger({ db, clock, wakeWebhooks, templates, changed: (owner) => requests.changed(owner) });
   const syncer = new TemplateSyncer({ db, clock, node, businessAccounts, changer, accounts, watch: syncWatch(parts.registry), log });
   if (isSyncing) syncer.start();

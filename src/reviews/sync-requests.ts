@@ -2,6 +2,7 @@
  *  the table, where any node finds it. */
 import { errorFields, type Log } from "../lib/log.ts";
 import type { Link } from "../links/link.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { BusinessAccounts } from "./business-accounts.ts";
@@ -13,15 +14,19 @@ const CHANGE_GAP_MS = 2_000;
 const DOUBT_GAP_MS = 60_000;
 const DOUBT_EVERY_MS = 1_000;
 
+export type SyncRequestsParts = { db: Queryable; clock: Clock; businessAccounts: BusinessAccounts; log: Log };
+
 export class SyncRequests {
   readonly #db: Queryable;
+  readonly #clock: Clock;
   readonly #businessAccounts: BusinessAccounts;
   readonly #log: Log;
   /** When this process last requested a sync of each business account, so that not every message writes to the database. */
   readonly #doubted = new Map<string, number>();
 
-  constructor(db: Queryable, businessAccounts: BusinessAccounts, log: Log) {
+  constructor({ db, clock, businessAccounts, log }: SyncRequestsParts) {
     this.#db = db;
+    this.#clock = clock;
     this.#businessAccounts = businessAccounts;
     this.#log = log;
   }
@@ -50,7 +55,7 @@ export class SyncRequests {
   /** A request that is lost because the database is unavailable is made up for by the next sync. */
   #hasten(businessAccounts: readonly string[], gapMs: number): void {
     if (businessAccounts.length === 0) return;
-    hastenSyncs(this.#db, businessAccounts, gapMs).catch((error: unknown) =>
+    hastenSyncs(this.#db, businessAccounts, { nowMs: this.#clock.now(), gapMs }).catch((error: unknown) =>
       this.#log.warn({ event: "templates.sync_not_requested", ...errorFields(error) }, "a sync of templates could not be requested"),
     );
   }

@@ -64,22 +64,26 @@ export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Own
 const again = prepare(`
 with queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
-  select id, account_id, environment, endpoint_id, event_id, true, jsonb_array_length(attempts), now()
+  select id, account_id, environment, endpoint_id, event_id, true, jsonb_array_length(attempts), $5::timestamptz
     from webhook_deliveries
    where account_id = $1 and environment = $2 and endpoint_id = $3 and id = $4
   on conflict (id) do update
-     set is_retry = true, due_at = now()
+     set is_retry = true, due_at = excluded.due_at
   returning id
 )
 update webhook_deliveries d
-   set status = 'pending', next_attempt_at = now(), updated_at = now()
+   set status = 'pending', next_attempt_at = $5, updated_at = $5
   from queued
  where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = queued.id
 returning ${DELIVERY_COLUMNS}`);
 
 /** Queues a delivery again, or makes it due now if it is in the queue. */
-export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: DeliveryId): Promise<DeliveryRow[]> =>
-  tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid] });
+export const queueAgain = (
+  tx: Tx,
+  { accountId, environment, id }: Endpoint,
+  deliveryUuid: DeliveryId,
+  nowMs: number,
+): Promise<DeliveryRow[]> => tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid, new Date(nowMs)] });
 
 const OUTCOME = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
@@ -184,7 +188,7 @@ with request as materialized (
      and e.failing_since is not null
 ), sickened as (
   update webhook_endpoints e
-     set failing_since = now()
+     set failing_since = (select now from request limit 1)
     from ill
    where e.account_id = ill.account_id and e.environment = ill.environment and e.id = ill.endpoint_id
      and e.failing_since is null
@@ -192,7 +196,8 @@ with request as materialized (
 select ill.account_id, ill.environment, ill.endpoint_id
   from ill
   join webhook_endpoints e on e.account_id = ill.account_id and e.environment = ill.environment and e.id = ill.endpoint_id
- where e.status = 'enabled' and e.failing_since <= now() - ${GIVE_UP_AFTER_MS} * interval '1 millisecond'`,
+ where e.status = 'enabled'
+   and e.failing_since <= (select now from request limit 1) - ${GIVE_UP_AFTER_MS} * interval '1 millisecond'`,
 );
 
 export type FailingRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
@@ -218,7 +223,7 @@ with page as materialized (
    where page.is_event and page.type <> 'webhook.test' and ${wantsType("$6::text[]", "page.type")}
 ), queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
-  select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, 0, now()
+  select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, 0, $7::timestamptz
     from known
    where coalesce(known.status, 'failed') = 'failed'
      and not exists (select
@@ -227,7 +232,7 @@ with page as materialized (
   returning id, event_id
 ), pending as (
   update webhook_deliveries d
-     set status = 'pending', next_attempt_at = now(), updated_at = now()
+     set status = 'pending', next_attempt_at = $7, updated_at = $7
     from queued
    where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = queued.id
 )
@@ -237,11 +242,11 @@ select (select count(*) from page)::integer as looked_at, (select count(*) from 
 export type RecoveredPage = { looked_at: number; queued: number; reached: EventId | null };
 
 /** Reads the next events of a recovery, and queues those that the endpoint has not acknowledged, with all attempts before them. */
-export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {
+export async function recoverNext(tx: Tx, endpoint: Endpoint, nowMs: number, most: number): Promise<RecoveredPage> {
   const { accountId, environment, id, recoverAfter, eventTypes } = endpoint;
   const [row] = await tx.rows<RecoveredPage>({
     ...recoverPage,
-    values: [accountId, environment, id, recoverAfter, most, eventTypes],
+    values: [accountId, environment, id, recoverAfter, most, eventTypes, new Date(nowMs)],
   });
   return row ?? { looked_at: 0, queued: 0, reached: null };
 }

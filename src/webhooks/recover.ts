@@ -22,13 +22,14 @@ export async function recoverStep(db: Database, clock: Clock, stopping: AbortSig
   return db.transaction(async (tx) => {
     const endpoint = await lockRecovering(tx, requested);
     if (endpoint === undefined) return NOTHING;
-    const { looked_at: lookedAt, queued, reached } = await recoverNext(tx, endpoint, PAGE);
+    const nowMs = clock.now();
+    const { looked_at: lookedAt, queued, reached } = await recoverNext(tx, endpoint, nowMs, PAGE);
     const isFinished = lookedAt < PAGE || reached === null;
     await storeEndpoint(tx, {
       ...endpoint,
       recoverAfter: isFinished ? null : reached,
       recoverUntil: isFinished ? null : endpoint.recoverUntil,
-      updatedAtMs: clock.now(),
+      updatedAtMs: nowMs,
     });
     return { queued, hasMore: true };
   });

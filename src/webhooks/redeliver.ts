@@ -28,7 +28,7 @@ export const retryDelivery = (
   { endpointId, deliveryId }: { endpointId: EndpointId | undefined; deliveryId: DeliveryId | undefined },
 ): Promise<Executed | Replay> =>
   changer.doForEnabled(call, endpointId, async (tx, endpoint) => {
-    const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId);
+    const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId, changer.now());
     if (delivery === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
     return { status: 202, location: null, body: JSON.stringify(deliveryRecord(delivery)), eventId: null };
   });

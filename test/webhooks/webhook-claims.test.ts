@@ -105,7 +105,7 @@ test("a retry that commits while the outcome of a call waits for it is made, and
   let settling: Promise<unknown> | undefined;
   await db.transaction(async (tx) => {
     const fields = { accountId: called.account_id, environment: called.environment, id: called.endpoint_id } as EndpointFields;
-    await queueAgain(tx, fields, called.id);
+    await queueAgain(tx, fields, called.id, Date.now());
     settling = settle(called, "succeeded", 200);
     await until("the settlement to wait", async () => {
       const waiting = await godwit.rows("select from pg_locks where not granted and locktype = 'transactionid'");
