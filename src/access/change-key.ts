@@ -26,7 +26,7 @@ export class KeyChanger {
 
   constructor(parts: KeyChangerParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db, parts.box);
+    this.#once = new Once(parts.db, parts.clock, parts.box);
   }
 
   async create(call: KeyCall, { scopes, name, expires_at: expiresAt }: NewKey): Promise<Executed | Replay> {

@@ -51,7 +51,7 @@ export class BatchAcceptor {
 
   constructor(parts: BatchAcceptorParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db);
+    this.#once = new Once(parts.db, parts.clock);
   }
 
   async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {

@@ -22,7 +22,7 @@ export class SuppressionChanger {
 
   constructor(parts: SuppressionChangerParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db);
+    this.#once = new Once(parts.db, parts.clock);
   }
 
   /** Responds with 201 when the suppression became active, new or again, and with 200 when it was active. */

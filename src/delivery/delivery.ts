@@ -146,8 +146,8 @@ export class Delivery {
     this.#job.repeat(paced(() => expireQueued(db, this.#advancer)));
     this.#job.repeat(paced(() => expireWithoutReceipt(db, this.#advancer)));
     this.#job.repeat(paced(() => this.#receipts.applyMissed()));
-    this.#job.repeat(paced(() => deleteOldParked(db)));
-    this.#job.repeat(paced(() => deleteOldInboundIds(db)));
+    this.#job.repeat(paced(() => deleteOldParked(db, clock.now())));
+    this.#job.repeat(paced(() => deleteOldInboundIds(db, clock.now())));
   }
 
   /** The handover of accepted messages to the lanes of this node. */
@@ -250,7 +250,7 @@ export class Delivery {
     const leasedHost: LeasedHost = {
       ...host,
       hasLease: () => lease.isHeld,
-      recentCarrierIds: () => readRecentCarrierIds(db, link.name, receiptWaitMs),
+      recentCarrierIds: () => readRecentCarrierIds(db, link.name, clock.now() + receiptWaitMs),
     };
     const leased = new LeasedConnection({
       lease,

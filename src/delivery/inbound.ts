@@ -63,8 +63,9 @@ export class Inbound {
     }
     const isNew = await db.transaction(async (tx) => {
       const { providerMessageId: messageId } = inbound;
-      if (messageId !== null && !(await rememberInbound(tx, { link: link.name, providerMessageId: messageId }))) return false;
-      await receiveMessage(tx, clock.now(), found.owner, {
+      const nowMs = clock.now();
+      if (messageId !== null && !(await rememberInbound(tx, { link: link.name, providerMessageId: messageId }, nowMs))) return false;
+      await receiveMessage(tx, nowMs, found.owner, {
         channel: inbound.channel,
         sender: inbound.from,
         recipient: inbound.to,

@@ -10,13 +10,13 @@ import { sql } from "../storage/sql.ts";
 const MAX_READ = 20_000;
 const MAX_RECENT = 10_000;
 
-/** The carrier ids of the latest messages of a link that wait for receipts, the oldest first. */
-export const readRecentCarrierIds = async (db: Queryable, link: string, receiptWaitMs: number): Promise<string[]> => {
+/** The carrier ids of the latest messages of a link whose receipts are awaited until a time at most, the oldest first. */
+export const readRecentCarrierIds = async (db: Queryable, link: string, expiresBeforeMs: number): Promise<string[]> => {
   const rows = await db.rows<{ id: string }>(sql`
   select provider_message_id as id
     from (select link, provider_message_id, expires_at
             from provider_references
-           where expires_at <= now() + ${receiptWaitMs}::float8 * interval '1 millisecond'
+           where expires_at <= ${new Date(expiresBeforeMs)}
            order by expires_at desc
            limit ${MAX_READ}) recent
    where link = ${link}
@@ -30,13 +30,18 @@ export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("id", "text", ({ providerMessageId }) => providerMessageId),
 ];
 
-export type ParkedReceipt = CarrierId & { status: string; receipt: string };
+export type ParkedReceipt = CarrierId & { status: string; receipt: string; receivedAtMs: number };
 
 const park = batchStatement<ParkedReceipt>(
-  [...carrierIdColumns, column("status", "text", ({ status }) => status), column("receipt", "text", ({ receipt }) => receipt)],
+  [
+    ...carrierIdColumns,
+    column("status", "text", ({ status }) => status),
+    column("receipt", "text", ({ receipt }) => receipt),
+    column("received_at", "timestamptz", ({ receivedAtMs }) => receivedAtMs),
+  ],
   (items) => `
-insert into parked_receipts (link, provider_message_id, status, receipt)
-select link, id, status, receipt::json
+insert into parked_receipts (link, provider_message_id, status, receipt, received_at)
+select link, id, status, receipt::json, received_at
   from ${items}
 on conflict do nothing`,
 );
@@ -64,14 +69,14 @@ export const findParked = (db: Queryable, carrierIds: readonly CarrierId[]): Pro
   db.rows<ParkedRow>(parkedFor(carrierIds));
 
 // By then the node that stored the carrier id has applied the parked receipts itself, unless it stopped before.
-const MISSED_SECONDS = 2;
+const MISSED_MS = 2_000;
 
 /** Finds parked receipts whose carrier id is known. The caller adapts its pace to the duration of the scan. */
-export const findMissed = (db: Queryable, max: number): Promise<ParkedRow[]> =>
+export const findMissed = (db: Queryable, nowMs: number, max: number): Promise<ParkedRow[]> =>
   db.rows<ParkedRow>(sql`
   select p.link, p.receipt
     from parked_receipts p
-   where p.received_at <= now() - make_interval(secs => ${MISSED_SECONDS})
+   where p.received_at <= ${new Date(nowMs - MISSED_MS)}
      and exists (select
                    from provider_references r
                   where r.link = p.link and r.provider_message_id = p.provider_message_id)
@@ -90,39 +95,41 @@ export const deleteParked = async (db: Queryable, receipts: readonly (CarrierId 
   await db.rows(unpark(receipts));
 };
 
+const DAY_MS = 24 * 3_600_000;
+
 // Cloud APIs retry a webhook for up to seven days.
-const INBOUND_DAYS = 8;
+const INBOUND_MS = 8 * DAY_MS;
 
 // Carriers hold a receipt for two days at most, and a link can be down over a weekend.
-const PARKED_DAYS = 3;
+const PARKED_MS = 3 * DAY_MS;
 
 /** Deletes parked receipts whose carrier id never became known. */
-export const deleteOldParkedReceipts = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+export const deleteOldParkedReceipts = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>
   db.rows<{ link: string }>(sql`
   delete from parked_receipts
    where ctid = any (array(select ctid
                              from parked_receipts
-                            where received_at <= now() - make_interval(days => ${PARKED_DAYS})
+                            where received_at <= ${new Date(nowMs - PARKED_MS)}
                             limit ${max}))
   returning link`);
 
 /** Stores the id of an inbound message. Returns whether the carrier delivers this message for the first time. */
-export const rememberInbound = async (tx: Tx, { link, providerMessageId }: CarrierId): Promise<boolean> => {
+export const rememberInbound = async (tx: Tx, { link, providerMessageId }: CarrierId, nowMs: number): Promise<boolean> => {
   const rows = await tx.rows(sql`
-  insert into inbound_names (link, provider_message_id)
-  values (${link}, ${providerMessageId})
+  insert into inbound_names (link, provider_message_id, received_at)
+  values (${link}, ${providerMessageId}, ${new Date(nowMs)})
   on conflict do nothing
   returning 1`);
   return rows.length > 0;
 };
 
 /** Deletes ids of inbound messages that no carrier repeats any more: without a response, a carrier repeats a message for a few days. */
-export const deleteOldInbound = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+export const deleteOldInbound = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>
   db.rows<{ link: string }>(sql`
   delete from inbound_names
    where ctid = any (array(select ctid
                              from inbound_names
-                            where received_at <= now() - make_interval(days => ${INBOUND_DAYS})
+                            where received_at <= ${new Date(nowMs - INBOUND_MS)}
                             order by received_at
                             limit ${max}))
   returning link`);
@@ -137,46 +144,47 @@ export type ExpiredReference = {
 };
 
 /** Finds references whose receipts are no longer awaited. */
-export const findExpiredReferences = (db: Queryable, max: number): Promise<ExpiredReference[]> =>
+export const findExpiredReferences = (db: Queryable, nowMs: number, max: number): Promise<ExpiredReference[]> =>
   db.rows<ExpiredReference>(sql`
   select link, provider_message_id, account_id, environment, message_id, expires_at
     from provider_references
-   where expires_at <= now()
+   where expires_at <= ${new Date(nowMs)}
    order by expires_at
    limit ${max}`);
 
-const referenceColumns: readonly Column<ExpiredReference>[] = [
+const referenceColumns: readonly Column<ExpiredReference & { nowMs: number }>[] = [
   column("link", "text", ({ link }) => link),
   column("id", "text", ({ provider_message_id: id }) => id),
   column("message_id", "uuid", ({ message_id: id }) => id),
+  column("now", "timestamptz", ({ nowMs }) => nowMs),
 ];
 
 // A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
-export const LATE_MS = 7 * 24 * 3_600_000;
+export const LATE_MS = 7 * DAY_MS;
 
-const keepReferences = batchStatement<ExpiredReference>(
+const keepReferences = batchStatement<ExpiredReference & { nowMs: number }>(
   referenceColumns,
   (items) => `
 update provider_references r
-   set expires_at = now() + ${LATE_MS} * interval '1 millisecond'
+   set expires_at = item.now + ${LATE_MS} * interval '1 millisecond'
   from ${items}
- where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= now()`,
+ where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= item.now`,
 );
 
 /** Renews references that are still expired, for late receipts. */
-export const keepExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[]): Promise<void> => {
-  await db.rows(keepReferences(references));
+export const keepExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<void> => {
+  await db.rows(keepReferences(references.map((reference) => ({ ...reference, nowMs }))));
 };
 
-const deleteReferences = batchStatement<ExpiredReference>(
+const deleteReferences = batchStatement<ExpiredReference & { nowMs: number }>(
   referenceColumns,
   (items) => `
 delete from provider_references r
  using ${items}
- where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= now()`,
+ where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= item.now`,
 );
 
 /** Deletes references that are still expired. */
-export const deleteExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[]): Promise<void> => {
-  await db.rows(deleteReferences(references));
+export const deleteExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<void> => {
+  await db.rows(deleteReferences(references.map((reference) => ({ ...reference, nowMs }))));
 };

@@ -61,12 +61,13 @@ export class Receipts {
    *  the two sees the other. Until then no other task of this node applies the parked receipts, so that none is applied twice. */
   async #park(link: string, receipts: readonly Receipt[]): Promise<void> {
     const keys = receipts.flatMap((receipt) => parkingKeys(link, receipt));
+    const receivedAtMs = this.#parts.advancer.now();
     for (const key of keys) this.#parking.add(key);
     try {
       await parkReceipts(
         this.#parts.db,
         receipts.flatMap((receipt) =>
-          carrierIds(link, receipt).map((id) => ({ ...id, status: receipt.status, receipt: JSON.stringify(receipt) })),
+          carrierIds(link, receipt).map((id) => ({ ...id, status: receipt.status, receipt: JSON.stringify(receipt), receivedAtMs })),
         ),
       );
       const unmatched = await this.#apply(link, receipts);
@@ -92,7 +93,7 @@ export class Receipts {
 
   /** Applies parked receipts that the node that stored their carrier id has missed, because it stopped before. Returns their number. */
   async applyMissed(): Promise<number> {
-    return this.#applyParked(() => findMissed(this.#parts.db, MAX_BATCH));
+    return this.#applyParked(() => findMissed(this.#parts.db, this.#parts.advancer.now(), MAX_BATCH));
   }
 
   /** Resolves when no carrier id is left to match. */

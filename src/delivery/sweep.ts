@@ -43,16 +43,16 @@ export async function expireQueued(db: Database, advancer: Advancer): Promise<nu
 
 /** Expires messages that a carrier accepted and for which no receipt arrived. Returns the number of expired references. */
 export async function expireWithoutReceipt(db: Database, advancer: Advancer): Promise<number> {
-  const expired = await findExpiredReferences(db, BATCH);
-  const messages = new Map((await readOwned(db, expired)).map((message) => [idKey(message.id), message]));
   const nowMs = advancer.now();
+  const expired = await findExpiredReferences(db, nowMs, BATCH);
+  const messages = new Map((await readOwned(db, expired)).map((message) => [idKey(message.id), message]));
   const decided = expired.map((reference) => ({ reference, ...decide(reference, messages.get(idKey(reference.message_id)), nowMs) }));
   // A change renews its own reference. If it is not written, the message has changed, and the next sweep decides again.
   await Promise.all(decided.flatMap(({ change }) => (change === undefined ? [] : [advancer.submit(change)])));
   const referencesTo = (step: Step): ExpiredReference[] => decided.filter((each) => each.step === step).map(({ reference }) => reference);
   const [kept, deleted] = [referencesTo("keep"), referencesTo("delete")];
-  if (kept.length > 0) await keepExpiredReferences(db, kept);
-  if (deleted.length > 0) await deleteExpiredReferences(db, deleted);
+  if (kept.length > 0) await keepExpiredReferences(db, kept, nowMs);
+  if (deleted.length > 0) await deleteExpiredReferences(db, deleted, nowMs);
   return expired.length;
 }
 
@@ -77,9 +77,11 @@ function noReceiptChange(
   return changeBy(message, { ...noReceiptSignal, reference: { link, providerMessageId, expiresAtMs: nowMs + LATE_MS } }, nowMs);
 }
 
-export const deleteOldInboundIds = async (db: Database): Promise<number> => (await deleteOldInbound(db, BATCH)).length;
+export const deleteOldInboundIds = async (db: Database, nowMs: number): Promise<number> =>
+  (await deleteOldInbound(db, nowMs, BATCH)).length;
 
-export const deleteOldParked = async (db: Database): Promise<number> => (await deleteOldParkedReceipts(db, BATCH)).length;
+export const deleteOldParked = async (db: Database, nowMs: number): Promise<number> =>
+  (await deleteOldParkedReceipts(db, nowMs, BATCH)).length;
 
 type OwnedRow = { account_id: Message["accountId"]; environment: Message["environment"]; message_id: Message["id"] };
 

@@ -3,6 +3,7 @@
  *  No index shows which keys have expired. A job walks through the table in a circle, one slice of blocks at a time, with long pauses
  *  between the slices. */
 import { RepeatingJob } from "../lib/background-job.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable } from "../storage/database.ts";
 import { deleteExpired } from "./queries.ts";
 
@@ -26,18 +27,18 @@ const STOP_WITHIN_MS = 5_000;
 export type SliceResult = { deleted: number; nextBlock: number } | null;
 
 /** Deletes the expired keys of one slice, which starts at a block. */
-export async function deleteSlice(db: Queryable, fromBlock: number): Promise<SliceResult> {
+export async function deleteSlice(db: Queryable, fromBlock: number, nowMs: number): Promise<SliceResult> {
   const toBlock = fromBlock + SLICE_BLOCKS;
-  const [slice] = await deleteExpired(db, fromBlock, toBlock);
+  const [slice] = await deleteExpired(db, fromBlock, toBlock, nowMs);
   if (slice === undefined || !slice.is_mine) return null;
   return { deleted: slice.deleted, nextBlock: toBlock < slice.blocks ? toBlock : 0 };
 }
 
 /** Walks through the whole table without a pause. Returns false when another node does the work, and leaves the rest to that node. */
-export async function deleteExpiredKeys(db: Queryable): Promise<boolean> {
+export async function deleteExpiredKeys(db: Queryable, nowMs: number): Promise<boolean> {
   let block = 0;
   do {
-    const slice = await deleteSlice(db, block);
+    const slice = await deleteSlice(db, block, nowMs);
     if (slice === null) return false;
     block = slice.nextBlock;
   } while (block > 0);
@@ -45,11 +46,11 @@ export async function deleteExpiredKeys(db: Queryable): Promise<boolean> {
 }
 
 /** The job that walks through the table. Its position is kept in memory, so after a restart it begins at the first block. */
-export function keyCleanup(db: Database, onError: (error: unknown) => void): RepeatingJob {
+export function keyCleanup(db: Database, clock: Clock, onError: (error: unknown) => void): RepeatingJob {
   let block = 0;
   const runSlice = async (): Promise<number> => {
     const startedAt = performance.now();
-    const slice = await deleteSlice(db, block);
+    const slice = await deleteSlice(db, block, clock.now());
     block = slice?.nextBlock ?? block;
     return restAfter(slice, performance.now() - startedAt);
   };

@@ -4,6 +4,7 @@ import { assert } from "../lib/assert.ts";
 import type { EventId } from "../lib/id.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -45,12 +46,14 @@ class Taken extends Error {
  *  most duplicates are found without the locks of the database. */
 export class Once {
   readonly #db: Database;
+  readonly #clock: Clock;
   readonly #box: SecretBox | undefined;
   readonly #running = new Set<string>();
 
   /** The box encrypts stored responses that contain secrets. */
-  constructor(db: Database, box?: SecretBox) {
+  constructor(db: Database, clock: Clock, box?: SecretBox) {
     this.#db = db;
+    this.#clock = clock;
     this.#box = box;
   }
 
@@ -102,10 +105,12 @@ export class Once {
         const [begun] = await beginClaim(tx, claim?.lock ?? null);
         if (begun?.is_locked !== true) throw new Taken();
         // A separate statement, so that its snapshot is newer than the lock.
-        if (claim !== undefined && (await findResponse(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
+        if (claim !== undefined && (await findResponse(tx, owner, claim.key, this.#clock.now())).length > 0) throw new Taken();
         transaction = begun.transaction;
         response = await work(tx);
-        if (claim !== undefined) await storeResponse(tx, { ...owner, ...claim }, { ...response, body: this.#bodyToStore(response, claim) });
+        if (claim === undefined) return;
+        const stored = { ...response, body: this.#bodyToStore(response, claim) };
+        await storeResponse(tx, { ...owner, ...claim }, stored, this.#clock.now());
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
@@ -142,13 +147,13 @@ export class Once {
   }
 
   /** Whether exactly this response is stored. The body contains the id of its request, so no other request has the same bytes. */
-  async holds({ accountId, environment }: Owner, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
-    const [stored] = await findResponse(this.#db, accountId, environment, key);
+  async holds(owner: Owner, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
+    const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     return stored !== undefined && stored.body === body;
   }
 
-  async #replay({ accountId, environment }: Owner, { key, scopedKey, fingerprint }: IdempotencyClaim): Promise<Replay> {
-    const [stored] = await findResponse(this.#db, accountId, environment, key);
+  async #replay(owner: Owner, { key, scopedKey, fingerprint }: IdempotencyClaim): Promise<Replay> {
+    const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });

@@ -1,8 +1,8 @@
 /** All SQL of idempotency keys. */
-import type { AccountId, EventId } from "../lib/id.ts";
+import type { EventId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { IdempotencyKey } from "./key.ts";
 
@@ -11,16 +11,16 @@ export type StoredResponse = { fingerprint: Buffer; status: number; location: st
 /** The response stored under a key that has not expired. */
 export const findResponse = (
   db: Queryable,
-  accountId: AccountId,
-  environment: Environment,
+  { accountId, environment }: Owner,
   key: IdempotencyKey,
+  nowMs: number,
 ): Promise<StoredResponse[]> =>
   db.rows<StoredResponse>(sql`
   select k.fingerprint, k.status, k.location, coalesce(k.body, e.record) as body
     from idempotency_keys k
     left join events e on e.account_id = k.account_id and e.environment = k.environment and e.id = k.event_id
    where k.account_id = ${accountId} and k.environment = ${environment} and k.key = ${key}
-     and k.expires_at > now()`);
+     and k.expires_at > ${new Date(nowMs)}`);
 
 /** Takes the lock of a key until the transaction ends, if the lock is free, and returns the id of the transaction. */
 export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: boolean; transaction: string }[]> =>
@@ -28,16 +28,19 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
   select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
          pg_current_xact_id()::text as transaction`);
 
+const KEPT_MS = 24 * 3_600_000;
+
 /** Stores the response under a key that is free or expired. The caller holds the lock of the key. */
 export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
   { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: EventId | null },
+  nowMs: number,
 ): Promise<unknown[]> =>
   tx.rows(sql`
   insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
-  values (${accountId}, ${environment}, ${key}, ${fingerprint}, now(), now() + interval '24 hours', ${status}, ${location}, ${body},
-          ${eventId})
+  values (${accountId}, ${environment}, ${key}, ${fingerprint}, ${new Date(nowMs)}, ${new Date(nowMs + KEPT_MS)},
+          ${status}, ${location}, ${body}, ${eventId})
   on conflict (account_id, environment, key) do update
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
          status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id`);
@@ -57,7 +60,7 @@ with turn as materialized (
            select ctid
              from idempotency_keys
             where ctid >= $1::tid and ctid < $2::tid
-              and expires_at <= now()
+              and expires_at <= $3
               and (select is_mine from turn)
               for update skip locked))
   returning 1
@@ -70,5 +73,5 @@ select turn.is_mine, (select count(*) from deleted)::integer as deleted,
  *  every accept slower. One node at a time does so. A locked row is a key that is being renewed; it is skipped, because waiting
  *  for it could cause a deadlock, and PostgreSQL might cancel the accept. A row that was renewed after the start of this statement is
  *  checked again before it is locked. */
-export const deleteExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<DeletedSlice[]> =>
-  db.rows<DeletedSlice>({ ...deleteStatement, values: [`(${fromBlock},0)`, `(${toBlock},0)`] });
+export const deleteExpired = (db: Queryable, fromBlock: number, toBlock: number, nowMs: number): Promise<DeletedSlice[]> =>
+  db.rows<DeletedSlice>({ ...deleteStatement, values: [`(${fromBlock},0)`, `(${toBlock},0)`, new Date(nowMs)] });

@@ -5,6 +5,7 @@ import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
 import { encodeId, idKey } from "../lib/id.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
@@ -34,6 +35,7 @@ type Outcome = Stored | "lost" | "unknown";
 
 export type AcceptorParts = {
   db: Database;
+  clock: Clock;
   composer: Composer;
   handover: Handover;
   wakeWebhooks: WakeWebhooks;
@@ -51,14 +53,14 @@ export class Acceptor {
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor({ db, composer, handover, wakeWebhooks, watch, tracing }: AcceptorParts) {
+  constructor({ db, clock, composer, handover, wakeWebhooks, watch, tracing }: AcceptorParts) {
     this.#db = db;
     this.#composer = composer;
     this.#handover = handover;
     this.#wakeWebhooks = wakeWebhooks;
     this.#watch = watch;
     this.#tracing = tracing;
-    this.#once = new Once(db);
+    this.#once = new Once(db, clock);
     this.#commits = new GroupCommit({
       run: (items) => this.#commit(items),
       isItemFault: isRowRefused,

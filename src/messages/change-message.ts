@@ -42,7 +42,7 @@ export class MessageChanger {
     this.#linkChooser = linkChooser;
     this.#clock = clock;
     this.#wakeWebhooks = wakeWebhooks;
-    this.#once = new Once(db);
+    this.#once = new Once(db, clock);
   }
 
   /** Undefined where no link accepts the message now. */

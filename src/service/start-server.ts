@@ -76,7 +76,7 @@ function makeRoutes(
   { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
   { authenticator }: Access,
 ): Route[] {
-  const acceptor = new Acceptor({ db, composer, handover, wakeWebhooks, watch: metrics, tracing });
+  const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
   watchPositions(metrics.registry, positions);

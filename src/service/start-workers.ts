@@ -184,14 +184,14 @@ async function startDelivery(
 /** The jobs that keep the tables small and complete batches. */
 function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }: Process, wakeWebhooks: () => void): void {
   const jobs: BackgroundJob[] = [
-    usageFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
+    usageFolding(db, clock, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
     retentionJob(db, {
       retentionDays,
       now: () => clock.now(),
       log,
       onError: reportError(log, "retention.drop_failed", "old weeks could not be dropped"),
     }),
-    keyCleanup(db, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
+    keyCleanup(db, clock, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
     rowCleanup({ db, clock, retentionDays }, reportError(log, "retention.cleanup_failed", "old rows could not be deleted")),
   ];
   if (roles.has("dispatch"))

@@ -28,7 +28,7 @@ export class TemplateChanger {
 
   constructor(parts: TemplateChangerParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db);
+    this.#once = new Once(parts.db, parts.clock);
   }
 
   create(call: WriteCall, request: NewTemplate): Promise<Executed | Replay> {

@@ -1,6 +1,7 @@
 /** The job that folds the changes of usage into hours and minutes and deletes old ones. It runs on every node; a lock lets one node work
  *  at a time. */
 import { RepeatingJob } from "../lib/background-job.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { FOLD_ROWS, foldUsage, forgetHours, forgetMinutes } from "./queries.ts";
 
@@ -13,13 +14,13 @@ const DELETIONS = [
   { deleteOld: forgetMinutes, everyMs: 10 * 60_000 },
 ] as const;
 
-export function usageFolding(db: Database, onError: (error: unknown) => void): RepeatingJob {
+export function usageFolding(db: Database, clock: Clock, onError: (error: unknown) => void): RepeatingJob {
   // The first turn deletes too, so that a node that is restarted every day also deletes.
   const due = DELETIONS.map((each) => ({ ...each, atMs: 0 }));
   const turn = async (stopping: AbortSignal): Promise<number> => {
     await repeat(() => foldUsage(db), FOLD_ROWS, stopping);
     for (const each of due.filter(({ atMs }) => performance.now() >= atMs)) {
-      await repeat(() => each.deleteOld(db), 1, stopping);
+      await repeat(() => each.deleteOld(db, clock.now()), 1, stopping);
       each.atMs = performance.now() + each.everyMs;
     }
     return FOLD_EVERY_MS;

@@ -75,9 +75,9 @@ const deleteEmptyMinutes = (tx: Tx, places: readonly string[]) =>
    where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
 
 // A year can be compared with the one before, for a month after it.
-const KEPT_DAYS = 400;
+const KEPT_MS = 400 * 24 * 3_600_000;
 // One hour more than a request can ask for, so that no minute is deleted while it is read.
-const KEPT_HOURS_BY_MINUTE = 25;
+const KEPT_BY_MINUTE_MS = 25 * 3_600_000;
 const FORGET_ROWS = 20_000;
 
 /** The tables have no index on only the time, because the planner would use it for reads. The statement walks from environment to
@@ -115,26 +115,26 @@ const forgetText = (table: string, unit: string, keptSince: string): string => `
   select count(*) as rows
     from deleted`;
 
-const oldHours = prepare(forgetText("usage_hours", "hour", `now() - make_interval(days => ${KEPT_DAYS})`));
+const oldHours = prepare(forgetText("usage_hours", "hour", "$2"));
 const oldMinutes = prepare(forgetText("usage_minutes", "minute", "(select since from usage_minutes_kept)"));
 
 /** Deletes up to `maxRows` hours that are older than 400 days, and returns how many. */
-export async function forgetHours(db: Database, maxRows = FORGET_ROWS): Promise<number> {
+export async function forgetHours(db: Database, nowMs: number, maxRows = FORGET_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     await takeLock(tx);
-    const [forgotten] = await tx.rows<{ rows: number }>({ ...oldHours, values: [maxRows] });
+    const [forgotten] = await tx.rows<{ rows: number }>({ ...oldHours, values: [maxRows, new Date(nowMs - KEPT_MS)] });
     return forgotten?.rows ?? 0;
   });
 }
 
 /** Deletes up to `maxRows` minutes that are older than 25 hours, and returns how many. From the first turn on none of them counts as
  *  kept, however many turns the deletion takes. */
-export async function forgetMinutes(db: Database, maxRows = FORGET_ROWS): Promise<number> {
+export async function forgetMinutes(db: Database, nowMs: number, maxRows = FORGET_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     await takeLock(tx);
     await tx.rows(sql`
   update usage_minutes_kept
-     set since = greatest(since, date_trunc('minute', now()) - make_interval(hours => ${KEPT_HOURS_BY_MINUTE}))`);
+     set since = greatest(since, date_trunc('minute', ${new Date(nowMs - KEPT_BY_MINUTE_MS)}::timestamptz))`);
     const [forgotten] = await tx.rows<{ rows: number }>({ ...oldMinutes, values: [maxRows] });
     return forgotten?.rows ?? 0;
   });

@@ -37,7 +37,7 @@ export class Verifier {
 
   constructor(parts: VerifierParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db);
+    this.#once = new Once(parts.db, parts.clock);
   }
 
   now(): number {

@@ -40,7 +40,7 @@ export class EndpointChanger {
 
   constructor(parts: EndpointChangerParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db, parts.box);
+    this.#once = new Once(parts.db, parts.clock, parts.box);
   }
 
   create(call: WriteCall, request: NewEndpoint): Promise<Executed | Replay> {

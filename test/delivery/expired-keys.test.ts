@@ -64,13 +64,13 @@ describe("a cleanup pass", () => {
   test("deletes the expired keys and keeps the live ones", async () => {
     await addKeys(50, "-1 second");
     const live = [...(await addKeys(50, "10 seconds")), ...(await addKeys(50, "24 hours"))];
-    assert.equal(await deleteExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
     assert.deepEqual(await storedKeys(), live.toSorted());
   });
 
   test("ends on an empty table", async () => {
-    assert.equal(await deleteExpiredKeys(db), true);
-    assert.deepEqual(await deleteSlice(db, 0), { deleted: 0, nextBlock: 0 });
+    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
+    assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 0, nextBlock: 0 });
   });
 
   test("ends after it has visited every one of many blocks", async () => {
@@ -84,7 +84,7 @@ describe("a cleanup pass", () => {
     const slices: number[] = [];
     let block = 0;
     do {
-      const slice = await deleteSlice(db, block);
+      const slice = await deleteSlice(db, block, Date.now());
       assert.ok(slice !== null && slice.deleted > 0);
       slices.push(slice.deleted);
       block = slice.nextBlock;
@@ -99,16 +99,17 @@ describe("a cleanup pass", () => {
 
   test("starts at the beginning when the table has become shorter than its position", async () => {
     await addKeys(10, "-1 hour");
-    assert.deepEqual(await deleteSlice(db, 4_000_000), { deleted: 0, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 4_000_000, Date.now()), { deleted: 0, nextBlock: 0 });
   });
 
   test("does not disturb the replay of a live key", async () => {
     const [key = ""] = await addKeys(1, "1 hour");
     await addKeys(100, "-1 hour");
-    const response = (): Promise<unknown[]> => findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
+    const response = (): Promise<unknown[]> =>
+      findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now());
     const first = await response();
     assert.equal(first.length, 1);
-    assert.equal(await deleteExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
     assert.deepEqual(await response(), first);
   });
 });
@@ -120,11 +121,14 @@ describe("with concurrent work", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     assert.equal((await other.client.query(CLAIM, [ACCOUNT, [key]])).rowCount, 1);
-    assert.deepEqual(await deleteSlice(db, 0), { deleted: 20, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 20, nextBlock: 0 });
     await other.client.query("commit");
-    assert.equal(await deleteExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
     assert.deepEqual(await storedKeys(), [key]);
-    assert.equal((await findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
+    assert.equal(
+      (await findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now()))[0]?.body,
+      '{"b":2}',
+    );
   });
 
   test("a renewal that is rolled back leaves the key to the next pass", async () => {
@@ -132,9 +136,9 @@ describe("with concurrent work", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     await other.client.query(CLAIM, [ACCOUNT, keys]);
-    assert.deepEqual(await deleteSlice(db, 0), { deleted: 0, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 0, nextBlock: 0 });
     await other.client.query("rollback");
-    assert.deepEqual(await deleteSlice(db, 0), { deleted: 1, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 1, nextBlock: 0 });
   });
 
   test("keys that are renewed during a pass are all live afterwards", async () => {
@@ -148,7 +152,7 @@ describe("with concurrent work", () => {
           renewed.push(...claimed.map(({ key }) => uuidToText(key)));
         }
       };
-      await Promise.all([renew(), deleteExpiredKeys(db), deleteExpiredKeys(db)]);
+      await Promise.all([renew(), deleteExpiredKeys(db, Date.now()), deleteExpiredKeys(db, Date.now())]);
       assert.equal(renewed.length, 2_000, "every one of the keys could be claimed");
       const live = await rows<{ key: Uuid }>("select key from idempotency_keys where expires_at > now()");
       assert.deepEqual(live.map(({ key }) => uuidToText(key)).toSorted(), renewed.toSorted());
@@ -161,8 +165,8 @@ describe("with concurrent work", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     await other.client.query(`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys})`);
-    assert.equal(await deleteSlice(db, 0), null);
-    assert.equal(await deleteExpiredKeys(db), false);
+    assert.equal(await deleteSlice(db, 0, Date.now()), null);
+    assert.equal(await deleteExpiredKeys(db, Date.now()), false);
     assert.deepEqual(await storedKeys(), keys.toSorted());
   });
 });
@@ -173,10 +177,10 @@ describe("a slice", () => {
     test(`reads its blocks and no others${setting === "" ? "" : ", also with sequential scans, hash joins and merge joins disabled"}`, async () => {
       await addKeys(20_000, "1 hour");
       await rows("analyze idempotency_keys");
-      const { text } = await statementOf((queryable) => deleteExpired(queryable, 0, 1));
+      const { text } = await statementOf((queryable) => deleteExpired(queryable, 0, 1, Date.now()));
       const plan = await db.session(10_000, async (run) => {
         await run(`${setting} prepare slice as ${text}`);
-        const { rows: lines } = await run("explain (costs off) execute slice('(0,0)', '(256,0)')");
+        const { rows: lines } = await run("explain (costs off) execute slice('(0,0)', '(256,0)', now())");
         await run("deallocate slice; reset enable_seqscan; reset enable_hashjoin; reset enable_mergejoin");
         return (lines as { "QUERY PLAN": string }[]).map((line) => line["QUERY PLAN"]).join("\n");
       });
@@ -197,7 +201,7 @@ describe("the key cleanup", () => {
   for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
 
   test("stops immediately while it rests", async () => {
-    const cleanup = keyCleanup(db, assert.ifError);
+    const cleanup = keyCleanup(db, Date, assert.ifError);
     cleanup.start();
     const startedAt = performance.now();
     await cleanup.stop();

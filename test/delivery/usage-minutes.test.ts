@@ -149,16 +149,16 @@ describe("the deletion of minutes", () => {
   const ago = (ms: number, status: string): Countable => countable(Date.now() - ms, { status });
 
   test("removes minutes older than 25 hours of every account, a bounded number at a time, and no hours", async () => {
-    await forgetMinutes(db);
+    await forgetMinutes(db, Date.now());
     await rows("update usage_minutes_kept set since = to_timestamp(0)");
     const owners = [freshOwner(), freshOwner(), freshOwner()];
     const [old, young] = [25 * HOUR_MS + MINUTE_MS, 25 * HOUR_MS - 5 * MINUTE_MS];
     await Promise.all(owners.map((owner) => accept(owner, [ago(old, "failed"), ago(old + HOUR_MS, "sent"), ago(young, "read")])));
     await foldAll();
     for (const owner of owners) assert.deepEqual(await statusesOf(owner), ["failed", "read", "sent"]);
-    assert.equal(await forgetMinutes(db, 5), 5);
-    assert.equal(await forgetMinutes(db, 5), 1);
-    assert.equal(await forgetMinutes(db, 5), 0);
+    assert.equal(await forgetMinutes(db, Date.now(), 5), 5);
+    assert.equal(await forgetMinutes(db, Date.now(), 5), 1);
+    assert.equal(await forgetMinutes(db, Date.now(), 5), 0);
     for (const owner of owners) {
       assert.deepEqual(await statusesOf(owner), ["read"]);
       assert.equal((await hoursOf(owner)).length, 3);
@@ -166,7 +166,7 @@ describe("the deletion of minutes", () => {
   });
 
   test("is permanent: a change in a deleted minute changes only its hour", async () => {
-    await forgetMinutes(db);
+    await forgetMinutes(db, Date.now());
     const owner = freshOwner();
     const [old, young] = [ago(25 * HOUR_MS + MINUTE_MS, "sent"), ago(24 * HOUR_MS + 30 * MINUTE_MS, "sent")];
     await accept(owner, [old, young]);
@@ -184,13 +184,13 @@ describe("the deletion of minutes", () => {
   });
 
   test("stores since when minutes are complete, which is more than a day ago and never moves back", async () => {
-    await forgetMinutes(db);
+    await forgetMinutes(db, Date.now());
     const sinceMs = await minutesKeptSince(db);
     const wantedMs = Date.now() - 25 * HOUR_MS;
     assert.ok(sinceMs % MINUTE_MS === 0 && sinceMs <= wantedMs && sinceMs > wantedMs - 3 * MINUTE_MS, new Date(sinceMs).toISOString());
     const later = new Date(floorTo(MINUTE_MS, Date.now()) - HOUR_MS);
     await rows("update usage_minutes_kept set since = $1", [later]);
-    await forgetMinutes(db);
+    await forgetMinutes(db, Date.now());
     assert.equal(await minutesKeptSince(db), later.getTime());
     await rows("update usage_minutes_kept set since = $1", [new Date(sinceMs)]);
   });
@@ -202,7 +202,7 @@ describe("the deletion of minutes", () => {
     await foldAll();
     assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);
     const errors: unknown[] = [];
-    const folding = usageFolding(db, (error) => errors.push(error));
+    const folding = usageFolding(db, Date, (error) => errors.push(error));
     folding.start();
     await until("the old minute to be deleted", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
     await folding.stop();
@@ -221,7 +221,7 @@ test(
       at(0, { id, status: anyOf(["queued", "sending", "sent", "delivered", "failed"]), segments: { count: 1 + Math.floor(random() * 4) } });
 
     const fold = (): Promise<number> => foldUsage(db, 200);
-    const forget = (): Promise<number> => forgetMinutes(db, 10);
+    const forget = (): Promise<number> => forgetMinutes(db, Date.now(), 10);
     const newMessageId = (): MessageId => toId("msg", firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS));
     const size = { writers: 4, batches: 30, batch: 20 };
     const finals = await hammerCounts({
@@ -288,7 +288,7 @@ describe("very many minutes", () => {
     ]);
     const sent: Sql[] = [];
     const fake = { rows: async (statement: Sql) => (sent.push(statement), []) };
-    await forgetMinutes({ transaction: (work: (tx: Tx) => Promise<number>) => work(fake) } as unknown as Database);
+    await forgetMinutes({ transaction: (work: (tx: Tx) => Promise<number>) => work(fake) } as unknown as Database, Date.now());
     const last = sent.at(-1);
     assert.ok(last !== undefined);
     const plan = await planOf(db, last);

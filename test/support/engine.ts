@@ -75,6 +75,7 @@ export const composerOf = ({ db, clock }: Storage, linkChooser: LinkChooser): Co
 export const acceptorOf = (storage: Storage, linkChooser: LinkChooser, handover = queueOnly): Acceptor =>
   new Acceptor({
     db: storage.db,
+    clock: storage.clock,
     composer: composerOf(storage, linkChooser),
     handover,
     wakeWebhooks: wakeNothing,
