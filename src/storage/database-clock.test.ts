@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ClockEstimate, type ClockSample } from "./database-clock.ts";
+import { clockAtStart, ClockEstimate, type ClockSample } from "./database-clock.ts";
 
 const START_MS = Date.UTC(2026, 10, 16);
 const SECOND = 1_000;
@@ -66,6 +66,34 @@ describe("the estimate of the database's clock", () => {
     });
   }
 
+  for (const [what, step] of [
+    ["four hours ahead", 4 * HOUR],
+    ["two days behind", -2 * DAY],
+  ] as const) {
+    test(`begins with the time of this machine where the database is ${what} of the stored time`, () => {
+      const estimate = new ClockEstimate();
+      assert.deepEqual(estimate.add(sample(0, { database: step }), START_MS - 10 * SECOND), { kind: "unconfirmed", stepMs: step });
+      assert.equal(estimate.at(500), START_MS + 500);
+      assert.deepEqual(estimate.add(sample(SECOND, { database: step })), { kind: "unconfirmed", stepMs: step });
+      assert.equal(estimate.add(sample(2 * SECOND, { database: 100 })).kind, "followed");
+      assert.equal(estimate.at(3 * SECOND), START_MS + 3 * SECOND + 100);
+    });
+  }
+
+  test("begins with the time of the database where this machine is wrong", () => {
+    const estimate = new ClockEstimate();
+    assert.equal(estimate.add(sample(0, { wall: 4 * HOUR }), START_MS - 10 * SECOND).kind, "followed");
+    assert.equal(estimate.at(500), START_MS + 500);
+  });
+
+  test("follows the database once a machine that was wrong at the start is corrected", () => {
+    const estimate = new ClockEstimate();
+    // The service was stopped for a day, so that the stored time is nearer to the wrong clock.
+    assert.equal(estimate.add(sample(0, { wall: -4 * HOUR }), START_MS - DAY).kind, "unconfirmed");
+    assert.equal(estimate.add(sample(10 * SECOND)).kind, "followed");
+    assert.equal(estimate.at(10 * SECOND), START_MS + 10 * SECOND);
+  });
+
   test("does not change by a sample that took much longer than the others", () => {
     const estimate = started();
     for (const [at, roundTripMs] of [
@@ -81,4 +109,27 @@ describe("the estimate of the database's clock", () => {
     for (let at = 10 * SECOND; at < 200 * SECOND; at += 10 * SECOND)
       assert.equal(estimate.add(sample(at, { roundTripMs: 400 })).kind, "followed");
   });
+});
+
+describe("the clock at a start", () => {
+  const cases: readonly (readonly [
+    what: string,
+    errors: { database?: number; machine?: number },
+    stoppedMs: number | null,
+    expected: string,
+  ])[] = [
+    ["is the database's on the first start", { machine: -2 * HOUR }, null, "database"],
+    ["is the database's where both agree after a long stop", { machine: 300 }, 90 * DAY, "database"],
+    ["is the database's where the machine is behind by seconds", { machine: -40 * SECOND }, HOUR, "database"],
+    ["is the database's where the machine is behind by hours, during a restart", { machine: -4 * HOUR }, 10 * SECOND, "database"],
+    ["is the database's where the machine is ahead, whenever the service was stopped", { machine: 4 * HOUR }, 30 * DAY, "database"],
+    ["is the machine's where the database is ahead by hours", { database: 4 * HOUR }, HOUR, "machine"],
+    ["is the machine's where the database is behind the stored time", { database: -4 * HOUR }, 10 * SECOND, "machine"],
+  ];
+  for (const [what, { database = 0, machine = 0 }, stoppedMs, expected] of cases) {
+    test(what, () => {
+      const storedMs = stoppedMs === null ? null : START_MS - stoppedMs;
+      assert.equal(clockAtStart({ databaseMs: START_MS + database, machineMs: START_MS + machine, storedMs }), expected);
+    });
+  }
 });

@@ -2,8 +2,10 @@
  *  the order and on expiry.
  *
  *  The clock of a server can be wrong for a while: a step by its operator, a restored snapshot, a failed time service. A step that the
- *  clock of this machine does not confirm is not followed. */
+ *  clock of this machine does not confirm is not followed. A node that starts during such a step recognizes it by the time that the nodes
+ *  store. */
 import type { Database } from "./database.ts";
+import { sql } from "./sql.ts";
 
 const SAMPLE_EVERY_MS = 10_000;
 // A server that sets its clock is sampled more often, so that a confirmed step is followed soon.
@@ -24,6 +26,20 @@ const RECENT = 8;
 // Clocks that a time service keeps differ by less, and are corrected in smaller steps.
 const MAX_STEP_MS = 500;
 
+// A machine without a time service may be wrong by seconds, and the service may have been stopped for hours. Within this difference the
+// stored time says nothing about the two clocks, and all nodes use that of the database.
+const MAX_DIFFERENCE_AT_START_MS = 60_000;
+
+/** The times that a node has at its start. `storedMs` is the last time that a node stored, or null on the first start. */
+export type StartTimes = { databaseMs: number; machineMs: number; storedMs: number | null };
+
+/** The clock that a node uses at its start: that of the database, unless the clock of the machine is much nearer to the stored time. */
+export function clockAtStart({ databaseMs, machineMs, storedMs }: StartTimes): "database" | "machine" {
+  if (storedMs === null) return "database";
+  const nearerMs = Math.abs(databaseMs - storedMs) - Math.abs(machineMs - storedMs);
+  return nearerMs > MAX_DIFFERENCE_AT_START_MS ? "machine" : "database";
+}
+
 export type Verdict = { kind: "followed" } | { kind: "discarded" } | { kind: "unconfirmed"; stepMs: number };
 
 /** The estimate of the database's clock, and the rules for following a sample. */
@@ -38,15 +54,21 @@ export class ClockEstimate {
     return Math.trunc((this.#zeroMs ?? performance.timeOrigin) + monotonicMs);
   }
 
-  /** Follows the sample, or says why not. */
-  add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample): Verdict {
+  /** Follows the sample, or says why not. The first sample is followed unless the stored time contradicts it. */
+  add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample, storedMs: number | null = null): Verdict {
     const roundTripMs = receivedAtMs - sentAtMs;
     const best = Math.max(LEAST_ROUND_TRIP_MS, Math.min(...this.#roundTrips, Infinity));
     this.#roundTrips.push(roundTripMs);
     if (this.#roundTrips.length > RECENT) this.#roundTrips.shift();
     const zeroMs = databaseMs - (sentAtMs + receivedAtMs) / 2;
     const wallZeroMs = wallMs - receivedAtMs;
-    if (this.#zeroMs !== undefined) {
+    if (this.#zeroMs === undefined) {
+      if (clockAtStart({ databaseMs, machineMs: wallMs, storedMs }) === "machine") {
+        this.#zeroMs = wallZeroMs;
+        this.#wallZeroMs = wallZeroMs;
+        return { kind: "unconfirmed", stepMs: Math.round(zeroMs - wallZeroMs) };
+      }
+    } else {
       if (roundTripMs > MAX_ROUND_TRIP_MS || roundTripMs > best * MAX_ROUND_TRIP_RATIO) return { kind: "discarded" };
       const stepMs = zeroMs - this.#zeroMs;
       const isNear = (one: number, other: number): boolean => Math.abs(one - other) <= MAX_STEP_MS + roundTripMs;
@@ -61,7 +83,7 @@ export class ClockEstimate {
 }
 
 export type ClockWatch = {
-  /** Called once when the database's clock makes a step that is not confirmed. */
+  /** Called once when the database's clock makes a step that is not confirmed, or has made it before the start. */
   onUnconfirmed: (stepMs: number) => void;
 };
 
@@ -70,9 +92,12 @@ export class DatabaseClock implements Clock {
   readonly #watch: ClockWatch | undefined;
   readonly #estimate = new ClockEstimate();
   #unconfirmedMs = 0;
+  #hasStarted = false;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
+  /** Without a watch, as in a command, the clock follows the first sample and neither reads nor stores a time: the database may have an
+   *  older schema. */
   constructor(db: Database, watch?: ClockWatch) {
     this.#db = db;
     this.#watch = watch;
@@ -109,10 +134,32 @@ export class DatabaseClock implements Clock {
   }
 
   async #sample(): Promise<void> {
-    const verdict = this.#estimate.add(await this.#db.readClock());
+    const storedMs = this.#hasStarted || this.#watch === undefined ? null : await readStoredTime(this.#db);
+    const verdict = this.#estimate.add(await this.#db.readClock(), storedMs);
+    this.#hasStarted = true;
     if (verdict.kind === "discarded") return;
     const before = this.#unconfirmedMs;
     this.#unconfirmedMs = verdict.kind === "unconfirmed" ? verdict.stepMs : 0;
     if (before === 0 && verdict.kind === "unconfirmed") this.#watch?.onUnconfirmed(verdict.stepMs);
+    if (verdict.kind === "followed" && this.#watch !== undefined) await storeTime(this.#db, this.now());
   }
 }
+
+async function readStoredTime(db: Database): Promise<number | null> {
+  const [row] = await db.rows<{ clock_at: Date | null }>(sql`
+  select clock_at
+    from installation`);
+  return row?.clock_at?.getTime() ?? null;
+}
+
+// Less than the time between two samples, so that each sample of a single node is stored.
+const STORE_EVERY_MS = 9_000;
+
+/** Stores the time of this node, unless a node has stored about the same time. */
+const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
+  db.rows(sql`
+  update installation
+     set clock_at = ${new Date(nowMs)}
+   where clock_at is null
+      or clock_at <= ${new Date(nowMs - STORE_EVERY_MS)}
+      or clock_at >= ${new Date(nowMs + STORE_EVERY_MS)}`);

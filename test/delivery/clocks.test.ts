@@ -52,6 +52,23 @@ describe("a step of the database's clock that this machine does not confirm", ()
   }
 });
 
+test("a node that starts during a step of the database's clock sends no scheduled message early", async () => {
+  await using clock = await ShiftedClock.create();
+  const before = await startGodwit({ databaseUrl: clock.databaseUrl, roles: "api" });
+  const scheduled = await (await clientTo(before)).messages.send({ send_at: inHours(1) });
+  await before.stop();
+  await clock.shift("4 hours");
+  await using godwit = await startGodwit({ databaseUrl: clock.databaseUrl, roles: "api,dispatch", simulatorSpeed: 100 });
+  const step = godwit.logs.find(({ event }) => event === "storage.clock_step");
+  assert.equal(Math.round(Number(step?.["step_ms"]) / HOUR_MS), 4);
+  const client = await clientTo(godwit);
+  const startedMs = Date.now();
+  const prompt = await client.messages.send({});
+  assertCreatedNow(prompt, startedMs);
+  await until("a message to be delivered", async () => (await client.messages.read(prompt["id"]))["status"] === "delivered" || undefined);
+  assert.equal((await client.messages.read(scheduled["id"]))["status"], "scheduled");
+});
+
 test("a change of a message from the future moves no other message there", async () => {
   await using godwit = await startGodwit();
   const client = await clientTo(godwit);
