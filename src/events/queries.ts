@@ -219,6 +219,7 @@ const entriesAfter = prepare(`
 select id, position, ${IS_EVENT("type", "record")} and ${isOfType("type", "$6")} as is_wanted
   from events
  where account_id = $1 and environment = $2 and (position, id) > ($3::bigint, $4::uuid) and position <= $5::bigint
+   and position >= 0
  order by position, id
  limit $7`);
 
