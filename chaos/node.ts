@@ -81,7 +81,8 @@ export class ChaosNode {
     const log = openSync(join(folder, `${name}.log`), "a");
     this.#child = spawn(process.execPath, [programPath("serve-node"), JSON.stringify(SHORT)], {
       env: { ...processEnv(), ...env, GODWIT_PORT: String(port), GODWIT_LOG: "json" },
-      stdio: ["ignore", log, log],
+      // The node ends when the pipe closes, also if this program is killed.
+      stdio: ["pipe", log, log],
       // Ctrl-C at the terminal must reach only this program, which stops the node itself.
       detached: true,
     });

@@ -25,7 +25,8 @@ export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): P
  *
  *  No change to `sending` commits after the caller's transaction. A change takes its locks before it checks for a suppression, with a
  *  snapshot of its own (`find_suppressed`), and both transactions keep their locks until they have committed. So a change either has
- *  committed when the locks are taken here, or it gets its locks after this commit, and finds the suppression. */
+ *  committed when the locks are taken here, or it gets its locks after this commit, and finds the suppression. A change does not wait for
+ *  its locks: it is left out, and its message tries again soon. */
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
   // All transactions lock pairs in one order, so that there is no deadlock.
@@ -52,7 +53,7 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   });
   if (again.length > 0) await storeChanges(tx, again);
   await publish(tx, [...added, ...again]);
-  // Late, so that messages wait only for the commit.
+  // Late, so that other messages to these recipients are put off only shortly.
   await lockConsent(tx, wanted);
   const inFlight = await countInFlight(tx, wanted);
   return done.map((each, index) => ({ ...each, inFlight: inFlight[index] ?? 0 }));

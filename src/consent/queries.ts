@@ -233,8 +233,7 @@ export async function countInFlight(tx: Tx, pairs: readonly Pair[]): Promise<num
   return pairs.map((_, index) => counts.get(index) ?? 0);
 }
 
-/** Stores when the recipient wrote to the sender. An older message than the stored one changes nothing. A time in the future, by the clock
- *  of a carrier, counts as now. */
+/** Stores when the recipient wrote to the sender. An older message than the stored one changes nothing. */
 export const storeWindow = (
   tx: Tx,
   { accountId, environment, recipient, sender }: Pair & { sender: string },
@@ -242,7 +241,7 @@ export const storeWindow = (
 ): Promise<unknown[]> =>
   tx.rows(sql`
   insert into service_windows as w (account_id, environment, recipient, sender, opened_at)
-  select ${accountId}, ${environment}, ${recipient}, ${sender}, least(to_timestamp(${atMs / 1_000}::float8), now())
+  select ${accountId}, ${environment}, ${recipient}, ${sender}, ${new Date(atMs)}::timestamptz
   on conflict (account_id, environment, recipient, sender) do update
      set opened_at = excluded.opened_at
    where w.opened_at < excluded.opened_at`);

@@ -24,8 +24,8 @@ export const isSuppressed = (row: string): string => `
                     and (${isActiveFor(row, "''")}
                       or ${isActiveFor(row, `${row}.sender`)}))`;
 
-/** The function that finds the opted out recipients of messages that are about to be sent, under locks that opt-outs take as well
- *  (migration 0012). `parameters`: the lists of accounts, environments, recipients and senders. */
+/** The function that finds the messages that may not be sent now, since their recipients have opted out or are about to, under locks that
+ *  opt-outs take as well (migration 0012). `parameters`: the lists of accounts, environments, recipients and senders. */
 export const findSuppressed = (parameters: readonly string[]): string => `find_suppressed(${parameters.join(", ")})`;
 
 /** Whether the recipient of such a row certainly has not written to its sender for 24 hours before the time `now`. Never null. A pair without
@@ -48,17 +48,19 @@ export const consentRefusal = (row: string): string =>
 
 const look = prepare(`
 select ${isSuppressed("message")} as is_suppressed,
-       $5::boolean and ${isWindowClosed("message", "now()")} as is_closed
+       $5::boolean and ${isWindowClosed("message", "$6::timestamptz")} as is_closed
   from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) message`);
 
-/** Free text on WhatsApp needs a service window that is open, or unknown; an opt-out comes first. */
+/** Why a message may not be sent at the time `nowMs`. Free text on WhatsApp needs a service window that is open, or unknown; an opt-out comes
+ *  first. */
 export async function findRefusal(
   db: Queryable,
   { accountId, environment, recipient, sender, isFreeWhatsApp }: Pair & { isFreeWhatsApp: boolean },
+  nowMs: number,
 ): Promise<ConsentRefusal | undefined> {
   const [found] = await db.rows<{ is_suppressed: boolean; is_closed: boolean }>({
     ...look,
-    values: [accountId, environment, recipient, sender, isFreeWhatsApp],
+    values: [accountId, environment, recipient, sender, isFreeWhatsApp, new Date(nowMs)],
   });
   if (found?.is_suppressed === true) return "recipient_opted_out";
   return found?.is_closed === true ? "service_window_closed" : undefined;

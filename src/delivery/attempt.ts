@@ -73,6 +73,8 @@ type Obstacle =
   | { kind: "expired" }
   /** The message has changed: it was canceled, or another node has claimed it. */
   | { kind: "changed" }
+  /** An opt-out of its recipient is about to commit, or not to. */
+  | { kind: "busy" }
   /** `from` is the version of the message that the refusal applies to. */
   | { kind: "refused"; code: ConsentRefusal; from: Message }
   | { kind: "failed"; error: unknown };
@@ -87,6 +89,8 @@ type Progress = { sending?: Message; obstacle?: Obstacle | undefined; isAbandone
 const MAX_DELAY_MS = 1_000;
 
 const DONE: AttemptResult = { kind: "done" };
+// An opt-out commits within milliseconds after it has locked its recipient.
+const OPT_OUT_UNDER_WAY: SendOutcome = { kind: "throttled", scope: "recipient", retryAfterMs: 100, providerCode: null };
 const STORE_RETRY_MS = 500;
 // Signals compete for a message a few times at most. More rounds mean a fault in this code.
 const MAX_ROUNDS = 20;
@@ -181,7 +185,9 @@ export class Attempts {
   /** Why a message did not become `sending`. */
   async #findObstacle(message: Message): Promise<Obstacle> {
     const code = await this.#findRefusal(message);
-    return code === undefined ? { kind: "changed" } : { kind: "refused", code, from: message };
+    if (code !== undefined) return { kind: "refused", code, from: message };
+    const [now] = await readMessages(this.#parts.db, [message]);
+    return now?.status === message.status && now.sequence === message.sequence ? { kind: "busy" } : { kind: "changed" };
   }
 
   /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed, within the time limit of the
@@ -200,7 +206,7 @@ export class Attempts {
 
   #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
     const isFreeWhatsApp = message.channel === "whatsapp" && message.template === null;
-    return findRefusal(this.#parts.db, { ...message, isFreeWhatsApp });
+    return findRefusal(this.#parts.db, { ...message, isFreeWhatsApp }, this.#parts.advancer.now());
   }
 
   /** Handles a message that must not be submitted. */
@@ -213,6 +219,8 @@ export class Attempts {
         return this.#advance(changeBy(obstacle.from, consentSignal(obstacle.code), nowMs));
       case "changed":
         return DONE;
+      case "busy":
+        return { kind: "not_begun", outcome: OPT_OUT_UNDER_WAY };
       case "failed":
         throw obstacle.error;
       default:

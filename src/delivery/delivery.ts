@@ -21,6 +21,7 @@ import type { Connection, LeasedHost, Provider } from "../providers/provider.ts"
 import type { Announced, Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import { PacedScan } from "../storage/paced-scan.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -123,7 +124,9 @@ export class Delivery {
       for (const lane of this.#lanes.values()) lane.wake();
       return pollMs;
     });
-    this.#job.repeat(paced(() => this.#scan(), pollMs));
+    const scan = new PacedScan(() => this.#scanQueue(), pollMs);
+    announcer.onListening(() => scan.request());
+    this.#job.repeat(scan.turn);
     this.#job.repeat(async () => {
       const { released, hasMore } = await releaser.release();
       for (const { message, lane, dueAtMs } of released) this.#passOn(lane, message, dueAtMs);
@@ -283,18 +286,17 @@ export class Delivery {
     if (account !== undefined) this.#lanes.get(lane)?.announced(account);
   }
 
-  /** Reads the queue for messages that no node announced. Returns zero: there is nothing to repeat at once. */
-  async #scan(): Promise<number> {
+  /** Reads the queue for messages that no node announced. */
+  async #scanQueue(): Promise<void> {
     const found = Map.groupBy(await scanAccounts(this.#parts.db), ({ lane }) => lane);
     this.#queuedLanes = [...found.keys()];
     for (const [name, lane] of this.#lanes) lane.scanned(found.get(name) ?? []);
-    return 0;
   }
 }
 
 /** Wraps a sweep so that it returns the pause until its next run: short while there is more work, long where the sweep is expensive.
  *  The cost is the smaller of the last two durations: a single slow run may have opened a connection, or waited for other statements. */
-function paced(sweep: () => Promise<number>, pollMs = POLL_MS): () => Promise<number> {
+function paced(sweep: () => Promise<number>): () => Promise<number> {
   let beforeMs = 0;
   return async () => {
     const startedAt = performance.now();
@@ -302,7 +304,7 @@ function paced(sweep: () => Promise<number>, pollMs = POLL_MS): () => Promise<nu
     const tookMs = performance.now() - startedAt;
     const costMs = Math.min(tookMs, beforeMs);
     beforeMs = tookMs;
-    return found > 0 ? tookMs : Math.max(pollMs, costMs * SWEEP_PAUSE_FACTOR);
+    return found > 0 ? tookMs : Math.max(POLL_MS, costMs * SWEEP_PAUSE_FACTOR);
   };
 }
 

@@ -243,11 +243,11 @@ export class Lane {
     try {
       const next = await attempts.run({ message, state, sealedContent, link, connection, responded });
       if (next.kind === "orphan") await deleteRows(this.#parts.db, [message.id]);
-      if (next.kind === "not_begun") await this.#returnUnsent(message, next.outcome);
-      // The message is in the queue again. The lane claims it after the pause.
-      if (next.kind === "not_begun") this.#pace.wake();
       else if (next.kind === "accepted") this.#pauses = 0;
-      else if (next.kind === "later") {
+      else if (next.kind === "not_begun") {
+        await this.#returnUnsent(message, next.outcome);
+        this.#pace.wake();
+      } else if (next.kind === "later") {
         if (next.lane === undefined) this.expect(message, next.dueAtMs);
         else this.#parts.passOn(next.lane, message, next.dueAtMs);
       }

@@ -32,7 +32,7 @@ export async function writersEnd(db: Queryable, signal: AbortSignal): Promise<bo
 }
 
 /** Makes new events follow those of a copy whose sequence was not copied. */
-export const continuePositions = (db: Queryable): Promise<void> => repairSequence(db);
+export const continuePositions = (db: Database): Promise<void> => db.transaction(repairSequence);
 
 /** A position, and the transactions that may still commit an event up to it. */
 type Fence = { position: number; writers: ReadonlySet<string>; sinceMs: number };

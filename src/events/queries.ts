@@ -2,7 +2,8 @@
 import type { AccountId, EventId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
@@ -188,19 +189,24 @@ export const listWriters = async (db: Queryable): Promise<Set<string>> =>
     ).map(({ name }) => name),
   );
 
-// A copy of the data without the sequence, as logical replication makes it, is recognised by a sequence that has just begun.
-const MAX_NEW_POSITION = 100_000;
+const largestPosition = prepare(`
+select max(newest.position) as position
+  from environments e
+ cross join lateral (select position
+                       from events
+                      where account_id = e.account_id and environment = e.environment and position >= 0
+                      order by position desc
+                      limit 1) newest`);
 
-/** Moves the sequence to the largest position, where that is larger. */
-export const repairSequence = async (db: Queryable): Promise<void> => {
-  await db.rows(sql`
-  select setval('event_positions', copied.position)
-    from event_positions known
-   cross join lateral (select max(position) as position
-                         from events
-                        where known.last_value < ${MAX_NEW_POSITION}) copied
-   where copied.position > known.last_value`);
-};
+/** Moves the sequence to the largest position, where that is larger. One node does it at a time, before it writes events. */
+export async function repairSequence(tx: Tx): Promise<void> {
+  await tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
+  const [largest] = await tx.rows<{ position: number | null }>({ ...largestPosition, values: [] });
+  await tx.rows(sql`
+  select setval('event_positions', ${largest?.position ?? 0}::bigint)
+    from event_positions
+   where last_value < ${largest?.position ?? 0}::bigint`);
+}
 
 const findCursor = prepare(`
 select position, id

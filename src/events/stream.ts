@@ -50,6 +50,8 @@ function placeId(position: number): EventId {
 const positionOf = (id: EventId): number | undefined =>
   id.readBigUInt64BE(0) === 0n ? Math.min(Number(id.readBigUInt64BE(POSITION_OFFSET)), Number.MAX_SAFE_INTEGER) : undefined;
 
+const isEventId = (after: EventId | undefined): after is EventId => after !== undefined && positionOf(after) === undefined;
+
 /** The streams of this process. */
 export class EventStreams {
   readonly #db: Database;
@@ -89,7 +91,7 @@ export class EventStreams {
     try {
       const cursor = await this.#cursorOf(owner, after, signal);
       // A reader that is disconnected before its first event continues from this id.
-      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", after ?? placeId(cursor.position))}\n\n`;
+      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : placeId(cursor.position))}\n\n`;
       const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {

@@ -197,7 +197,7 @@ export const LOG_EVENTS = {
   "storage.clock_step": {
     level: "warn",
     meaning:
-      "The clock of the database made a step of `step_ms` that the clock of this machine does not confirm. The service continues with the time as it was, until both clocks agree or the step is undone. At a start: both clocks differ by `step_ms`, and that of this machine is nearer to the time that the service last stored, so it is used.",
+      "The clock of the database made a step of `step_ms` that the clock of this machine does not confirm. The service continues with the time as it was, until both clocks agree or the step is undone. At a start: the other nodes do not follow the step, or the clock of this machine is much nearer to the time that the service last stored.",
     action: "Compare both clocks with the right time, and correct the wrong one (NTP).",
   },
   "storage.durability_off": {

@@ -55,7 +55,9 @@ export async function validateMessage(
   const isFaulty = faultyFields(faults);
   const hasContent = !isFaulty(...CONTENT_FIELDS);
   const checked = await composer.check(checkable(request, isFaulty), owner);
-  const consent = isFaulty("recipient", "sender") ? undefined : await findConsentProblem(db, { request, owner, checked, hasContent });
+  const consent = isFaulty("recipient", "sender")
+    ? undefined
+    : await findConsentProblem(db, { request, owner, checked, hasContent, nowMs: composer.now() });
   const problems = consent === undefined ? checked.problems : [...checked.problems, consent];
   // The size is known only where the message has no other problem.
   const tooLarge = faults.length + problems.length === 0 ? await sizeProblem(composer, request, owner) : undefined;
@@ -92,15 +94,15 @@ const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
 });
 
-type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest; hasContent: boolean };
+type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest; hasContent: boolean; nowMs: number };
 
 async function findConsentProblem(
   db: Queryable,
-  { request, owner, checked: { link, sender }, hasContent }: ConsentQuery,
+  { request, owner, checked: { link, sender }, hasContent, nowMs }: ConsentQuery,
 ): Promise<Problem | undefined> {
   const { recipient, channel, template_id: template } = request;
   const isFreeWhatsApp = hasContent && channel === "whatsapp" && !template;
-  const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp });
+  const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp }, nowMs);
   // The check has already reported a recipient that the carrier is known to refuse.
   const isReported = code === "recipient_opted_out" ? link?.unwilling.optedOut.has(recipient) : link?.unwilling.windowClosed.has(recipient);
   return code === undefined || isReported ? undefined : consentProblem(code);

@@ -113,6 +113,7 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   });
   watchWorker(metrics.registry, worker);
   stops.push(() => worker.stop());
+  announcer.onListening(() => worker.wake());
   announcer.hear((lane, announced) => {
     if (lane === WEBHOOK_LANE) worker.wake(deliveriesOf(announced));
   });

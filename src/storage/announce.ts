@@ -19,6 +19,7 @@ export class Announcer {
   /** The lanes and groups to announce, with their due times. */
   readonly #groups = new Map<string, number>();
   readonly #listeners: ((lane: string, announced: Announced) => void)[] = [];
+  readonly #onListening: (() => void)[] = [];
   #listening: Listening | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
@@ -47,9 +48,15 @@ export class Announcer {
     this.#listeners.push(onWork);
     this.#listening ??= listen(this.#db, CHANNEL, {
       onMessage: (payload) => this.#hear(payload),
+      onListening: () => this.#onListening.forEach((each) => each()),
       onError: (error) =>
         this.#log.warn({ event: "storage.listen_failed", ...errorFields(error) }, "listening for new work failed; logged once"),
     });
+  }
+
+  /** Calls `onListening` when the announcements of other nodes arrive, at first or again: earlier ones were lost. */
+  onListening(onListening: () => void): void {
+    this.#onListening.push(onListening);
   }
 
   #hear(payload: string): void {

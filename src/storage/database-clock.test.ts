@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { clockAtStart, ClockEstimate, type ClockSample } from "./database-clock.ts";
+import { ClockEstimate, stepAtStart, type ClockSample, type StoredTime } from "./database-clock.ts";
 
 const START_MS = Date.UTC(2026, 10, 16);
 const SECOND = 1_000;
@@ -17,6 +17,8 @@ const sample = (
   receivedAtMs: monotonicMs,
   wallMs: START_MS + monotonicMs + wall,
 });
+
+const storedAt = (timeMs: number): StoredTime => ({ nodeMs: timeMs, databaseMs: timeMs });
 
 /** An estimate that has followed a sample at zero. */
 function started(errors: Parameters<typeof sample>[1] = {}): ClockEstimate {
@@ -72,7 +74,10 @@ describe("the estimate of the database's clock", () => {
   ] as const) {
     test(`begins with the time of this machine where the database is ${what} of the stored time`, () => {
       const estimate = new ClockEstimate();
-      assert.deepEqual(estimate.add(sample(0, { database: step }), START_MS - 10 * SECOND), { kind: "unconfirmed", stepMs: step });
+      assert.deepEqual(estimate.add(sample(0, { database: step }), storedAt(START_MS - 10 * SECOND)), {
+        kind: "unconfirmed",
+        stepMs: step,
+      });
       assert.equal(estimate.at(500), START_MS + 500);
       assert.deepEqual(estimate.add(sample(SECOND, { database: step })), { kind: "unconfirmed", stepMs: step });
       assert.equal(estimate.add(sample(2 * SECOND, { database: 100 })).kind, "followed");
@@ -82,14 +87,14 @@ describe("the estimate of the database's clock", () => {
 
   test("begins with the time of the database where this machine is wrong", () => {
     const estimate = new ClockEstimate();
-    assert.equal(estimate.add(sample(0, { wall: 4 * HOUR }), START_MS - 10 * SECOND).kind, "followed");
+    assert.equal(estimate.add(sample(0, { wall: 4 * HOUR }), storedAt(START_MS - 10 * SECOND)).kind, "followed");
     assert.equal(estimate.at(500), START_MS + 500);
   });
 
   test("follows the database once a machine that was wrong at the start is corrected", () => {
     const estimate = new ClockEstimate();
     // The service was stopped for a day, so that the stored time is nearer to the wrong clock.
-    assert.equal(estimate.add(sample(0, { wall: -4 * HOUR }), START_MS - DAY).kind, "unconfirmed");
+    assert.equal(estimate.add(sample(0, { wall: -4 * HOUR }), storedAt(START_MS - DAY)).kind, "unconfirmed");
     assert.equal(estimate.add(sample(10 * SECOND)).kind, "followed");
     assert.equal(estimate.at(10 * SECOND), START_MS + 10 * SECOND);
   });
@@ -111,25 +116,42 @@ describe("the estimate of the database's clock", () => {
   });
 });
 
-describe("the clock at a start", () => {
-  const cases: readonly (readonly [
-    what: string,
-    errors: { database?: number; machine?: number },
-    stoppedMs: number | null,
-    expected: string,
-  ])[] = [
-    ["is the database's on the first start", { machine: -2 * HOUR }, null, "database"],
-    ["is the database's where both agree after a long stop", { machine: 300 }, 90 * DAY, "database"],
-    ["is the database's where the machine is behind by seconds", { machine: -40 * SECOND }, HOUR, "database"],
-    ["is the database's where the machine is behind by hours, during a restart", { machine: -4 * HOUR }, 10 * SECOND, "database"],
-    ["is the database's where the machine is ahead, whenever the service was stopped", { machine: 4 * HOUR }, 30 * DAY, "database"],
-    ["is the machine's where the database is ahead by hours", { database: 4 * HOUR }, HOUR, "machine"],
-    ["is the machine's where the database is behind the stored time", { database: -4 * HOUR }, 10 * SECOND, "machine"],
+describe("at a start", () => {
+  type Errors = { database?: number; machine?: number };
+  /** `stored`: how long ago a node stored its time, and by how much the database was ahead of the node then. */
+  type Stored = { agoMs: number; step?: number } | null;
+  const cases: readonly (readonly [what: string, errors: Errors, stored: Stored, step: number])[] = [
+    ["the database is followed the first time", { machine: -2 * HOUR }, null, 0],
+    ["the database is followed where both agree after a long stop", { machine: 300 }, { agoMs: 90 * DAY }, 0],
+    ["the database is followed where the machine is behind by seconds", { machine: -40 * SECOND }, { agoMs: HOUR }, 0],
+    ["the database is followed where other nodes do, whatever the machine says", { machine: -4 * HOUR }, { agoMs: 5 * SECOND }, 0],
+    [
+      "the database is followed where the machine is ahead, whenever the service was stopped",
+      { machine: 4 * HOUR },
+      { agoMs: 30 * DAY },
+      0,
+    ],
+    ["a step is not followed where the database is ahead by hours", { database: 4 * HOUR }, { agoMs: HOUR }, 4 * HOUR],
+    ["a step is not followed where the database is behind the stored time", { database: -4 * HOUR }, { agoMs: 10 * SECOND }, -4 * HOUR],
+    [
+      "a step that other nodes do not follow is not followed, however small",
+      { database: 40 * SECOND },
+      { agoMs: 5 * SECOND, step: 40 * SECOND },
+      40 * SECOND,
+    ],
+    [
+      "a step that other nodes do not follow is not followed, whatever the machine says",
+      { database: 40 * SECOND, machine: -HOUR },
+      { agoMs: 5 * SECOND, step: 40 * SECOND },
+      40 * SECOND,
+    ],
+    ["a step that was undone is not made again", {}, { agoMs: 5 * SECOND, step: 4 * HOUR }, 0],
   ];
-  for (const [what, { database = 0, machine = 0 }, stoppedMs, expected] of cases) {
+  for (const [what, { database = 0, machine = 0 }, stored, step] of cases) {
     test(what, () => {
-      const storedMs = stoppedMs === null ? null : START_MS - stoppedMs;
-      assert.equal(clockAtStart({ databaseMs: START_MS + database, machineMs: START_MS + machine, storedMs }), expected);
+      const nodeMs = START_MS - (stored?.agoMs ?? 0);
+      const times = { databaseMs: START_MS + database, machineMs: START_MS + machine };
+      assert.equal(stepAtStart({ ...times, stored: stored && { nodeMs, databaseMs: nodeMs + (stored.step ?? 0) } }), step);
     });
   }
 });

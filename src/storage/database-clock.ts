@@ -26,18 +26,28 @@ const RECENT = 8;
 // Clocks that a time service keeps differ by less, and are corrected in smaller steps.
 const MAX_STEP_MS = 500;
 
-// A machine without a time service may be wrong by seconds, and the service may have been stopped for hours. Within this difference the
-// stored time says nothing about the two clocks, and all nodes use that of the database.
+// A stored time that is younger, by the clock of the database, is that of a node which runs, or ran a moment ago.
+const FRESH_MS = 20_000;
+
+// A machine without a time service may be wrong by seconds, and the service may have been stopped for hours. Within this difference an old
+// stored time says nothing about the two clocks, and the node uses that of the database.
 const MAX_DIFFERENCE_AT_START_MS = 60_000;
 
-/** The times that a node has at its start. `storedMs` is the last time that a node stored, or null on the first start. */
-export type StartTimes = { databaseMs: number; machineMs: number; storedMs: number | null };
+/** The time of a node when it was stored, and that of the database at the same moment. */
+export type StoredTime = { nodeMs: number; databaseMs: number };
 
-/** The clock that a node uses at its start: that of the database, unless the clock of the machine is much nearer to the stored time. */
-export function clockAtStart({ databaseMs, machineMs, storedMs }: StartTimes): "database" | "machine" {
-  if (storedMs === null) return "database";
-  const nearerMs = Math.abs(databaseMs - storedMs) - Math.abs(machineMs - storedMs);
-  return nearerMs > MAX_DIFFERENCE_AT_START_MS ? "machine" : "database";
+/** The times that a node has at its start. `stored` is null on the first start. */
+export type StartTimes = { databaseMs: number; machineMs: number; stored: StoredTime | null };
+
+/** The step of the database's clock that a node does not follow at its start. Where other nodes run, it is the one that they do not follow, so
+ *  that all nodes have the same time. Otherwise the clock of the machine is used if it is much nearer to the stored time. */
+export function stepAtStart({ databaseMs, machineMs, stored }: StartTimes): number {
+  if (stored === null) return 0;
+  const ageMs = databaseMs - stored.databaseMs;
+  const stepMs = stored.databaseMs - stored.nodeMs;
+  if (ageMs > -MAX_STEP_MS && ageMs <= FRESH_MS) return Math.abs(stepMs) > MAX_STEP_MS ? stepMs : 0;
+  const nearerMs = Math.abs(databaseMs - stored.nodeMs) - Math.abs(machineMs - stored.nodeMs);
+  return nearerMs > MAX_DIFFERENCE_AT_START_MS ? databaseMs - machineMs : 0;
 }
 
 export type Verdict = { kind: "followed" } | { kind: "discarded" } | { kind: "unconfirmed"; stepMs: number };
@@ -55,7 +65,7 @@ export class ClockEstimate {
   }
 
   /** Follows the sample, or says why not. The first sample is followed unless the stored time contradicts it. */
-  add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample, storedMs: number | null = null): Verdict {
+  add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample, stored: StoredTime | null = null): Verdict {
     const roundTripMs = receivedAtMs - sentAtMs;
     const best = Math.max(LEAST_ROUND_TRIP_MS, Math.min(...this.#roundTrips, Infinity));
     this.#roundTrips.push(roundTripMs);
@@ -63,10 +73,11 @@ export class ClockEstimate {
     const zeroMs = databaseMs - (sentAtMs + receivedAtMs) / 2;
     const wallZeroMs = wallMs - receivedAtMs;
     if (this.#zeroMs === undefined) {
-      if (clockAtStart({ databaseMs, machineMs: wallMs, storedMs }) === "machine") {
-        this.#zeroMs = wallZeroMs;
+      const stepMs = stepAtStart({ databaseMs, machineMs: wallMs, stored });
+      if (stepMs !== 0) {
+        this.#zeroMs = zeroMs - stepMs;
         this.#wallZeroMs = wallZeroMs;
-        return { kind: "unconfirmed", stepMs: Math.round(zeroMs - wallZeroMs) };
+        return { kind: "unconfirmed", stepMs: Math.round(stepMs) };
       }
     } else {
       if (roundTripMs > MAX_ROUND_TRIP_MS || roundTripMs > best * MAX_ROUND_TRIP_RATIO) return { kind: "discarded" };
@@ -134,32 +145,34 @@ export class DatabaseClock implements Clock {
   }
 
   async #sample(): Promise<void> {
-    const storedMs = this.#hasStarted || this.#watch === undefined ? null : await readStoredTime(this.#db);
-    const verdict = this.#estimate.add(await this.#db.readClock(), storedMs);
+    const stored = this.#hasStarted || this.#watch === undefined ? null : await readStoredTime(this.#db);
+    const verdict = this.#estimate.add(await this.#db.readClock(), stored);
     this.#hasStarted = true;
     if (verdict.kind === "discarded") return;
     const before = this.#unconfirmedMs;
     this.#unconfirmedMs = verdict.kind === "unconfirmed" ? verdict.stepMs : 0;
     if (before === 0 && verdict.kind === "unconfirmed") this.#watch?.onUnconfirmed(verdict.stepMs);
-    if (verdict.kind === "followed" && this.#watch !== undefined) await storeTime(this.#db, this.now());
+    if (this.#watch !== undefined) await storeTime(this.#db, this.now());
   }
 }
 
-async function readStoredTime(db: Database): Promise<number | null> {
-  const [row] = await db.rows<{ clock_at: Date | null }>(sql`
-  select clock_at
+async function readStoredTime(db: Database): Promise<StoredTime | null> {
+  const [row] = await db.rows<{ clock_at: Date | null; database_clock_at: Date | null }>(sql`
+  select clock_at, database_clock_at
     from installation`);
-  return row?.clock_at?.getTime() ?? null;
+  return row?.clock_at && row.database_clock_at ? { nodeMs: row.clock_at.getTime(), databaseMs: row.database_clock_at.getTime() } : null;
 }
 
 // Less than the time between two samples, so that each sample of a single node is stored.
 const STORE_EVERY_MS = 9_000;
 
-/** Stores the time of this node, unless a node has stored about the same time. */
+/** Stores the time of this node and that of the database, unless a node has stored about the same times. */
 const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
   db.rows(sql`
   update installation
-     set clock_at = ${new Date(nowMs)}
+     set clock_at = ${new Date(nowMs)},
+         database_clock_at = clock_timestamp()
    where clock_at is null
       or clock_at <= ${new Date(nowMs - STORE_EVERY_MS)}
-      or clock_at >= ${new Date(nowMs + STORE_EVERY_MS)}`);
+      or clock_at >= ${new Date(nowMs + STORE_EVERY_MS)}
+      or abs(extract(epoch from (clock_timestamp() - ${new Date(nowMs)}) - (database_clock_at - clock_at))) > 0.5`);

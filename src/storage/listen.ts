@@ -15,11 +15,13 @@ export type Listening = { stop(): Promise<void> };
 
 export type Listener = {
   onMessage: (payload: string) => void;
+  /** Called when the connection listens, at first or again. */
+  onListening?: () => void;
   /** Called for the first failure until the connection listens again. */
   onError: (error: unknown) => void;
 };
 
-export function listen(db: Database, channel: string, { onMessage, onError }: Listener): Listening {
+export function listen(db: Database, channel: string, { onMessage, onListening, onError }: Listener): Listening {
   let isStopped = false;
   let isFailing = false;
   let failures = 0;
@@ -49,6 +51,7 @@ export function listen(db: Database, channel: string, { onMessage, onError }: Li
       await opened.query(`listen ${channel}`);
       failures = 0;
       isFailing = false;
+      onListening?.();
       if (isStopped) await opened.end();
     } catch (error) {
       if (!isFailing && !isStopped) onError(error);

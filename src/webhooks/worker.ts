@@ -6,9 +6,10 @@ import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { encodeId, idKey } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
-import { pause, poll } from "../lib/wait.ts";
+import { poll } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import { PacedScan } from "../storage/paced-scan.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
 import { WebhookClaimPace } from "./claim-pace.ts";
@@ -59,9 +60,6 @@ type Leased = { delivery: ClaimedDelivery; leaseEndsAtMs: number };
 type Call = { slot: Slot; startedAtMs: number };
 
 const RECOVER_POLL_MS = 1_000;
-// A scan takes at most a fiftieth of the time, and a tenth where scans are requested.
-const SCAN_PAUSE_FACTOR = 50;
-const REQUESTED_SCAN_PAUSE_FACTOR = 10;
 // A claim waits this long, so that calls which end together are followed by one claim.
 const CLAIM_DELAY_MS = 3;
 // A call counts as slow after this time. Slow calls are looked for this often.
@@ -77,8 +75,7 @@ export class WebhookWorker {
   readonly #pace = new WebhookClaimPace();
   readonly #load = new Load();
   readonly #endpoints = new WaitingEndpoints();
-  /** Aborted to begin the next scan of the queue soon. */
-  #scanRequest = new AbortController();
+  readonly #scan: PacedScan;
   readonly #job: RepeatingJob;
   readonly #settler: Settler;
   /** Claimed deliveries whose call has not begun, by endpoint. */
@@ -95,6 +92,7 @@ export class WebhookWorker {
     this.#job = new RepeatingJob({
       onError: reportError(parts.log, "webhooks.worker_failed", "a background task of the webhook worker failed"),
     });
+    this.#scan = new PacedScan(() => this.#scanQueue(), parts.pollMs);
     this.#settler = new Settler({
       ...parts,
       onDisabled: (reason) => parts.watch.disabled(reason),
@@ -113,7 +111,7 @@ export class WebhookWorker {
       this.#claimSoon();
       return pollMs;
     });
-    this.#job.repeat((stopping) => this.#scan(stopping));
+    this.#job.repeat(this.#scan.turn);
     this.#job.repeat(async () => {
       this.#findSlow();
       return FIND_SLOW_MS;
@@ -127,24 +125,18 @@ export class WebhookWorker {
 
   /** Claims soon: the queue has deliveries of these endpoints. Without the endpoints the queue is scanned for them. */
   wake(queued?: readonly QueuedDeliveries[]): void {
-    if (queued === undefined) return this.#scanRequest.abort();
+    if (queued === undefined) return this.#scan.request();
     for (const { dueAtMs, ...endpoint } of queued) this.#endpoints.add(endpoint, false, dueAtMs);
     this.#pace.wake();
     this.#claimSoon();
   }
 
-  /** Reads the queue for deliveries that no node announced: of nodes that died, and those that were committed late. Returns after how long
-   *  the next scan may begin. */
-  async #scan(stopping: AbortSignal): Promise<number> {
-    const { db, clock, pollMs } = this.#parts;
-    this.#scanRequest = new AbortController();
-    const startedAt = performance.now();
+  /** Reads the queue for deliveries that no node announced: of nodes that died, and those that were committed late. */
+  async #scanQueue(): Promise<void> {
+    const { db, clock } = this.#parts;
     this.#endpoints.refresh(await scanEndpoints(db, clock.now()), clock.now());
     this.#pace.wake();
     this.#claimSoon();
-    const tookMs = performance.now() - startedAt;
-    await pause(Math.max(pollMs, tookMs * SCAN_PAUSE_FACTOR), AbortSignal.any([stopping, this.#scanRequest.signal]));
-    return tookMs * REQUESTED_SCAN_PAUSE_FACTOR;
   }
 
   /** Begins no more calls, and gives the calls in flight some time. Deliveries without an outcome after that return to the queue. */

@@ -82,7 +82,7 @@ test("without suppressions and windows every message may be sent", async () => {
   await using empty = await emptyDatabase();
   for (const sender of [SHOP, null]) {
     assert.deepEqual(await fragments(pairOf({ sender }), empty.db), [false, false]);
-    assert.equal(await findRefusal(empty.db, { ...pairOf({ sender }), isFreeWhatsApp: true }), undefined);
+    assert.equal(await findRefusal(empty.db, { ...pairOf({ sender }), isFreeWhatsApp: true }, Date.now()), undefined);
   }
 });
 
@@ -112,7 +112,7 @@ describe("a suppression", () => {
       const message = { ...pair, ...to(pair) };
       assert.deepEqual(await fragments(message), [is, false]);
       for (const isFreeWhatsApp of [true, false])
-        assert.equal(await findRefusal(db, { ...message, isFreeWhatsApp }), is ? "recipient_opted_out" : undefined);
+        assert.equal(await findRefusal(db, { ...message, isFreeWhatsApp }, Date.now()), is ? "recipient_opted_out" : undefined);
     });
   }
 
@@ -160,8 +160,8 @@ describe("a service window", () => {
       if (ageMs !== null) await db.transaction((tx) => openWindow(tx, { ...pair, sender: SHOP }, Date.now() - ageMs));
       const asked = { ...pair, ...message };
       assert.deepEqual(await fragments(asked), [false, isClosed]);
-      assert.equal(await findRefusal(db, { ...asked, isFreeWhatsApp: true }), isClosed ? "service_window_closed" : undefined);
-      assert.equal(await findRefusal(db, { ...asked, isFreeWhatsApp: false }), undefined);
+      assert.equal(await findRefusal(db, { ...asked, isFreeWhatsApp: true }, Date.now()), isClosed ? "service_window_closed" : undefined);
+      assert.equal(await findRefusal(db, { ...asked, isFreeWhatsApp: false }, Date.now()), undefined);
     });
   }
 
@@ -181,15 +181,13 @@ describe("a service window", () => {
       await db.transaction((tx) => openWindow(tx, pair, atMs));
       assert.equal(await openedAt(), then);
     }
-    await db.transaction((tx) => openWindow(tx, pair, Date.now() + HOUR_MS));
-    assert.ok(Math.abs(Number(await openedAt()) - Date.now()) < 5_000, "a time in the future counts as now");
   });
 
   test("does not outweigh an opt-out of the recipient", async () => {
     const pair = { ...pairOf(), sender: SHOP };
     await db.transaction((tx) => openWindow(tx, pair, Date.now() - 25 * HOUR_MS));
     await optOutNow(pair);
-    assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: true }), "recipient_opted_out");
+    assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: true }, Date.now()), "recipient_opted_out");
   });
 });
 
@@ -259,7 +257,7 @@ describe("a change of consent", () => {
     assert.equal(await optInAgain(pair), undefined);
     await optOutNow(pair);
     assert.equal((await optInAgain(pair))?.sender, SHOP);
-    assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: false }), "recipient_opted_out");
+    assert.equal(await findRefusal(db, { ...pair, isFreeWhatsApp: false }, Date.now()), "recipient_opted_out");
   });
 
   test("is later than the one before, even with a clock that is behind, and does not advance the ids", async () => {

@@ -86,7 +86,7 @@ const eventTypesOf = async ({ recipient }: Message): Promise<string[]> =>
   ).map(({ type }) => type);
 
 const refusalFor = ({ recipient }: Message, isFreeWhatsApp = false, sender: string | null = OURS): Promise<string | undefined> =>
-  findRefusal(rig.db, { accountId: rig.accountId, environment: "test", recipient, sender, isFreeWhatsApp });
+  findRefusal(rig.db, { accountId: rig.accountId, environment: "test", recipient, sender, isFreeWhatsApp }, Date.now());
 
 const windowOf = async ({ recipient }: Message): Promise<number | undefined> =>
   (

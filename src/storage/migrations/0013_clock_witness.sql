@@ -1,3 +1,5 @@
--- The time of a node whose clock agrees with that of the database, stored every ten seconds. A node that starts while the
--- two clocks differ uses the one that is nearer to this time.
-alter table installation add column clock_at timestamptz;
+-- The time of a node, and the time of the database at that moment, stored every ten seconds. The difference is the step of
+-- the database's clock that the nodes do not follow. A node that starts uses the same time as the others.
+alter table installation
+  add column clock_at           timestamptz,
+  add column database_clock_at  timestamptz;
