@@ -15,7 +15,7 @@ export async function checkDatabase({ database }: Cluster): Promise<Verdict[]> {
        from suppression_changes c
        join suppressions s on s.id = c.suppression_id
        join messages m on m.recipient = s.recipient and m.account_id = s.account_id and m.environment = s.environment
-       join events e on e.message_id = m.id
+       join events e on e.message_id = m.id and e.id <> e.message_id
       where c.is_active
         and e.type = 'message.sending'
         and e.record is not null`,
@@ -25,7 +25,7 @@ export async function checkDatabase({ database }: Cluster): Promise<Verdict[]> {
             coalesce(pg_xact_commit_timestamp(e.xmin) > pg_xact_commit_timestamp(c.xmin), false) as is_late,
             extract(epoch from pg_xact_commit_timestamp(e.xmin) - pg_xact_commit_timestamp(c.xmin)) * 1000 as late_ms
        from events c
-       left join events e on e.message_id = c.message_id and e.type = 'message.sending' and e.record is not null
+       left join events e on e.message_id = c.message_id and e.id <> e.message_id and e.type = 'message.sending' and e.record is not null
       where c.type = 'message.canceled'
         and c.record is not null`,
   );
