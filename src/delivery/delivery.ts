@@ -234,6 +234,7 @@ export class Delivery {
       attempts,
       now: () => this.#advancer.now(),
       leaseMs: queueLeaseMs,
+      announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
       log,
     });

@@ -32,6 +32,8 @@ export type LaneParts = {
   now: () => number;
   /** How long a claim lasts. */
   leaseMs: number;
+  /** Tells other nodes that a message of this lane is due. */
+  announce: (message: Message, dueAtMs: number) => void;
   /** Hands a message to another lane, where it is due at this time. */
   passOn: (lane: string, message: Message, dueAtMs: number) => void;
   log: Log;
@@ -307,7 +309,10 @@ export class Lane {
     await setDueTimes(this.#parts.db, times).catch((error: unknown) =>
       this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
     );
-    for (const { priority, accountId } of messages) this.#accounts.add(PRIORITY_RANK[priority], accountId, dueAtMs);
+    for (const message of messages) {
+      this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+      this.#parts.announce(message, dueAtMs);
+    }
   }
 
   async #renewLeases(): Promise<void> {

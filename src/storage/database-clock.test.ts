@@ -18,7 +18,7 @@ const sample = (
   wallMs: START_MS + monotonicMs + wall,
 });
 
-const storedAt = (timeMs: number): StoredTime => ({ nodeMs: timeMs, databaseMs: timeMs });
+const storedAt = (timeMs: number): StoredTime => ({ nodeMs: timeMs, databaseMs: timeMs, machineMs: null });
 
 /** An estimate that has followed a sample at zero. */
 function started(errors: Parameters<typeof sample>[1] = {}): ClockEstimate {
@@ -118,8 +118,8 @@ describe("the estimate of the database's clock", () => {
 
 describe("at a start", () => {
   type Errors = { database?: number; machine?: number };
-  /** `stored`: how long ago a node stored its time, and by how much the database was ahead of the node then. */
-  type Stored = { agoMs: number; step?: number } | null;
+  /** `stored`: how long ago a node stored its time, and by how much the database, and this machine, were ahead of the node then. */
+  type Stored = { agoMs: number; step?: number; machine?: number } | null;
   const cases: readonly (readonly [what: string, errors: Errors, stored: Stored, step: number])[] = [
     ["the database is followed the first time", { machine: -2 * HOUR }, null, 0],
     ["the database is followed where both agree after a long stop", { machine: 300 }, { agoMs: 90 * DAY }, 0],
@@ -145,13 +145,28 @@ describe("at a start", () => {
       { agoMs: 5 * SECOND, step: 40 * SECOND },
       40 * SECOND,
     ],
+    ["a small step is not followed on the same machine", { database: 30 * SECOND }, { agoMs: 25 * SECOND, machine: 0 }, 30 * SECOND],
+    [
+      "the database is followed where the machine differs from it as before",
+      { machine: -5 * SECOND },
+      { agoMs: HOUR, machine: -5 * SECOND },
+      0,
+    ],
+    [
+      "a small step is not followed where the machine differs as before",
+      { database: 30 * SECOND, machine: -5 * SECOND },
+      { agoMs: HOUR, machine: -5 * SECOND },
+      30 * SECOND,
+    ],
+    ["the database is followed where the machine was corrected meanwhile", {}, { agoMs: HOUR, machine: -5 * SECOND }, 0],
     ["a step that was undone is not made again", {}, { agoMs: 5 * SECOND, step: 4 * HOUR }, 0],
   ];
   for (const [what, { database = 0, machine = 0 }, stored, step] of cases) {
     test(what, () => {
       const nodeMs = START_MS - (stored?.agoMs ?? 0);
       const times = { databaseMs: START_MS + database, machineMs: START_MS + machine };
-      assert.equal(stepAtStart({ ...times, stored: stored && { nodeMs, databaseMs: nodeMs + (stored.step ?? 0) } }), step);
+      const machineMs = stored?.machine === undefined ? null : nodeMs + stored.machine;
+      assert.equal(stepAtStart({ ...times, stored: stored && { nodeMs, databaseMs: nodeMs + (stored.step ?? 0), machineMs } }), step);
     });
   }
 });

@@ -4,10 +4,12 @@
  *  The clock of a server can be wrong for a while: a step by its operator, a restored snapshot, a failed time service. A step that the
  *  clock of this machine does not confirm is not followed. A node that starts during such a step recognizes it by the time that the nodes
  *  store. */
+import { hostname } from "node:os";
 import type { Database } from "./database.ts";
 import { sql } from "./sql.ts";
 
-const SAMPLE_EVERY_MS = 10_000;
+// A step of the database's clock is noticed within this time, and other nodes that start learn of it.
+const SAMPLE_EVERY_MS = 2_000;
 // A server that sets its clock is sampled more often, so that a confirmed step is followed soon.
 const SAMPLE_AGAIN_MS = 1_000;
 
@@ -33,21 +35,26 @@ const FRESH_MS = 20_000;
 // stored time says nothing about the two clocks, and the node uses that of the database.
 const MAX_DIFFERENCE_AT_START_MS = 60_000;
 
-/** The time of a node when it was stored, and that of the database at the same moment. */
-export type StoredTime = { nodeMs: number; databaseMs: number };
+/** The time of a node when it was stored, and those of the database and of the node's machine at the same moment. The last is null where
+ *  the node ran on another machine than the one that reads it. */
+export type StoredTime = { nodeMs: number; databaseMs: number; machineMs: number | null };
 
 /** The times that a node has at its start. `stored` is null on the first start. */
 export type StartTimes = { databaseMs: number; machineMs: number; stored: StoredTime | null };
 
 /** The step of the database's clock that a node does not follow at its start. Where other nodes run, it is the one that they do not follow, so
- *  that all nodes have the same time. Otherwise the clock of the machine is used if it is much nearer to the stored time. */
+ *  that all nodes have the same time. Otherwise the clock of the machine is used if it is nearer to the stored time: by any step where the
+ *  stored time tells how wrong that clock is, and by much where it does not. */
 export function stepAtStart({ databaseMs, machineMs, stored }: StartTimes): number {
   if (stored === null) return 0;
   const ageMs = databaseMs - stored.databaseMs;
   const stepMs = stored.databaseMs - stored.nodeMs;
   if (ageMs > -MAX_STEP_MS && ageMs <= FRESH_MS) return Math.abs(stepMs) > MAX_STEP_MS ? stepMs : 0;
-  const nearerMs = Math.abs(databaseMs - stored.nodeMs) - Math.abs(machineMs - stored.nodeMs);
-  return nearerMs > MAX_DIFFERENCE_AT_START_MS ? databaseMs - machineMs : 0;
+  if (Math.abs(databaseMs - machineMs) <= MAX_STEP_MS) return 0;
+  const isSameMachine = stored.machineMs !== null;
+  const expectedMs = stored.machineMs === null ? machineMs : machineMs + stored.nodeMs - stored.machineMs;
+  const nearerMs = Math.abs(databaseMs - stored.nodeMs) - Math.abs(expectedMs - stored.nodeMs);
+  return nearerMs > (isSameMachine ? MAX_STEP_MS : MAX_DIFFERENCE_AT_START_MS) ? databaseMs - expectedMs : 0;
 }
 
 export type Verdict = { kind: "followed" } | { kind: "discarded" } | { kind: "unconfirmed"; stepMs: number };
@@ -137,7 +144,7 @@ export class DatabaseClock implements Clock {
     if (this.#isStopped) return;
     const afterMs = this.#unconfirmedMs === 0 ? SAMPLE_EVERY_MS : SAMPLE_AGAIN_MS;
     this.#timer = setTimeout(() => {
-      // After a failed sample the last estimate stays in use. Its error is the drift of ten seconds.
+      // After a failed sample the last estimate stays in use. Its error is the drift of some seconds.
       void this.#sample()
         .catch(() => undefined)
         .then(() => this.#schedule());
@@ -157,21 +164,24 @@ export class DatabaseClock implements Clock {
 }
 
 async function readStoredTime(db: Database): Promise<StoredTime | null> {
-  const [row] = await db.rows<{ clock_at: Date | null; database_clock_at: Date | null }>(sql`
-  select clock_at, database_clock_at
+  const [row] = await db.rows<{ clock_at: Date | null; database_clock_at: Date; machine_clock_at: Date; machine: string }>(sql`
+  select clock_at, database_clock_at, machine_clock_at, machine
     from installation`);
-  return row?.clock_at && row.database_clock_at ? { nodeMs: row.clock_at.getTime(), databaseMs: row.database_clock_at.getTime() } : null;
+  if (!row?.clock_at) return null;
+  const machineMs = row.machine === hostname() ? row.machine_clock_at.getTime() : null;
+  return { nodeMs: row.clock_at.getTime(), databaseMs: row.database_clock_at.getTime(), machineMs };
 }
 
-// Less than the time between two samples, so that each sample of a single node is stored.
 const STORE_EVERY_MS = 9_000;
 
-/** Stores the time of this node and that of the database, unless a node has stored about the same times. */
+/** Stores the time of this node, and those of the database and the machine, unless a node has stored about the same times. */
 const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
   db.rows(sql`
   update installation
      set clock_at = ${new Date(nowMs)},
-         database_clock_at = clock_timestamp()
+         database_clock_at = clock_timestamp(),
+         machine_clock_at = ${new Date()},
+         machine = ${hostname()}
    where clock_at is null
       or clock_at <= ${new Date(nowMs - STORE_EVERY_MS)}
       or clock_at >= ${new Date(nowMs + STORE_EVERY_MS)}
