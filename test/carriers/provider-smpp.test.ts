@@ -22,7 +22,7 @@ after(async () => {
 describeProvider({
   name: "smpp",
   channels: ["sms"],
-  open: (host) => openReady(carrier, host, { times: { responseMs: 500 } }),
+  open: (host) => openReady(carrier, host, { times: { responseMs: 3_000 } }),
   openMute: (host) => openReady(muteCarrier, host, { times: { responseMs: 60_000 } }),
   recipients: RECIPIENTS,
   // The protocol has no field for it.
