@@ -6,6 +6,7 @@ import pg from "pg";
 import { Database } from "../src/storage/database.ts";
 import { EmbeddedPostgres } from "../src/storage/embedded-postgres.ts";
 import { migrate } from "../src/storage/migrate.ts";
+import { SHIFTED_CLOCK } from "../test/support/shifted-clock.ts";
 
 const SETTINGS: Readonly<Record<string, string>> = {
   track_commit_timestamp: "on",
@@ -13,19 +14,6 @@ const SETTINGS: Readonly<Record<string, string>> = {
   synchronous_commit: "on",
   full_page_writes: "on",
 };
-
-// Functions of another schema are found before those of PostgreSQL. Commit timestamps keep the true time.
-const SHIFTED_CLOCK = `
-  create schema shifted;
-  create table shifted.step (by interval not null);
-  insert into shifted.step values ('0');
-  create function shifted.now() returns timestamptz stable language sql
-    as 'select pg_catalog.now() + by from shifted.step';
-  create function shifted.clock_timestamp() returns timestamptz volatile language sql
-    as 'select pg_catalog.clock_timestamp() + by from shifted.step';
-  do $$ begin
-    execute format('alter database %I set search_path = public, shifted, pg_catalog', current_database());
-  end $$`;
 
 // A restart takes a second or two. A slow machine may need much longer.
 const CONNECT_LIMIT_MS = 120_000;

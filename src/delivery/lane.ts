@@ -265,15 +265,16 @@ export class Lane {
 
   /** Returns a message to the queue for which the link had no turn: to its place in the lane, or for as long as its recipient is throttled.
    *  Many messages come back at once when a link closes, and share a statement. */
-  #returnUnsent(message: Message, outcome: SendOutcome): Promise<void> {
+  async #returnUnsent(message: Message, outcome: SendOutcome): Promise<void> {
     const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
     const isLink = outcome.kind === "throttled" && outcome.scope === "link";
     const nowMs = this.#parts.now();
     // The id of a message from a wrong clock may be in the future.
     const dueAtMs = isLink ? Math.min(nowMs, uuidTimeMs(message.id)) : nowMs + (waitMs ?? FIRST_PAUSE_MS);
-    this.expect(message, dueAtMs);
     this.#unsent.push({ id: message.id, dueAtMs });
-    return (this.#returning ??= this.#flushUnsent());
+    await (this.#returning ??= this.#flushUnsent());
+    // A claim that came before would find the message leased, and would not look for it again.
+    this.expect(message, dueAtMs);
   }
 
   async #flushUnsent(): Promise<void> {

@@ -31,8 +31,13 @@ export async function writersEnd(db: Queryable, signal: AbortSignal): Promise<bo
   return running.size === 0;
 }
 
+// A copy of the data without the sequence, as logical replication makes it, is recognised by a sequence that has just begun.
+const MAX_NEW_POSITION = 100_000;
+
 /** Makes new events follow those of a copy whose sequence was not copied. */
-export const continuePositions = (db: Database): Promise<void> => db.transaction(repairSequence);
+export async function continuePositions(db: Database): Promise<void> {
+  if ((await lastPosition(db)) < MAX_NEW_POSITION) await db.transaction(repairSequence);
+}
 
 /** A position, and the transactions that may still commit an event up to it. */
 type Fence = { position: number; writers: ReadonlySet<string>; sinceMs: number };

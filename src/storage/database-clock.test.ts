@@ -145,6 +145,7 @@ describe("at a start", () => {
       { agoMs: 5 * SECOND, step: 40 * SECOND },
       40 * SECOND,
     ],
+    ["a step of seconds is not followed at a quick restart", { database: 10 * SECOND }, { agoMs: 2 * SECOND, machine: 0 }, 10 * SECOND],
     ["a small step is not followed on the same machine", { database: 30 * SECOND }, { agoMs: 25 * SECOND, machine: 0 }, 30 * SECOND],
     [
       "the database is followed where the machine differs from it as before",

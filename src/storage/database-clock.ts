@@ -42,19 +42,23 @@ export type StoredTime = { nodeMs: number; databaseMs: number; machineMs: number
 /** The times that a node has at its start. `stored` is null on the first start. */
 export type StartTimes = { databaseMs: number; machineMs: number; stored: StoredTime | null };
 
-/** The step of the database's clock that a node does not follow at its start. Where other nodes run, it is the one that they do not follow, so
- *  that all nodes have the same time. Otherwise the clock of the machine is used if it is nearer to the stored time: by any step where the
- *  stored time tells how wrong that clock is, and by much where it does not. */
+/** The step of the database's clock that a node does not follow at its start. A time that was stored on the same machine shows how wrong the
+ *  clock of the machine is, so any step is recognised. Where nodes of other machines run, the step is the one that they do not follow, so
+ *  that all nodes have the same time. Otherwise the clock of the machine is used if it is much nearer to the stored time. */
 export function stepAtStart({ databaseMs, machineMs, stored }: StartTimes): number {
   if (stored === null) return 0;
+  const { nodeMs } = stored;
+  const isNearer = (expectedMs: number, leastMs: number): boolean =>
+    Math.abs(databaseMs - nodeMs) - Math.abs(expectedMs - nodeMs) > leastMs;
+  const doAgree = Math.abs(databaseMs - machineMs) <= MAX_STEP_MS;
+  if (stored.machineMs !== null) {
+    const expectedMs = machineMs + nodeMs - stored.machineMs;
+    return !doAgree && isNearer(expectedMs, MAX_STEP_MS) ? databaseMs - expectedMs : 0;
+  }
   const ageMs = databaseMs - stored.databaseMs;
-  const stepMs = stored.databaseMs - stored.nodeMs;
+  const stepMs = stored.databaseMs - nodeMs;
   if (ageMs > -MAX_STEP_MS && ageMs <= FRESH_MS) return Math.abs(stepMs) > MAX_STEP_MS ? stepMs : 0;
-  if (Math.abs(databaseMs - machineMs) <= MAX_STEP_MS) return 0;
-  const isSameMachine = stored.machineMs !== null;
-  const expectedMs = stored.machineMs === null ? machineMs : machineMs + stored.nodeMs - stored.machineMs;
-  const nearerMs = Math.abs(databaseMs - stored.nodeMs) - Math.abs(expectedMs - stored.nodeMs);
-  return nearerMs > (isSameMachine ? MAX_STEP_MS : MAX_DIFFERENCE_AT_START_MS) ? databaseMs - expectedMs : 0;
+  return !doAgree && isNearer(machineMs, MAX_DIFFERENCE_AT_START_MS) ? databaseMs - machineMs : 0;
 }
 
 export type Verdict = { kind: "followed" } | { kind: "discarded" } | { kind: "unconfirmed"; stepMs: number };

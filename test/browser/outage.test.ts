@@ -28,9 +28,11 @@ test("an outage is shown, typed text is kept, and the console continues without 
     await list.page.getByRole("alert").getByText("The service cannot be reached").waitFor();
     await send.button("Send").click();
     await send.sees("Sending…");
+    await send.page.getByRole("alert").getByText("The service cannot be reached").waitFor();
 
     await using second = await startGodwit(again);
-    // The pending request is repeated with its idempotency key until there is a response.
+    // The second click repeats the request with its idempotency key.
+    await send.button("Send").click();
     await send.page.getByRole("region", { name: "The message you sent" }).waitFor();
     await send.page.getByRole("region", { name: "The message you sent" }).getByRole("status").getByText("delivered").waitFor();
     await list.page.getByLabel("Status").selectOption("");

@@ -2,6 +2,19 @@
 import pg from "pg";
 import { createDatabase } from "./database.ts";
 
+/** Gives a database a clock that is off by `shifted.step`. Commit timestamps keep the true time. */
+export const SHIFTED_CLOCK = `
+  create schema shifted;
+  create table shifted.step (by interval not null);
+  insert into shifted.step values ('0');
+  create function shifted.now() returns timestamptz stable language sql
+    as 'select pg_catalog.now() + by from shifted.step';
+  create function shifted.clock_timestamp() returns timestamptz volatile language sql
+    as 'select pg_catalog.clock_timestamp() + by from shifted.step';
+  do $$ begin
+    execute format('alter database %I set search_path = public, shifted, pg_catalog', current_database());
+  end $$`;
+
 export class ShiftedClock {
   readonly databaseUrl: string;
   readonly #client: pg.Client;
@@ -15,17 +28,7 @@ export class ShiftedClock {
     const databaseUrl = await createDatabase();
     const client = new pg.Client(databaseUrl);
     await client.connect();
-    await client.query(`
-      create schema shifted;
-      create table shifted.step (by interval not null);
-      insert into shifted.step values ('0');
-      create function shifted.now() returns timestamptz stable language sql
-        as 'select pg_catalog.now() + by from shifted.step';
-      create function shifted.clock_timestamp() returns timestamptz volatile language sql
-        as 'select pg_catalog.clock_timestamp() + by from shifted.step';
-      do $$ begin
-        execute format('alter database %I set search_path = public, shifted, pg_catalog', current_database());
-      end $$`);
+    await client.query(SHIFTED_CLOCK);
     return new ShiftedClock(databaseUrl, client);
   }
 
