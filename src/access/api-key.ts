@@ -1,30 +1,43 @@
-/** API keys: their form, their creation and their rotation. A key is `gw_live_` and 32 random base-62 digits (190 bits), then six digits
- *  of checksum, so that a mistyped or invented key is recognised without the database. Only the hash of a key is stored. */
-import { hash } from "node:crypto";
+/** API keys: their form, their creation and their rotation. A key is `gw_live_` and 32 random base-62 digits (190 bits), then eight digits
+ *  of a checksum. The checksum is keyed by the installation, so that a mistyped or made-up key is recognised without the database. Keys of
+ *  the first form have six digits of a CRC instead. Only the hash of a key is stored. */
+import { createHmac, hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
 import { newId, type AccountId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";
-import { expireKey, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
+import { expireKey, findChecksumSecret, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 const SECRET_DIGITS = 32;
-// 62^6 is greater than 2^32, so a CRC-32 always fits.
-const CHECKSUM_DIGITS = 6;
-const FORM = new RegExp(`^gw_(test|live)_[0-9A-Za-z]{${SECRET_DIGITS + CHECKSUM_DIGITS}}$`);
+const CHECKSUM_DIGITS = 8;
+// 62^8 is greater than 2^47, so six bytes without their highest bit always fit.
+const CHECKSUM_BYTES = 6;
+const MAX_CHECKSUM = 2 ** 47;
+const CRC_DIGITS = 6;
+const FORM = new RegExp(`^gw_(?:test|live)_[0-9A-Za-z]{${SECRET_DIGITS + CHECKSUM_DIGITS}}$`);
+const FIRST_FORM = new RegExp(`^gw_(?:test|live)_[0-9A-Za-z]{${SECRET_DIGITS + CRC_DIGITS}}$`);
 const HINT_DIGITS = 4;
 
-const checksum = (text: string): string => toBase62(crc32(text), CHECKSUM_DIGITS);
-
-export function newApiKey(environment: Environment): string {
-  const text = `gw_${environment}_${randomBase62(SECRET_DIGITS)}`;
-  return text + checksum(text);
+function checksum(text: string, checksumSecret: Buffer): string {
+  const bytes = createHmac("sha256", checksumSecret).update(text).digest();
+  return toBase62(bytes.readUIntBE(0, CHECKSUM_BYTES) % MAX_CHECKSUM, CHECKSUM_DIGITS);
 }
 
-export const isApiKey = (text: string): boolean =>
-  FORM.test(text) && checksum(text.slice(0, -CHECKSUM_DIGITS)) === text.slice(-CHECKSUM_DIGITS);
+export function newApiKey(environment: Environment, checksumSecret: Buffer): string {
+  const text = `gw_${environment}_${randomBase62(SECRET_DIGITS)}`;
+  return text + checksum(text, checksumSecret);
+}
+
+/** Whether the installation with this secret made the key. */
+export const hasKeyedChecksum = (text: string, checksumSecret: Buffer): boolean =>
+  FORM.test(text) && checksum(text.slice(0, -CHECKSUM_DIGITS), checksumSecret) === text.slice(-CHECKSUM_DIGITS);
+
+/** Whether the text is a key of the first form, which anybody can make up. */
+export const isOfFirstForm = (text: string): boolean =>
+  FIRST_FORM.test(text) && toBase62(crc32(text.slice(0, -CRC_DIGITS)), CRC_DIGITS) === text.slice(-CRC_DIGITS);
 
 /** A plain SHA-256 is enough: 190 random bits cannot be guessed, so a slow hash has no benefit. */
 export const hashApiKey = (text: string): Buffer => hash("sha256", text, "buffer");
@@ -51,7 +64,7 @@ export async function createKeyIn(
   clock: Clock,
   { accountId, environment, scopes, name, expiresAt }: KeyRequest,
 ): Promise<CreatedKey> {
-  const secret = newApiKey(environment);
+  const secret = newApiKey(environment, await findChecksumSecret(tx));
   const id = newId("key", clock.now());
   const [key] = await insertKey(tx, { accountId, id, environment, scopes, name, expiresAt, hint: apiKeyHint(secret) });
   await insertKeyHash(tx, hashApiKey(secret), accountId, id);

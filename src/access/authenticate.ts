@@ -4,9 +4,10 @@ import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";
-import { hashApiKey, isApiKey } from "./api-key.ts";
+import { hashApiKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
+import type { KeyRecogniser } from "./recognise-key.ts";
 import type { Scope } from "./scope.ts";
 
 export type Credential = {
@@ -29,40 +30,56 @@ export type ReadToken = (token: string) => Promise<TokenClaims | undefined>;
 
 // A revoked key must be refused "within a second or so" on every node, so a result is trusted for no longer than that.
 const TRUST_MS = 1_000;
-// Unknown keys are cached as well. Otherwise each request of a client with a bad key would reach the database.
 const MAX_CACHED = 10_000;
 const TOUCH_EVERY_MS = 60_000;
 
-type CachedCredential = { credential: Credential | undefined; until: number };
+type CachedCredential = { credential: Credential; until: number };
+
+export type AuthenticatorParts = {
+  db: Database;
+  /** The connections for credentials that this process has not seen before. */
+  strangersDb: Database;
+  keys: Pick<KeyRecogniser, "recognises">;
+  readToken: ReadToken;
+  /** The time of the database, by which tokens expire. */
+  now: () => number;
+};
 
 export class Authenticator {
-  readonly #db: Database;
+  readonly #parts: AuthenticatorParts;
   /** By the token itself: hashing the token for each request would cost more than all other work of admission. */
   readonly #cached = new Map<string, CachedCredential>();
+  /** Refused credentials of this installation, such as revoked keys. Clients that keep using one do not reach the database each time. */
+  readonly #refusedUntil = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<Credential | undefined>>();
   readonly #touchedAt = new Map<string, number>();
-  readonly #readToken: ReadToken;
-  readonly #now: () => number;
 
-  /** `now` is the time of the database, by which tokens expire. */
-  constructor(db: Database, readToken: ReadToken = async () => undefined, now: () => number = Date.now) {
-    this.#db = db;
-    this.#readToken = readToken;
-    this.#now = now;
+  constructor(parts: AuthenticatorParts) {
+    this.#parts = parts;
   }
 
   /** Returns the credential of the header, or throws a 401 problem. Returns without a promise while the cached result is fresh. */
   authenticate(header: string | undefined): Credential | Promise<Credential> {
     const token = bearerToken(header);
     const cached = this.#cached.get(token);
-    if (cached !== undefined && performance.now() < cached.until) return cached.credential ?? refuse();
-    if (!isApiKey(token) && !looksLikeToken(token)) throw invalidToken();
-    return this.#lookUp(token);
+    if (cached !== undefined && performance.now() < cached.until) return cached.credential;
+    if (performance.now() < (this.#refusedUntil.get(token) ?? 0)) throw invalidToken();
+    if (looksLikeToken(token)) return this.#lookUp(token);
+    const isRecognised = this.#parts.keys.recognises(token);
+    if (isRecognised instanceof Promise) return isRecognised.then((known) => (known ? this.#lookUp(token) : refuse()));
+    return isRecognised ? this.#lookUp(token) : refuse();
   }
 
   /** Clears the cache, after a key was revoked on this node. */
   forget(): void {
     this.#cached.clear();
+  }
+
+  /** The active key with this secret. Returns undefined for a made-up key without a query. */
+  async findKey(secret: string): Promise<CredentialRow | undefined> {
+    if (!(await this.#parts.keys.recognises(secret))) return undefined;
+    const [row] = await findCredential(this.#databaseFor(secret), hashApiKey(secret));
+    return row;
   }
 
   async #lookUp(token: string): Promise<Credential> {
@@ -77,24 +94,28 @@ export class Authenticator {
 
   async #find(token: string): Promise<Credential | undefined> {
     const startedAt = performance.now();
-    if (isApiKey(token)) return this.#keep(token, await this.#findKey(hashApiKey(token)), startedAt + TRUST_MS);
-    const claims = await this.#readToken(token);
+    const db = this.#databaseFor(token);
+    if (!looksLikeToken(token)) {
+      const [row] = await findCredential(db, hashApiKey(token));
+      return this.#keep(token, row && this.#found(row), startedAt + TRUST_MS);
+    }
+    const claims = await this.#parts.readToken(token);
     // Not cached: a client could invent any number of tokens.
     if (claims === undefined) return undefined;
-    const [row] = await findCredentialOf(this.#db, claims.accountId, claims.keyId);
-    const credential = row && this.#found(row, claims);
-    return this.#keep(token, credential, startedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#now()));
+    const [row] = await findCredentialOf(db, claims.accountId, claims.keyId);
+    return this.#keep(token, row && this.#found(row, claims), startedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#parts.now()));
+  }
+
+  /** Credentials that this process has seen before do not wait behind those of strangers. */
+  #databaseFor(token: string): Database {
+    return this.#cached.has(token) ? this.#parts.db : this.#parts.strangersDb;
   }
 
   #keep(token: string, credential: Credential | undefined, until: number): Credential | undefined {
-    if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
-    this.#cached.set(token, { credential, until });
+    this.#cached.delete(token);
+    if (credential === undefined) setBounded(this.#refusedUntil, token, until);
+    else setBounded(this.#cached, token, { credential, until });
     return credential;
-  }
-
-  async #findKey(hash: Buffer): Promise<Credential | undefined> {
-    const [row] = await findCredential(this.#db, hash);
-    return row && this.#found(row);
   }
 
   #found(row: CredentialRow, token?: TokenClaims): Credential {
@@ -107,10 +128,17 @@ export class Authenticator {
     const name = idKey(keyId);
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
-    if (this.#touchedAt.size >= MAX_CACHED) this.#touchedAt.clear();
-    this.#touchedAt.set(name, now);
-    void touchKey(this.#db, accountId, keyId).catch(() => this.#touchedAt.delete(name));
+    this.#touchedAt.delete(name);
+    setBounded(this.#touchedAt, name, now);
+    void touchKey(this.#parts.db, accountId, keyId).catch(() => this.#touchedAt.delete(name));
   }
+}
+
+/** Adds an entry, and removes the oldest one of a full map. */
+function setBounded<V>(map: Map<string, V>, name: string, value: V): void {
+  const [oldest] = map.size < MAX_CACHED ? [] : map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+  map.set(name, value);
 }
 
 /** The credential of a key, or of a token, which has at most the scopes of its key. */

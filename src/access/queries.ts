@@ -1,4 +1,5 @@
 /** All SQL of accounts, environments, tiers, keys and quota. */
+import { assert } from "../lib/assert.ts";
 import type { AccountId, KeyId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -143,8 +144,26 @@ export const insertKey = (db: Queryable, key: NewKeyRow): Promise<KeyRow[]> =>
 
 export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: AccountId, keyId: KeyId): Promise<unknown> =>
   db.rows(sql`
-  insert into api_key_hashes (hash, account_id, key_id)
-  values (${hash}, ${accountId}, ${keyId})`);
+  insert into api_key_hashes (hash, account_id, key_id, has_keyed_checksum)
+  values (${hash}, ${accountId}, ${keyId}, true)`);
+
+/** The secret that the checksums of keys are keyed with. */
+export async function findChecksumSecret(db: Queryable): Promise<Buffer> {
+  const [row] = await db.rows<{ key_checksum_secret: Buffer }>(sql`
+  select key_checksum_secret
+    from installation`);
+  assert(row !== undefined, "the installation has a row");
+  return row.key_checksum_secret;
+}
+
+/** A page of the hashes of keys of the first form, in order. */
+export const listHashesOfFirstForm = (db: Queryable, after: Buffer, limit: number): Promise<{ hash: Buffer }[]> =>
+  db.rows<{ hash: Buffer }>(sql`
+  select hash
+    from api_key_hashes
+   where not has_keyed_checksum and hash > ${after}
+   order by hash
+   limit ${limit}`);
 
 export const listKeys = (db: Queryable, accountId: AccountId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`

@@ -1,19 +1,16 @@
 /** POST /v1/oauth/token: creates an access token for an API key (RFC 6749 client credentials). It is the only path that accepts a form.
  *  Its errors are those of the RFC, with the members of a problem beside them. */
-import { hashApiKey, isApiKey } from "./api-key.ts";
 import { toCredential, type Authenticator, type Credential } from "./authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter } from "./limiter.ts";
-import { findCredential, type CredentialRow } from "./queries.ts";
+import type { CredentialRow } from "./queries.ts";
 import { isScope, type Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
-import type { Database } from "../storage/database.ts";
 import { CHALLENGE, parseTokenForm, oauthProblem, type Client, type TokenRequest } from "./token-form.ts";
 import type { Tokens } from "./tokens.ts";
 
 export type GrantParts = {
-  db: Database;
-  authenticator: Pick<Authenticator, "touch">;
+  authenticator: Pick<Authenticator, "findKey" | "touch">;
   limiter: Limiter;
   tokens: Tokens;
   metrics: { refusedByQuota(): void };
@@ -47,7 +44,7 @@ export class Grants {
   }
 
   async #find({ id, secret }: Client): Promise<CredentialRow> {
-    const [row] = isApiKey(secret) ? await findCredential(this.#parts.db, hashApiKey(secret)) : [];
+    const row = await this.#parts.authenticator.findKey(secret);
     if (row === undefined || encodeId("key", row.key_id) !== id) throw unknownClient();
     this.#parts.authenticator.touch(row);
     return row;

@@ -2,6 +2,7 @@
 import { Authenticator } from "../access/authenticate.ts";
 import { KeyChanger } from "../access/change-key.ts";
 import { Limiter } from "../access/limiter.ts";
+import { KeyRecogniser } from "../access/recognise-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
@@ -20,25 +21,32 @@ import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { allRoutes, documentParts } from "../routes.ts";
+import type { Database } from "../storage/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
 import type { Process, Workers } from "./start-workers.ts";
+
+// Of the sixteen connections of the pool, two are for credentials that this process has not seen before, and ten for the requests of
+// tenants. So four are always free for delivery, the leases of links, and receipts.
+const STRANGERS_SHARE = { maxConnections: 2, maxWaiting: 50 };
+const REQUESTS_SHARE = { maxConnections: 10, maxWaiting: 500 };
 
 export type ListeningServer = { url: string; reloadTls: () => boolean };
 
 type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
 
 export async function startServer(shared: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
-  const { config, db, clock, node, metrics, log, tracing, stops } = shared;
+  const { config, clock, node, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
-  const access = await openAccess(shared);
-  const limiter = new Limiter(db, clock, node);
-  const routes = isApi ? makeRoutes(shared, workers, access) : [];
+  const forRequests = { ...shared, db: shared.db.share(REQUESTS_SHARE) };
+  const access = await openAccess(forRequests, shared.db.share(STRANGERS_SHARE));
+  const limiter = new Limiter(forRequests.db, clock, node);
+  const routes = isApi ? makeRoutes(forRequests, workers, access) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),
-    ...tokenPages({ db, limiter, metrics, ...access }),
+    ...tokenPages({ limiter, metrics, ...access }),
   ];
   const server = new Server({
     ...config,
@@ -63,12 +71,14 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
 
 type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator };
 
-async function openAccess({ config, db, clock, box }: Process): Promise<Access> {
+async function openAccess({ config, db, clock, box }: Process, strangersDb: Database): Promise<Access> {
   const signingKeys = new SigningKeys({ db, clock, box });
   // Created before the first request, so that a client that caches the published keys never caches an empty set.
   if (config.roles.has("api")) await signingKeys.signer();
   const tokens = new Tokens({ db, clock, signingKeys });
-  return { signingKeys, tokens, authenticator: new Authenticator(db, tokens.read, () => clock.now()) };
+  const keys = await KeyRecogniser.open(strangersDb);
+  const authenticator = new Authenticator({ db, strangersDb, keys, readToken: tokens.read, now: () => clock.now() });
+  return { signingKeys, tokens, authenticator };
 }
 
 function makeRoutes(

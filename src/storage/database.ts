@@ -1,6 +1,7 @@
 /** The connection to PostgreSQL, embedded or not: a bounded pool, limits on every statement, and error classes by their meaning for the
  *  interrupted work. */
 import pg from "pg";
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
 import { speedUpBind, type BindingConnection } from "./bind.ts";
 import { sql, type Sql } from "./sql.ts";
@@ -72,38 +73,59 @@ const types = {
   },
 };
 
-export class Database implements Queryable {
-  readonly #pool: pg.Pool;
-  readonly #newClient: () => pg.Client;
-  readonly #begin: (client: pg.ClientBase) => Promise<void>;
-  #sessions = 0;
+/** The connections of a process: the pool, and new ones outside the pool. */
+type Connections = { pool: pg.Pool; newClient: () => pg.Client; begin: (client: pg.ClientBase) => Promise<void> };
 
-  constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
-    const nextSession = (): string => `godwit ${nodeName} ${(this.#sessions += 1)}`;
-    class NamedClient extends pg.Client {
-      constructor(config: pg.ClientConfig) {
-        super(config);
-        // Not in the configuration, where a name in the URL would take precedence: the name of each session must be unique.
-        (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = nextSession();
-        // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
-        // the process. Its statement fails by itself, and the pool drops the client.
-        this.on("error", () => undefined);
-        speedUpBind((this as unknown as { connection: BindingConnection }).connection);
-      }
+function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void): Connections {
+  let sessions = 0;
+  const nextSession = (): string => `godwit ${nodeName} ${(sessions += 1)}`;
+  class NamedClient extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      super(config);
+      // Not in the configuration, where a name in the URL would take precedence: the name of each session must be unique.
+      (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = nextSession();
+      // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
+      // the process. Its statement fails by itself, and the pool drops the client.
+      this.on("error", () => undefined);
+      speedUpBind((this as unknown as { connection: BindingConnection }).connection);
     }
-    this.#begin = (client) => beginSession(client, target.settings ?? SETTINGS);
-    const config = {
-      ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
-      types: types,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // Ends a statement on a dead network, where the timeout of the server has no effect.
-      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
-      keepAlive: true,
-    };
-    this.#newClient = () => new NamedClient(config);
-    const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: this.#begin };
-    this.#pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
-    this.#pool.on("error", onIdleError);
+  }
+  const begin = (client: pg.ClientBase): Promise<void> => beginSession(client, target.settings ?? SETTINGS);
+  const config = {
+    ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
+    types: types,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // Ends a statement on a dead network, where the timeout of the server has no effect.
+    query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
+    keepAlive: true,
+  };
+  const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
+  const pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
+  pool.on("error", onIdleError);
+  return { pool, newClient: () => new NamedClient(config), begin };
+}
+
+export class Database implements Queryable {
+  readonly #connections: Connections;
+  readonly #limit: ConcurrencyLimit | undefined;
+
+  constructor(
+    target: DatabaseTarget,
+    nodeName: string,
+    onIdleError: (error: Error) => void,
+    { connections = openConnections(target, nodeName, onIdleError), limit }: { connections?: Connections; limit?: ConcurrencyLimit } = {},
+  ) {
+    this.#connections = connections;
+    this.#limit = limit;
+    this.#share = (shareLimit) => new Database(target, nodeName, onIdleError, { connections, limit: shareLimit });
+  }
+
+  readonly #share: (limit: ConcurrencyLimit) => Database;
+
+  /** The same database for one kind of work, which uses at most so many connections of the pool at a time. The other connections stay free
+   *  for the other kinds of work. */
+  share({ maxConnections, maxWaiting }: { maxConnections: number; maxWaiting: number }): Database {
+    return this.#share(new ConcurrencyLimit(maxConnections, maxWaiting));
   }
 
   async rows<T>(statement: Sql): Promise<T[]> {
@@ -167,10 +189,11 @@ export class Database implements Queryable {
 
   /** Opens a connection outside the pool, for work that keeps one. The caller ends it. */
   async openConnection(): Promise<pg.Client> {
-    const client = this.#newClient();
+    const { newClient, begin } = this.#connections;
+    const client = newClient();
     await client.connect();
     try {
-      await this.#begin(client);
+      await begin(client);
       return client;
     } catch (error) {
       await client.end();
@@ -197,20 +220,28 @@ export class Database implements Queryable {
 
   /** The present use of the pool. */
   get load(): { busy: number; idle: number; waiting: number } {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
+    const { totalCount, idleCount, waitingCount } = this.#connections.pool;
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    await this.#connections.pool.end();
+  }
+
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, options?: { isOneOff: boolean }): Promise<T> {
+    const limit = this.#limit;
+    if (limit === undefined) return this.#withPooledClient(work, options);
+    if (limit.isFull) throw tooManyWait();
+    return limit.run(() => this.#withPooledClient(work, options));
   }
 
   /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
-  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
-    if (this.#pool.waitingCount >= MAX_WAITING) throw new DatabaseUnavailable("too many requests wait for a database connection");
+  async #withPooledClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
+    const { pool } = this.#connections;
+    if (pool.waitingCount >= MAX_WAITING) throw tooManyWait();
     let client: pg.PoolClient;
     try {
-      client = await this.#pool.connect();
+      client = await pool.connect();
     } catch (error) {
       throw new DatabaseUnavailable("the database cannot be reached", { cause: error });
     }
@@ -225,6 +256,8 @@ export class Database implements Queryable {
     }
   }
 }
+
+const tooManyWait = (): DatabaseUnavailable => new DatabaseUnavailable("too many requests wait for a database connection");
 
 const sessionOf = (client: pg.ClientBase): string =>
   (client as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name;

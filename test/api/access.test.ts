@@ -1,11 +1,12 @@
 /** Access control: keys in every state, isolation of accounts and environments, and the storage of keys. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { apiKeyHint, newApiKey } from "../../src/access/api-key.ts";
+import { apiKeyHint } from "../../src/access/api-key.ts";
 import type { ErrorCode } from "../../src/http/codes.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
+import { madeUpKey } from "../support/made-up-keys.ts";
 
 let godwit: Godwit;
 let key: string;
@@ -43,7 +44,7 @@ describe("the Authorization header", () => {
     ["a mistyped key", () => `Bearer ${mistyped(key)}`],
     ["a key cut short", () => `Bearer ${key.slice(0, -1)}`],
     ["a key in the other case", () => `Bearer ${key.toUpperCase()}`],
-    ["a well-formed key that does not exist", () => `Bearer ${newApiKey("test")}`],
+    ["a well-formed key that does not exist", () => `Bearer ${madeUpKey()}`],
     ["the hint of a key", () => `Bearer ${apiKeyHint(key).slice(0, -1)}`],
   ];
   const refuse = (what: string, header: () => string | undefined, code: ErrorCode, challenge: string): void => {

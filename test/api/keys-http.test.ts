@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { decodeJwt } from "jose";
-import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
@@ -15,6 +14,7 @@ import { startGodwit, type Godwit, type KeyOptions, type Reply } from "../suppor
 import { lockTable } from "../support/locks.ts";
 import { cutConnections } from "../support/outage.ts";
 import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
+import { madeUpKey } from "../support/made-up-keys.ts";
 
 const NOBODY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const DAY_MS = 86_400_000;
@@ -45,7 +45,7 @@ const show = (id: string, { key = root.secret, node = godwit }: Options = {}): P
 function createdKey(reply: Reply): { key: string; id: string; record: Record<string, unknown> } {
   assert.equal(reply.status, 201, reply.text);
   const { key, ...record } = reply.json;
-  assert.match(String(key), /^gw_(test|live)_[0-9A-Za-z]{38}$/);
+  assert.match(String(key), /^gw_(test|live)_[0-9A-Za-z]{40}$/);
   return { key: String(key), id: String(record["id"]), record };
 }
 
@@ -259,7 +259,7 @@ describe("a key is not found", () => {
   });
 
   test("with an unknown or an invalid id", async () => {
-    for (const id of [NOBODY, "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "x", "key_", newApiKey("test")]) {
+    for (const id of [NOBODY, "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "x", "key_", madeUpKey()]) {
       assertProblem(await show(id), "not_found");
       assertProblem(await rotate(id), "not_found");
       assertProblem(await revoke(id), "not_found");
@@ -548,7 +548,7 @@ describe("the credential of a request", () => {
   test("is a 401 when it is missing, unknown or expired, and at once when it is revoked, regardless of caches", async () => {
     assertProblem(await request(undefined), "unauthorized_missing_token");
     const expired = await godwit.key({ expiresAt: new Date(Date.now() - 1_000) });
-    for (const key of [newApiKey("test"), expired]) assertProblem(await request(key), "unauthorized_invalid_token");
+    for (const key of [madeUpKey(), expired]) assertProblem(await request(key), "unauthorized_invalid_token");
     const revoked = await newOAuthClient(godwit);
     const token = await createToken(godwit, revoked);
     for (const key of [revoked.secret, token]) await read(key, other);

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
-import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import {
   assertOAuthError,
@@ -18,6 +17,7 @@ import {
 import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
+import { madeUpKey } from "../support/made-up-keys.ts";
 
 const HOUR_SECONDS = 3_600;
 const BASIC_CHALLENGE = 'Basic realm="godwit", charset="UTF-8"';
@@ -172,7 +172,7 @@ describe("no token is issued for", () => {
     "an unknown id": () => ({ ...client, id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
     "an id in upper case": () => ({ ...client, id: client.id.toUpperCase() }),
     "no id": () => ({ ...client, id: "" }),
-    "an unknown key": () => ({ ...client, secret: newApiKey("test") }),
+    "an unknown key": () => ({ ...client, secret: madeUpKey() }),
     "a mistyped key": () => ({ ...client, secret: `${client.secret.slice(0, -1)}_` }),
     "a key with the prefix of the other environment": () => ({ ...client, secret: other(client.secret) }),
     "no key": () => ({ ...client, secret: "" }),
@@ -368,7 +368,7 @@ describe("the quota", () => {
       both.some(({ status }) => status === 429),
       "tokens and keys share one quota",
     );
-    const stranger = { ...limited, secret: newApiKey("test") };
+    const stranger = { ...limited, secret: madeUpKey() };
     for (let index = 0; index < 5; index += 1)
       assertNoClient(await requestToken(godwit, { basic: stranger }), "unauthorized_invalid_token");
     assert.match((await godwit.request("GET", "/metrics")).text, /^godwit_quota_refusals_total [1-9]/m);

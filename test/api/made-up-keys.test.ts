@@ -1,0 +1,74 @@
+/** Made-up API keys: they cost no query, and keys of the first form keep working. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hashApiKey } from "../../src/access/api-key.ts";
+import { KeyRecogniser } from "../../src/access/recognise-key.ts";
+import type { Queryable } from "../../src/storage/database.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { keyOfFirstForm, madeUpKey } from "../support/made-up-keys.ts";
+
+let godwit: Godwit;
+
+before(async () => {
+  godwit = await startGodwit();
+});
+
+after(() => godwit.stop());
+
+/** Gives an existing key the secret of a key of the first form, as version 0.1 stored it. */
+async function storeKeyOfFirstForm(): Promise<string> {
+  const secret = keyOfFirstForm();
+  await godwit.rows("update api_key_hashes set hash = $1, has_keyed_checksum = false where hash = $2", [
+    hashApiKey(secret),
+    hashApiKey(await godwit.key()),
+  ]);
+  return secret;
+}
+
+/** Counts the statements. */
+function counted(db: Queryable): Queryable & { count: number } {
+  const counting = {
+    count: 0,
+    rows: <T>(...args: Parameters<Queryable["rows"]>): Promise<T[]> => {
+      counting.count += 1;
+      return db.rows<T>(...args);
+    },
+  };
+  return counting;
+}
+
+describe("a recogniser of keys", () => {
+  test("refuses made-up keys of both forms without a query", async () => {
+    const db = counted(godwit.db as Queryable);
+    const keys = await KeyRecogniser.open(db);
+    const atStart = db.count;
+    for (const key of [madeUpKey(), keyOfFirstForm(), "gw_test_", "", "a.b.c"]) assert.equal(keys.recognises(key), false, key);
+    assert.equal(keys.recognises(await godwit.key()), true);
+    assert.equal(db.count, atStart);
+  });
+
+  test("recognises keys of the first form that exist", async () => {
+    const secret = await storeKeyOfFirstForm();
+    assert.equal((await KeyRecogniser.open(godwit.db as Queryable)).recognises(secret), true);
+  });
+
+  test("reads the keys of the first form again after ten seconds at the earliest, once for all that wait", async () => {
+    const db = counted(godwit.db as Queryable);
+    let nowMs = 0;
+    const keys = await KeyRecogniser.open(db, () => nowMs);
+    const atStart = db.count;
+    const secret = await storeKeyOfFirstForm();
+    nowMs = 9_999;
+    assert.equal(keys.recognises(secret), false);
+    nowMs = 10_000;
+    assert.deepEqual(await Promise.all([keys.recognises(secret), keys.recognises(keyOfFirstForm())]), [true, false]);
+    assert.equal(keys.recognises(keyOfFirstForm()), false);
+    assert.equal(db.count - atStart, 1);
+  });
+});
+
+test("a key of the first form works after the upgrade", async () => {
+  const secret = await storeKeyOfFirstForm();
+  await using upgraded = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  assert.equal((await upgraded.request("GET", "/v1/credential", { key: secret })).status, 200);
+});
