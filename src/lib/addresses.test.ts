@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressSet, isLoopback, parseCidr, type CidrBlock } from "./addresses.ts";
+import { addressSet, isLoopback, parseCidr, peerOf, type CidrBlock } from "./addresses.ts";
 
 const PARSED: readonly (readonly [text: string, block: CidrBlock | undefined])[] = [
   ["10.0.0.0/8", { address: "10.0.0.0", bits: 8 }],
@@ -76,4 +76,25 @@ const HOSTS: readonly (readonly [host: string, is: boolean])[] = [
 
 for (const [host, is] of HOSTS) {
   test(`"${host}" is ${is ? "" : "not "}loopback`, () => assert.equal(isLoopback(host), is));
+}
+
+const PEERS: readonly (readonly [address: string, peer: string])[] = [
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["::FFFF:c000:207", "192.0.2.7"],
+  ["0:0:0:0:0:ffff:192.0.2.7", "192.0.2.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:0DB8:0001:0002::1", "2001:db8:1:2::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["2001:db8:0:1::", "2001:db8:0:1::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["::", "0:0:0:0::/64"],
+  ["64:ff9b::192.0.2.7", "64:ff9b:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["not an address", "not an address"],
+  ["", ""],
+];
+
+for (const [address, peer] of PEERS) {
+  test(`the peer of "${address}" is "${peer}"`, () => assert.equal(peerOf(address), peer));
 }

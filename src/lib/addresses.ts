@@ -1,4 +1,4 @@
-/** Sets of IP addresses, given as CIDR blocks. */
+/** IP addresses: sets of them, given as CIDR blocks, and the peer that an address belongs to. */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 
 export type AddressSet = { has(address: string): boolean; readonly isEmpty: boolean };
@@ -35,3 +35,35 @@ const loopback = addressSet([
 ]);
 
 export const isLoopback = (host: string): boolean => host === "localhost" || loopback.has(host);
+
+/** The peer of an address, by which budgets are counted: the address itself for IPv4, and its /64 for IPv6, because one site usually has
+ *  a whole /64. An IPv4-mapped address counts as IPv4. A text that is no address is its own peer. */
+export function peerOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const groups = groupsOf(address);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xff_ff;
+  if (isMapped) return groups.slice(6).flatMap(bytesOf).join(".");
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":")}::/64`;
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [start = "", end = ""] = address.replace(/%.*$/, "").split("::");
+  const [left, right] = [writtenGroups(start), writtenGroups(end)];
+  return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
+}
+
+/** The last two groups can be written as an IPv4 address. */
+function writtenGroups(text: string): number[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((part) => {
+    if (!part.includes(".")) return [Number.parseInt(part, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+const bytesOf = (group: number): number[] => [Math.floor(group / 256), group % 256];
