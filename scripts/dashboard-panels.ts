@@ -121,6 +121,12 @@ export const SECTIONS: readonly Section[] = [
         queries: [[perSecond("godwit_http_requests_total", "status"), "{{status}}"]],
       },
       {
+        title: "Failed authentications",
+        help: "Requests without a valid credential, by error code. The request log has their peers.",
+        unit: "reqps",
+        queries: [[perSecond("godwit_authentication_failures_total", "code"), "{{code}}"]],
+      },
+      {
         title: "Share of server errors",
         help: "Answers of 500 and more, of all answers.",
         unit: "percentunit",

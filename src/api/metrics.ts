@@ -9,6 +9,8 @@ export type Metrics = {
   /** Counts one request with its response. */
   responded(route: string, method: string, status: number, seconds: number): void;
   refusedByQuota(): void;
+  /** Counts a request without a valid credential, by its error code. */
+  failedToAuthenticate(code: string): void;
   replayed(): void;
   /** Counts one group commit of `size` messages. */
   committed(size: number, seconds: number): void;
@@ -37,6 +39,12 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   const refused = new Counter({ name: "godwit_quota_refusals_total", help: "Requests refused with 429.", registers });
+  const failures = new Counter({
+    name: "godwit_authentication_failures_total",
+    help: "Requests without a valid credential, by error code.",
+    labelNames: ["code"],
+    registers,
+  });
   const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests answered from a stored answer.", registers });
   const sizes = new Histogram({
     name: "godwit_accept_batch_size",
@@ -74,6 +82,7 @@ export function createMetrics(version: string): Metrics {
       child.time.observe(seconds);
     },
     refusedByQuota: () => refused.inc(),
+    failedToAuthenticate: (code) => failures.inc({ code }),
     replayed: () => replays.inc(),
     committed(size, seconds) {
       sizes.observe(size);

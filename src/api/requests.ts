@@ -1,6 +1,8 @@
 /** Helpers of the server that read a raw request: the methods of its path, its origin, and its line in the log. */
 import { METHODS } from "node:http";
 import type { FastifyRequest } from "fastify";
+import type { Credential } from "../access/authenticate.ts";
+import { encodeId } from "../lib/id.ts";
 
 /** Decodes a path like the router. */
 export function decodedPath(path: string): string {
@@ -26,16 +28,30 @@ export function methodTable(rows: readonly { method: string; path: string }[]): 
 
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 export function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
-  const environment = request.credential?.environment;
-  const clientRequestId = sanitised(request.headers["x-request-id"]);
+  const { id, method, credential, headers, ip } = request;
+  const clientRequestId = sanitised(headers["x-request-id"]);
   return (
-    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `${environment === undefined ? "" : `,"environment":"${environment}"`}${clientRequestId === undefined ? "" : `,"client_request_id":"${clientRequestId}"`},"msg":"request"`
+    `,"request_id":"${id}","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
+    `,"peer":"${sanitised(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential)}` +
+    `${clientRequestId === undefined ? "" : `,"client_request_id":"${clientRequestId}"`},"msg":"request"`
   );
 }
 
-const sanitised = (header: string | string[] | undefined): string | undefined =>
-  typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
+const written = new WeakMap<Credential, string>();
+
+/** The fields of a credential. A cached credential is written once. */
+function credentialFields(credential: Credential): string {
+  let fields = written.get(credential);
+  if (fields === undefined) {
+    const { environment, accountId, keyId } = credential;
+    fields = `,"environment":"${environment}","account_id":"${encodeId("acct", accountId)}","key_id":"${encodeId("key", keyId)}"`;
+    written.set(credential, fields);
+  }
+  return fields;
+}
+
+const sanitised = (text: string | string[] | undefined): string | undefined =>
+  typeof text === "string" ? text.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
 
 /** The values that occur once. */
 export const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>

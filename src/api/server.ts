@@ -3,18 +3,21 @@ import { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
+import type { ErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
+import { addressSet, isLoopback, parseCidr, peerOf, type AddressSet } from "../lib/addresses.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
+import { FailedAuthentications } from "./failed-authentications.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
 import { countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
@@ -78,6 +81,7 @@ export class Server {
   readonly #allowedMethods: (path: string) => string[];
   /** Ends streaming responses. */
   readonly #streaming = new AbortController();
+  readonly #failures = new FailedAuthentications();
   #isDraining = false;
   #inFlight = 0;
 
@@ -307,11 +311,12 @@ export class Server {
     });
   }
 
-  #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  async #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     // An unread body must not block the next request of the connection.
     request.heldBody?.resume();
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
+    if (problem.status === 401) await this.#delayFailure(problem.code, request);
     if (problem.status >= 500)
       this.#options.log.error(
         { event: "http.request_failed", request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) },
@@ -324,6 +329,12 @@ export class Server {
       .headers(problem.headers)
       .header("content-type", writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE)
       .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
+  }
+
+  async #delayFailure(code: ErrorCode, request: FastifyRequest): Promise<void> {
+    this.#options.metrics.failedToAuthenticate(code);
+    const delayMs = this.#failures.delayMs(peerOf(request.ip));
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#streaming.signal }).catch(() => undefined);
   }
 
   #guardSockets(): void {

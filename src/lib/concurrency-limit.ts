@@ -10,8 +10,12 @@ export class ConcurrencyLimit {
     this.#maxWaiting = maxWaiting;
   }
 
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   get isFull(): boolean {
-    return this.#waiting.length >= this.#maxWaiting;
+    return this.waiting >= this.#maxWaiting;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

@@ -74,7 +74,13 @@ const types = {
 };
 
 /** The connections of a process: the pool, and new ones outside the pool. */
-type Connections = { pool: pg.Pool; newClient: () => pg.Client; begin: (client: pg.ClientBase) => Promise<void> };
+type Connections = {
+  pool: pg.Pool;
+  newClient: () => pg.Client;
+  begin: (client: pg.ClientBase) => Promise<void>;
+  /** The limits of the shares. */
+  limits: ConcurrencyLimit[];
+};
 
 function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void): Connections {
   let sessions = 0;
@@ -102,7 +108,7 @@ function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: 
   const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
   const pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
   pool.on("error", onIdleError);
-  return { pool, newClient: () => new NamedClient(config), begin };
+  return { pool, newClient: () => new NamedClient(config), begin, limits: [] };
 }
 
 export class Database implements Queryable {
@@ -125,7 +131,9 @@ export class Database implements Queryable {
   /** The same database for one kind of work, which uses at most so many connections of the pool at a time. The other connections stay free
    *  for the other kinds of work. */
   share({ maxConnections, maxWaiting }: { maxConnections: number; maxWaiting: number }): Database {
-    return this.#share(new ConcurrencyLimit(maxConnections, maxWaiting));
+    const limit = new ConcurrencyLimit(maxConnections, maxWaiting);
+    this.#connections.limits.push(limit);
+    return this.#share(limit);
   }
 
   async rows<T>(statement: Sql): Promise<T[]> {
@@ -218,10 +226,12 @@ export class Database implements Queryable {
     );
   }
 
-  /** The present use of the pool. */
+  /** The present use of the pool, and how much work waits for a connection. */
   get load(): { busy: number; idle: number; waiting: number } {
-    const { totalCount, idleCount, waitingCount } = this.#connections.pool;
-    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+    const { pool, limits } = this.#connections;
+    const { totalCount, idleCount, waitingCount } = pool;
+    const waiting = limits.reduce((sum, limit) => sum + limit.waiting, waitingCount);
+    return { busy: totalCount - idleCount, idle: idleCount, waiting };
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,36 @@
+/** Delays the responses to a peer that keeps failing to authenticate. Requests with a valid credential are never delayed, so a peer that
+ *  many clients share, such as a proxy, does not suffer from one of them. */
+
+// A deployment with a wrong key makes some requests before somebody notices, and should not wait for each response.
+const FREE_FAILURES = 20;
+const FORGIVEN_PER_SECOND = 1;
+const DELAY_PER_FAILURE_MS = 50;
+// A delayed response keeps its connection, and each peer has few.
+const MAX_DELAY_MS = 2_000;
+const MAX_PEERS = 10_000;
+
+type Failures = { count: number; atMs: number };
+
+export class FailedAuthentications {
+  readonly #peers = new Map<string, Failures>();
+  readonly #now: () => number;
+
+  /** `now` is a monotonic clock. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Counts a failure of the peer, and returns how long its response has to wait. */
+  delayMs(peer: string): number {
+    const nowMs = this.#now();
+    const before = this.#peers.get(peer);
+    const remaining = before === undefined ? 0 : Math.max(0, before.count - ((nowMs - before.atMs) / 1_000) * FORGIVEN_PER_SECOND);
+    const count = remaining + 1;
+    // The peer moves to the end, so that a full map drops the peer whose last failure is the oldest.
+    this.#peers.delete(peer);
+    const [oldest] = this.#peers.size < MAX_PEERS ? [] : this.#peers.keys();
+    if (oldest !== undefined) this.#peers.delete(oldest);
+    this.#peers.set(peer, { count, atMs: nowMs });
+    return Math.min(MAX_DELAY_MS, Math.max(0, count - FREE_FAILURES) * DELAY_PER_FAILURE_MS);
+  }
+}
