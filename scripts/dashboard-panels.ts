@@ -121,6 +121,12 @@ export const SECTIONS: readonly Section[] = [
         queries: [[perSecond("godwit_http_requests_total", "status"), "{{status}}"]],
       },
       {
+        title: "Audit log",
+        help: "Changes of keys, endpoints, templates, suppressions and accounts, by action.",
+        unit: "short",
+        queries: [[perSecond("godwit_audit_events_total", "action"), "{{action}}"]],
+      },
+      {
         title: "Failed authentications",
         help: "Requests without a valid credential, by error code. The request log has their peers.",
         unit: "reqps",

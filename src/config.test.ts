@@ -56,6 +56,7 @@ test("without any setting the defaults hold", () => {
     // Three days.
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
+    auditRetentionDays: 400,
     plan: { links: [], senders: [], routes: [], allowedCountries: {} },
     tracing: undefined,
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
@@ -110,6 +111,7 @@ const NUMBERS: readonly (readonly [env: EnvironmentVariables, read: (config: Con
   [{ GODWIT_RECEIPT_WAIT: "1" }, ({ receiptWaitMs }) => receiptWaitMs, 1_000],
   [{ GODWIT_RECEIPT_WAIT: "604800" }, ({ receiptWaitMs }) => receiptWaitMs, 604_800_000],
   [{ GODWIT_RETENTION_DAYS: "40" }, ({ retentionDays }) => retentionDays, 40],
+  [{ GODWIT_AUDIT_RETENTION_DAYS: "40" }, ({ auditRetentionDays }) => auditRetentionDays, 40],
   [{ GODWIT_RETENTION_DAYS: "3650" }, ({ retentionDays }) => retentionDays, 3_650],
 ];
 

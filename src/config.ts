@@ -34,6 +34,7 @@ export type Config = {
   /** The time after which a message without a delivery receipt expires. */
   receiptWaitMs: number;
   retentionDays: number;
+  auditRetentionDays: number;
   /** Links, senders and routes, from the tables of the TOML file. */
   plan: Plan;
   /** The collector of traces and the sampling. Undefined: no traces are recorded. */
@@ -128,6 +129,13 @@ export const SETTINGS = {
     env: "GODWIT_RETENTION_DAYS",
     fallback: "90",
     help: "days after which messages and events go away; 40 at least",
+  },
+  auditRetentionDays: {
+    flag: "audit-retention-days",
+    value: "DAYS",
+    env: "GODWIT_AUDIT_RETENTION_DAYS",
+    fallback: "400",
+    help: "days after which entries of the audit log are deleted; 40 at least",
   },
   verifyCooldown: {
     flag: "verify-cooldown",
@@ -245,6 +253,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
+    auditRetentionDays: readNumber(read("auditRetentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     // Only a command that opens links needs their secrets.
     plan: readPlan(tables, (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""), faults),
     tracing: readTracing(read, faults),

@@ -4,6 +4,7 @@ import { oauthSchemes, tokenPaths, tokenSchemas } from "./access/describe-tokens
 import { keyRoutes } from "./access/key-routes.ts";
 import type { DocumentParts } from "./api/openapi.ts";
 import type { Route } from "./api/route.ts";
+import { auditRoutes } from "./audit/routes.ts";
 import type { BatchAcceptor } from "./batches/accept-batch.ts";
 import { batchRoutes } from "./batches/routes.ts";
 import { suppressionRoutes } from "./consent/routes.ts";
@@ -49,6 +50,7 @@ export const documentParts: DocumentParts = {
     Templates: "Texts with variables, and what carriers make of them.",
     Verifications: "Codes that prove a number: sent, checked, limited.",
     Links: "The connections to carriers, and how they are.",
+    Audit: "Who changed what.",
     Usage: "Counts of messages, and what waits.",
   },
 };
@@ -86,5 +88,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...linkRoutes(db, clock, linkChooser),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
+    ...auditRoutes(db),
   ];
 };

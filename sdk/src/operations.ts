@@ -52,4 +52,5 @@ export const OPERATIONS = {
   get_links: ["GET", "/v1/links"],
   get_usage: ["GET", "/v1/usage"],
   get_queue: ["GET", "/v1/queue"],
+  get_audit_events: ["GET", "/v1/audit_events"],
 } as const;

@@ -931,6 +931,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit_events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit events
+         * @description Who changed what in this environment, and in the account as a whole, newest first. Each entry was written in the transaction of its change.
+         *
+         *     Scope: `audit:read`.
+         */
+        get: operations["get_audit_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     event: {
@@ -1489,10 +1511,10 @@ export interface components {
             /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
             id: string;
             /**
-             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test; may grow.
+             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created; may grow.
              * @example message.scheduled
              */
-            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | (string & {});
+            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created" | (string & {});
             /**
              * Format: date-time
              * @description When it happened.
@@ -1503,7 +1525,7 @@ export interface components {
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @description What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. */
+            /** @description What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. Of the audit log: `audit_event`. */
             data: {
                 message?: components["schemas"]["Message"];
                 previous_status?: string | null;
@@ -1513,6 +1535,7 @@ export interface components {
                 template?: components["schemas"]["Template"];
                 batch?: components["schemas"]["Batch"];
                 webhook_endpoint?: components["schemas"]["WebhookEndpoint"];
+                audit_event?: components["schemas"]["AuditEvent"];
             } & {
                 [key: string]: unknown;
             };
@@ -1531,7 +1554,7 @@ export interface components {
             /** @example https://example.com/hooks/godwit */
             url: string;
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test. */
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description One of enabled, disabled; may grow.
@@ -1564,6 +1587,11 @@ export interface components {
              * @description When it was last changed.
              */
             updated_at: string;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
             /**
              * @description Shown once.
              * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
@@ -1603,7 +1631,7 @@ export interface components {
             /** @example https://example.com/hooks/godwit */
             url: string;
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test. */
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description One of enabled, disabled; may grow.
@@ -1636,6 +1664,11 @@ export interface components {
              * @description When it was last changed.
              */
             updated_at: string;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
         };
         DeletedWebhookEndpoint: {
             id: string;
@@ -1650,14 +1683,22 @@ export interface components {
         };
         NewKey: {
             /** @description What the key may do: at most what the credential that makes it may do. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write")[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write")[];
             /** @description For people. */
             name?: string | null;
             /**
              * Format: date-time
-             * @description When it stops working. Never later than the key that makes it; without it, together with that one.
+             * @description When it stops working: not after the credential that creates it, and not after the longest life of the account's keys. Without it, as late as possible.
              */
             expires_at?: string | null;
+            /**
+             * @description The addresses from which it can be used, as CIDR blocks: within those of the key that creates it. Without it, the same as those.
+             * @example [
+             *       "192.0.2.0/24",
+             *       "2001:db8::/32"
+             *     ]
+             */
+            allowed_ips?: string[] | null;
         };
         KeyWithSecret: {
             /** @description The key itself: keep it, it is not shown again. */
@@ -1679,7 +1720,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1700,6 +1741,13 @@ export interface components {
              * @description When it was last used, to the minute.
              */
             last_used_at: string | null;
+            /** @description The addresses from which it can be used. Null: any address. */
+            allowed_ips: string[] | null;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
         };
         KeyPage: {
             data: components["schemas"]["Key"][];
@@ -1726,7 +1774,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1747,6 +1795,13 @@ export interface components {
              * @description When it was last used, to the minute.
              */
             last_used_at: string | null;
+            /** @description The addresses from which it can be used. Null: any address. */
+            allowed_ips: string[] | null;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
         };
         RotateKey: {
             /** @description How long the old key goes on working. Default 86400: a day. */
@@ -1775,7 +1830,7 @@ export interface components {
             /** @description The key's name, for people. */
             name: string | null;
             /** @description What this credential may do: a token may do less than its key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
             /** @description How often the environment may ask, all its credentials together. */
             tier: {
                 /** @example sandbox */
@@ -1892,6 +1947,11 @@ export interface components {
              */
             updated_at: string;
             /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+            /**
              * @description How many messages to the recipient were `sending` when the opt-out took effect: they cannot be stopped.
              * @example 0
              */
@@ -1946,6 +2006,11 @@ export interface components {
              * @description When it last became active or was lifted.
              */
             updated_at: string;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
         };
         /** @description What an import did. */
         SuppressionImport: {
@@ -2114,6 +2179,11 @@ export interface components {
              * @description When it was last changed.
              */
             updated_at: string;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
         };
         TemplatePage: {
             data: components["schemas"]["Template"][];
@@ -2472,6 +2542,68 @@ export interface components {
             /** @description The same in seconds until now; 0 when none waits. */
             oldest_due_seconds: number;
         };
+        AuditEventPage: {
+            data: components["schemas"]["AuditEvent"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A change, and who made it. */
+        AuditEvent: {
+            /** @example aud_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "audit_event";
+            /**
+             * @description Null for a change of the whole account. One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {}) | null;
+            /** @description Who made the change. */
+            actor: {
+                /**
+                 * @description An access token is named by its key. One of key, token, cli, carrier, system; may grow.
+                 * @example key
+                 */
+                type: "key" | "token" | "cli" | "carrier" | "system" | (string & {});
+                /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
+                id: string | null;
+                /** @description The name of the key, of the operator's system user, or of the link. */
+                name: string | null;
+            };
+            /**
+             * @description One of account.created, account.changed, environment.tier_changed, endpoint.created, endpoint.changed, endpoint.deleted, endpoint.disabled, endpoint.recovered, endpoint.secret_rotated, key.created, key.rotated, key.revoked, message.canceled, message.edited, message.redacted, recipient.erased, recipient.exported, signing_key.rotated, suppression.created, suppression.imported, suppression.lifted, template.archived, template.created, template.changed, tier.changed; may grow.
+             * @example account.created
+             */
+            action: "account.created" | "account.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "message.canceled" | "message.edited" | "message.redacted" | "recipient.erased" | "recipient.exported" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
+            /** @description What was changed. */
+            target: {
+                /**
+                 * @description One of account, environment, webhook_endpoint, key, message, recipient, signing_key, suppression, template, tier; may grow.
+                 * @example account
+                 */
+                type: "account" | "environment" | "webhook_endpoint" | "key" | "message" | "recipient" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
+                /** @description A recipient has a keyed hash in place of its number. */
+                id: string | null;
+            };
+            /** @description The new values. Never contains secrets, texts of messages or phone numbers. */
+            changes: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The address that the request came from.
+             * @example 192.0.2.7
+             */
+            peer: string | null;
+            request_id: string | null;
+            /**
+             * Format: date-time
+             * @description When the change was made.
+             */
+            created_at: string;
+            /** @description The link of the account's hash chain, in hexadecimal digits. Null for a moment, until the entry is sealed. */
+            hash: string | null;
+        };
         /** @description What an API key bought. It dies with its key. */
         AccessToken: {
             /** @description An RFC 9068 JWT. Send it as `Authorization: Bearer …`. */
@@ -2543,7 +2675,7 @@ export interface components {
              * @description What clients switch on; may grow.
              * @example invalid_request_payload
              */
-            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
             detail: string;
             request_id: string;
             required_scopes?: string[];
@@ -2634,6 +2766,8 @@ export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
 export type UsageInterval = components['schemas']['UsageInterval'];
 export type Queue = components['schemas']['Queue'];
+export type AuditEventPage = components['schemas']['AuditEventPage'];
+export type AuditEvent = components['schemas']['AuditEvent'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type OAuthError = components['schemas']['OAuthError'];
@@ -4235,6 +4369,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"];
+                };
+            };
+        };
+    };
+    get_audit_events: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Only changes by this actor: the id of a key, or a type of actor. */
+                actor?: string;
+                /** @description Only this action, or `key.*` for all of a kind. */
+                action?: string;
+                /** @description Only changes of this target: its id, or a type of target. */
+                target?: string;
+                /** @description Only changes after this time. */
+                created_after?: string;
+                /** @description Only changes before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of audit events. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventPage"];
                 };
             };
         };

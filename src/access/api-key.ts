@@ -3,12 +3,16 @@
  *  the first form have six digits of a CRC instead. Only the hash of a key is stored. */
 import { createHmac, hash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import type { AuditedChange } from "../audit/audit-event.ts";
+import { recordChange } from "../audit/record-change.ts";
+import { Problem } from "../http/problem.ts";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
-import { newId, type AccountId } from "../lib/id.ts";
+import { encodeId, newId, type AccountId } from "../lib/id.ts";
+import { actorText, type ChangeOrigin } from "../lib/origin.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";
-import { expireKey, findChecksumSecret, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
+import { expireKey, findChecksumSecret, findKey, findMaxKeyLife, insertKey, insertKeyHash, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 const SECRET_DIGITS = 32;
@@ -50,7 +54,11 @@ export type KeyRequest = {
   environment: Environment;
   scopes: readonly Scope[];
   name: string | null;
+  /** Null: as late as the account allows. */
   expiresAt: Date | null;
+  /** CIDR blocks. Null: any address. */
+  allowedIps?: readonly string[] | null;
+  origin: ChangeOrigin;
 };
 
 /** Only this result contains the secret. The database has its hash. */
@@ -59,27 +67,86 @@ export type CreatedKey = { secret: string; key: KeyRow };
 export const createKey = async (db: Database, clock: Clock, request: KeyRequest): Promise<CreatedKey> =>
   db.transaction((tx) => createKeyIn(tx, clock, request));
 
-export async function createKeyIn(
-  tx: Tx,
-  clock: Clock,
-  { accountId, environment, scopes, name, expiresAt }: KeyRequest,
-): Promise<CreatedKey> {
+export async function createKeyIn(tx: Tx, clock: Clock, request: KeyRequest): Promise<CreatedKey> {
+  const created = await insertNewKey(tx, clock, request);
+  await recordKeyChange(
+    tx,
+    clock,
+    { key: created.key, origin: request.origin },
+    { action: "key.created", changes: describeKey(created.key) },
+  );
+  return created;
+}
+
+/** Creates a new key with the scopes and the addresses of the old one. The old key works until the overlap ends. */
+export const rotateKey = async (db: Database, clock: Clock, old: KeyRow, rotation: Rotation): Promise<CreatedKey> =>
+  db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation));
+
+export type Rotation = { overlapSeconds: number; expiresAt: Date | null; origin: ChangeOrigin };
+
+export async function rotateKeyIn(tx: Tx, clock: Clock, old: KeyRow, { overlapSeconds, expiresAt, origin }: Rotation): Promise<CreatedKey> {
+  const { account_id: accountId, environment, scopes, name, allowed_ips: allowedIps } = old;
+  const created = await insertNewKey(tx, clock, { accountId, environment, scopes, name, expiresAt, allowedIps, origin });
+  await expireKey(tx, accountId, old.id, overlapSeconds);
+  const changes = { new_key_id: encodeId("key", created.key.id), overlap_seconds: overlapSeconds, ...describeKey(created.key) };
+  await recordKeyChange(tx, clock, { key: old, origin }, { action: "key.rotated", changes });
+  return created;
+}
+
+/** Revokes a key. A second revocation changes nothing. */
+export async function revokeKeyIn(tx: Tx, clock: Clock, key: KeyRow, origin: ChangeOrigin): Promise<KeyRow> {
+  const [revoked] = await revokeKey(tx, key.account_id, key.id);
+  if (revoked === undefined) return (await findKey(tx, key.id))[0] ?? key;
+  await recordKeyChange(tx, clock, { key, origin }, { action: "key.revoked" });
+  return revoked;
+}
+
+async function insertNewKey(tx: Tx, clock: Clock, request: KeyRequest): Promise<CreatedKey> {
+  const { accountId, environment, scopes, name, allowedIps = null, origin } = request;
+  const expiresAt = await boundedExpiry(tx, clock, request);
   const secret = newApiKey(environment, await findChecksumSecret(tx));
   const id = newId("key", clock.now());
-  const [key] = await insertKey(tx, { accountId, id, environment, scopes, name, expiresAt, hint: apiKeyHint(secret) });
+  const createdBy = actorText(origin.actor);
+  const [key] = await insertKey(tx, {
+    accountId,
+    id,
+    environment,
+    scopes,
+    name,
+    expiresAt,
+    hint: apiKeyHint(secret),
+    allowedIps,
+    createdBy,
+  });
   await insertKeyHash(tx, hashApiKey(secret), accountId, id);
   return { secret, key: key as KeyRow };
 }
 
-/** Creates a new key with the scopes of the old one. The old key works until the overlap ends. */
-export const rotateKey = async (db: Database, clock: Clock, old: KeyRow, overlapSeconds: number): Promise<CreatedKey> =>
-  db.transaction((tx) => rotateKeyIn(tx, clock, old, { overlapSeconds, expiresAt: null }));
+/** The requested expiry, or the latest one that the account allows. Throws for an expiry beyond it. */
+async function boundedExpiry(tx: Tx, clock: Clock, { accountId, expiresAt }: KeyRequest): Promise<Date | null> {
+  const maxSeconds = await findMaxKeyLife(tx, accountId);
+  if (maxSeconds === null) return expiresAt;
+  const latest = new Date(clock.now() + maxSeconds * 1_000);
+  if (expiresAt !== null && expiresAt > latest) throw expiresTooLate(`the keys of this account live for at most ${maxSeconds} seconds`);
+  return expiresAt ?? latest;
+}
 
-export type Rotation = { overlapSeconds: number; expiresAt: Date | null };
+export const expiresTooLate = (detail: string): Problem =>
+  new Problem("invalid_request_payload", { errors: [{ pointer: "/expires_at", code: "too_late", detail }] });
 
-export async function rotateKeyIn(tx: Tx, clock: Clock, old: KeyRow, { overlapSeconds, expiresAt }: Rotation): Promise<CreatedKey> {
-  const { account_id: accountId, environment, scopes, name } = old;
-  const created = await createKeyIn(tx, clock, { accountId, environment, scopes, name, expiresAt });
-  await expireKey(tx, accountId, old.id, overlapSeconds);
-  return created;
+const describeKey = ({ name, scopes, expires_at: expiresAt, allowed_ips: allowedIps }: KeyRow): Record<string, unknown> => ({
+  name,
+  scopes,
+  expires_at: expiresAt?.toISOString() ?? null,
+  allowed_ips: allowedIps,
+});
+
+function recordKeyChange(
+  tx: Tx,
+  clock: Clock,
+  { key, origin }: { key: KeyRow; origin: ChangeOrigin },
+  change: Omit<AuditedChange, "target">,
+): Promise<void> {
+  const target = { type: "key", id: encodeId("key", key.id) } as const;
+  return recordChange(tx, clock.now(), { accountId: key.account_id, environment: key.environment, origin }, { ...change, target });
 }

@@ -1,5 +1,6 @@
 /** Authenticates `Authorization: Bearer …`: finds the credential of an API key or of an access token. */
 import { Problem } from "../http/problem.ts";
+import { addressSet, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
@@ -13,6 +14,7 @@ import type { Scope } from "./scope.ts";
 export type Credential = {
   accountId: AccountId;
   keyId: KeyId;
+  keyName: string | null;
   environment: Environment;
   /** Account and environment as one text, by which quota and idempotency keys are separated. */
   environmentKey: string;
@@ -20,6 +22,10 @@ export type Credential = {
   tier: Tier;
   /** The expiry of the access token itself; null for an API key. */
   tokenExpiresAtMs: number | null;
+  /** The expiry of the key, or of its access token where that is earlier. Null: never. */
+  expiresAtMs: number | null;
+  /** The addresses from which the key may be used, and the CIDR blocks that they were given as. Null: any address. */
+  allowedIps: { blocks: readonly string[]; set: AddressSet } | null;
 };
 
 /** The content of an access token with a valid signature that has not expired. Whether its key is still active is checked separately. */
@@ -148,12 +154,24 @@ export function toCredential(row: CredentialRow, token?: TokenClaims): Credentia
   return {
     accountId: row.account_id,
     keyId: row.key_id,
+    keyName: row.name,
     environment: row.environment,
     environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
     scopes: new Set(token === undefined ? row.scopes : token.scopes.filter((scope) => row.scopes.includes(scope))),
     tier: { name: row.tier, limit },
     tokenExpiresAtMs: token?.expiresAtMs ?? null,
+    expiresAtMs: earliest(token?.expiresAtMs, row.expires_at?.getTime()),
+    allowedIps: row.allowed_ips && { blocks: row.allowed_ips, set: addressSet(row.allowed_ips.flatMap((text) => parseCidr(text) ?? [])) },
   };
+}
+
+const earliest = (one = Infinity, other = Infinity): number | null => (Math.min(one, other) === Infinity ? null : Math.min(one, other));
+
+/** Throws unless the key may be used from this address. */
+export function requireAddress({ allowedIps }: Credential, address: string): void {
+  if (allowedIps === null || allowedIps.set.has(address)) return;
+  const detail = `this key cannot be used from ${address}`;
+  throw new Problem("forbidden_address", { detail, headers: { "www-authenticate": CHALLENGE } });
 }
 
 // Tokens of this installation have about five hundred characters.

@@ -116,6 +116,7 @@ export const tokenPaths = {
           content: { "application/json": schema("AccessToken") },
         },
         "400": oauthError({ codes: ["invalid_request_payload"] }),
+        "403": oauthError({ codes: ["forbidden_address"] }),
         "401": oauthError({ codes: ["unauthorized_missing_token", "unauthorized_invalid_token"], has: ["WWW-Authenticate"] }),
         "413": oauthError({ codes: ["payload_too_large"] }),
         "415": oauthError({ codes: ["unsupported_media_type"] }),

@@ -82,9 +82,9 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     params: KeyParams,
     reply: { status: 200, description: "The key, revoked.", schema: KeyRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => ({
+    handle: async (call) => ({
       status: 200,
-      body: JSON.stringify(keyRecord(await changer.revoke(credential, decodeId("key", params.id)))),
+      body: JSON.stringify(keyRecord(await changer.revoke(call, decodeId("key", call.params.id)))),
     }),
   }),
   route({

@@ -16,6 +16,7 @@ export type CredentialRow = {
   name: string | null;
   scopes: Scope[];
   expires_at: Date | null;
+  allowed_ips: string[] | null;
   tier: string;
   requests_per_second: number | null;
   burst: number | null;
@@ -24,7 +25,8 @@ export type CredentialRow = {
 /** The active key with a hash: neither revoked nor expired, by the clock of the database. */
 export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, k.allowed_ips,
+         t.name as tier, t.requests_per_second, t.burst
     from api_key_hashes h
     join api_keys k on k.account_id = h.account_id and k.id = h.key_id
     join environments e on e.account_id = k.account_id and e.environment = k.environment
@@ -36,7 +38,8 @@ export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialR
 /** The active key that created a token. */
 export const findCredentialOf = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, k.allowed_ips,
+         t.name as tier, t.requests_per_second, t.burst
     from api_keys k
     join environments e on e.account_id = k.account_id and e.environment = k.environment
     join tiers t on t.name = e.tier
@@ -52,21 +55,36 @@ export const touchKey = (db: Queryable, accountId: AccountId, keyId: KeyId): Pro
    where account_id = ${accountId} and id = ${keyId}
      and (last_used_at is null or last_used_at < now() - interval '50 seconds')`);
 
-export type AccountRow = { id: AccountId; name: string; created_at: Date };
+export type AccountRow = { id: AccountId; name: string; created_at: Date; max_key_life_seconds: number | null };
 
 export const insertAccount = (db: Queryable, id: AccountId, name: string): Promise<AccountRow[]> =>
   db.rows<AccountRow>(sql`
   insert into accounts (id, name)
   values (${id}, ${name})
   on conflict (name) do nothing
-  returning id, name, created_at`);
+  returning id, name, created_at, max_key_life_seconds`);
 
 export const listAccounts = (db: Queryable): Promise<AccountRow[]> =>
   db.rows<AccountRow>(sql`
-  select id, name, created_at
+  select id, name, created_at, max_key_life_seconds
     from accounts
    order by id
    limit 1000`);
+
+/** The longest life of a key of the account, in seconds. Null: no limit. */
+export async function findMaxKeyLife(db: Queryable, accountId: AccountId): Promise<number | null> {
+  const [row] = await db.rows<{ max_key_life_seconds: number | null }>(sql`
+  select max_key_life_seconds
+    from accounts
+   where id = ${accountId}`);
+  return row?.max_key_life_seconds ?? null;
+}
+
+export const setMaxKeyLife = (tx: Tx, accountId: AccountId, seconds: number | null): Promise<unknown> =>
+  tx.rows(sql`
+  update accounts
+     set max_key_life_seconds = ${seconds}
+   where id = ${accountId}`);
 
 export type EnvironmentRow = {
   account_id: AccountId;
@@ -124,6 +142,8 @@ export type KeyRow = {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
+  allowed_ips: string[] | null;
+  created_by: string | null;
 };
 
 export type NewKeyRow = {
@@ -134,13 +154,17 @@ export type NewKeyRow = {
   hint: string;
   scopes: readonly Scope[];
   expiresAt: Date | null;
+  allowedIps: readonly string[] | null;
+  createdBy: string;
 };
 
 export const insertKey = (db: Queryable, key: NewKeyRow): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
-  insert into api_keys (account_id, id, environment, name, hint, scopes, expires_at)
-  values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt})
-  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
+  insert into api_keys (account_id, id, environment, name, hint, scopes, expires_at, allowed_ips, created_by)
+  values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt},
+          ${key.allowedIps}::text[], ${key.createdBy})
+  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+            allowed_ips, created_by`);
 
 export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: AccountId, keyId: KeyId): Promise<unknown> =>
   db.rows(sql`
@@ -167,7 +191,8 @@ export const listHashesOfFirstForm = (db: Queryable, after: Buffer, limit: numbe
 
 export const listKeys = (db: Queryable, accountId: AccountId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
-  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+         allowed_ips, created_by
     from api_keys
    where account_id = ${accountId}
    order by id desc
@@ -176,7 +201,8 @@ export const listKeys = (db: Queryable, accountId: AccountId): Promise<KeyRow[]>
 /** A page of the keys of an environment, the newest first, including revoked keys. */
 export const listKeysOf = (db: Queryable, owner: Owner, before: Uuid, limit: number): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
-  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+         allowed_ips, created_by
     from api_keys
    where account_id = ${owner.accountId} and environment = ${owner.environment} and id < ${before}
    order by id desc
@@ -202,7 +228,7 @@ export type LockedKey = KeyRow & { has_ended: boolean };
 export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, other: KeyId): Promise<LockedKey[]> =>
   tx.rows<LockedKey>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
-         revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as has_ended
+         allowed_ips, created_by, revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as has_ended
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id in (${one}, ${other})
    order by id
@@ -210,22 +236,26 @@ export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, 
 
 export const findKeyOf = (db: Queryable, { accountId, environment }: Owner, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
-  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+         allowed_ips, created_by
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export const findKey = (db: Queryable, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
-  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+         allowed_ips, created_by
     from api_keys
    where id = ${id}`);
 
+/** Revokes a key. Returns no row for a key that is revoked already. */
 export const revokeKey = (db: Queryable, accountId: AccountId, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   update api_keys
-     set revoked_at = coalesce(revoked_at, now())
-   where account_id = ${accountId} and id = ${id}
-  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
+     set revoked_at = now()
+   where account_id = ${accountId} and id = ${id} and revoked_at is null
+  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
+            allowed_ips, created_by`);
 
 /** Sets the expiry of a key, but never later than its present one. */
 export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeconds: number): Promise<unknown> =>

@@ -14,6 +14,7 @@ export const SCOPES = [
   "suppressions:write",
   "usage:read",
   "links:read",
+  "audit:read",
   "verifications:read",
   "verifications:write",
 ] as const;

@@ -1,7 +1,9 @@
 /** Signing keys, with which access tokens are signed. They are in the database, the private parts encrypted, so that every node uses the
  *  same keys. A key is published before it signs, signs for ninety days, and is kept until the last token that it signed has expired. */
+import { recordInstallationChange } from "../audit/record-change.ts";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from "jose";
 import { assert } from "../lib/assert.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -68,7 +70,7 @@ export class SigningKeys {
 
   /** Creates a new key, which signs after it has been published for a while. A key that already waits to sign is used instead. Tokens
    *  of the old keys stay valid until they expire. With `isRevoking` they become invalid, and the new key signs at once. */
-  async rotate(isRevoking: boolean): Promise<SigningKey[]> {
+  async rotate(isRevoking: boolean, origin: ChangeOrigin): Promise<SigningKey[]> {
     const { db, clock } = this.#parts;
     await db.transaction(async (tx) => {
       await lockSigningKeys(tx);
@@ -78,6 +80,8 @@ export class SigningKeys {
       else if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
       await this.#insert(tx, isRevoking || rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS);
       await this.#deleteExpired(tx);
+      const target = { type: "signing_key", id: null } as const;
+      await recordInstallationChange(tx, nowMs, origin, { action: "signing_key.rotated", target, changes: { revokes: isRevoking } });
     });
     return validKeys(await this.#list(0), clock.now()).map(toSigningKey);
   }

@@ -13,6 +13,7 @@ type FormRequest = { form?: string; authorization?: string; headers?: Record<str
 const request = ({ form = GRANT, authorization, headers = {} }: FormRequest): TokenRequest => ({
   headers: { "content-type": TYPE, ...(authorization === undefined ? {} : { authorization }), ...headers },
   body: Buffer.from(form),
+  peer: "127.0.0.1",
 });
 
 const READ: Readonly<Record<string, [FormRequest, TokenForm]>> = {

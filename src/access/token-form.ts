@@ -1,7 +1,7 @@
 /** Parses the request of RFC 6749 §4.4: a form, with a client that authenticates in the form or by HTTP Basic. */
 import { Problem, type Fault } from "../http/problem.ts";
 
-export type TokenRequest = { headers: Readonly<Record<string, string>>; body: Buffer };
+export type TokenRequest = { headers: Readonly<Record<string, string>>; body: Buffer; peer: string };
 export type Client = { id: string; secret: string };
 export type TokenForm = { client: Client; grantType: string; scope: string | undefined };
 

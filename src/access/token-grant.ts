@@ -1,6 +1,6 @@
 /** POST /v1/oauth/token: creates an access token for an API key (RFC 6749 client credentials). It is the only path that accepts a form.
  *  Its errors are those of the RFC, with the members of a problem beside them. */
-import { toCredential, type Authenticator, type Credential } from "./authenticate.ts";
+import { requireAddress, toCredential, type Authenticator, type Credential } from "./authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter } from "./limiter.ts";
 import type { CredentialRow } from "./queries.ts";
 import { isScope, type Scope } from "./scope.ts";
@@ -31,6 +31,7 @@ export class Grants {
     const row = await this.#find(client);
     const credential = toCredential(row);
     const headers = await this.#charge(credential);
+    requireAddress(credential, request.peer);
     if (grantType !== GRANT_TYPE)
       throw withHeaders(oauthProblem("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
     const scopes = requestedScopes(scope, credential);

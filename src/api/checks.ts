@@ -1,7 +1,7 @@
 /** The checks of a request, in the same order for every route: credential → quota → scope → media type and size → JSON → form of the
  *  idempotency key → schema → (in the feature:) idempotency claim → business rules. The server finds the route before. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
+import { requireAddress, requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../access/limiter.ts";
 import { parseJsonBody } from "../http/json-body.ts";
 import { Problem, type Fault } from "../http/problem.ts";
@@ -31,6 +31,7 @@ function admitWithin(
 ): Credential | Promise<Credential> {
   const check = (decision: QuotaDecision | undefined): Credential => {
     if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
+    requireAddress(credential, request.ip);
     if (route.scope !== null) requireScope(credential, route.scope);
     if (route.body !== undefined) checkMediaType(request, route.maxBodyBytes);
     return credential;
@@ -67,7 +68,7 @@ function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_B
 
 type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
 /** The members of a call that come from the server and not from the request. */
-type CallContext = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone" | "trace">;
+type CallContext = Pick<Call<never, never, never>, "origin" | "writeProblem" | "isAdmitted" | "gone" | "trace">;
 /** Reads a request in two steps: parses its body as JSON, then checks it against the schemas. */
 export type Reader = {
   parse: (request: FastifyRequest) => unknown;

@@ -18,6 +18,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["rate-limits", "Rate limits", "quotas, how they are told, how to keep within them"],
       ["http", "HTTP", "order of checks, problems, lists"],
       ["access", "Access", "keys, tokens, scopes, tiers"],
+      ["audit", "Audit log", "every change, who made it, and how to verify the log"],
       ["console", "Console", "see, send and understand messages in the browser"],
     ],
   },

@@ -10,6 +10,7 @@ const CHECKED: readonly ErrorCode[] = [
   "invalid_request_payload",
   "unauthorized_missing_token",
   "unauthorized_invalid_token",
+  "forbidden_address",
   "rate_limit_exceeded",
   "request_timeout",
   "request_header_fields_too_large",

@@ -3,6 +3,7 @@ import { METHODS } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Credential } from "../access/authenticate.ts";
 import { encodeId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 
 /** Decodes a path like the router. */
 export function decodedPath(path: string): string {
@@ -25,6 +26,13 @@ export function methodTable(rows: readonly { method: string; path: string }[]): 
     return METHODS.filter((method) => methods.has(method)).toSorted();
   };
 }
+
+/** The caller of a request: the API key, or an access token of the key. */
+export const callerOf = ({ ip, id }: FastifyRequest, { keyId, keyName, tokenExpiresAtMs }: Credential): ChangeOrigin => ({
+  actor: { type: tokenExpiresAtMs === null ? "key" : "token", id: encodeId("key", keyId), name: keyName },
+  peer: ip,
+  requestId: id,
+});
 
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 export function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {

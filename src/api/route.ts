@@ -7,12 +7,15 @@ import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, Schema } from "../http/schema.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import type { Trace } from "../lib/trace.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export type Call<Body, Query, Params> = {
   credential: Credential;
+  /** The caller and its address, for the audit log. */
+  origin: () => ChangeOrigin;
   body: Body;
   query: Query;
   params: Params;

@@ -20,7 +20,7 @@ import { admit, chargeMore, createReader } from "./checks.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import { countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
+import { callerOf, countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
 import {
   BODY_LIMIT_BYTES,
   commonHeaders,
@@ -244,6 +244,7 @@ export class Server {
         const value = parse(request);
         if (route.cost !== undefined) await chargeMore(route, value, credential, reply, this.#options);
         const call = read(request, value, credential, {
+          origin: () => callerOf(request, credential),
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
           gone: () => goneSignal(reply.raw, this.#streaming.signal),

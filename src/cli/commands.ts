@@ -16,6 +16,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "list and rotate the keys that access tokens are signed with",
     load: async () => (await import("./signing-keys.ts")).signingKeys,
   },
+  audit: { summary: "list the audit log, and verify that it was not changed", load: async () => (await import("./audit.ts")).audit },
   links: { summary: "show how the links to carriers are doing", load: async () => (await import("./links.ts")).links },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./doctor.ts")).doctor },
   migrate: { summary: "bring the database's schema up to date", load: async () => (await import("./migrate.ts")).migrate },

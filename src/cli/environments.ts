@@ -1,4 +1,6 @@
 /** godwit environments: lists environments, and sets and defines their tiers. */
+import { recordChange, recordInstallationChange } from "../audit/record-change.ts";
+import { cliOrigin } from "../lib/origin.ts";
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
 import { isEnvironment } from "../storage/owner.ts";
@@ -51,12 +53,17 @@ export const environments: Command = {
 async function changeTier(input: Input): Promise<void> {
   const [, environment, tier] = input.words;
   if (!isEnvironment(environment) || tier === undefined) throw new UsageError("name the environment, test or live, and the tier");
-  await withDatabase(input, "environments", async ({ db }) => {
+  await withDatabase(input, "environments", async ({ db, clock }) => {
     const tiers = await listTiers(db);
     if (!tiers.some(({ name }) => name === tier))
       throw new UsageError(`no tier ${tier}; there are: ${tiers.map(({ name }) => name).join(", ")}`);
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
-    await setTier(db, account.id, environment, tier);
+    await db.transaction(async (tx) => {
+      await setTier(tx, account.id, environment, tier);
+      const owner = { accountId: account.id, environment, origin: cliOrigin() };
+      const target = { type: "environment", id: environment } as const;
+      await recordChange(tx, clock.now(), owner, { action: "environment.tier_changed", target, changes: { tier } });
+    });
     print(input.flags, { account: account.name, environment, tier });
   });
 }
@@ -68,8 +75,12 @@ async function defineTier(input: Input): Promise<void> {
   const tier = { name, requests_per_second: positive(input, "rate", 1_000_000), burst: positive(input, "burst", 10_000_000) };
   if (tier.burst < tier.requests_per_second / 2)
     throw new UsageError("--burst must be at least half of --rate: nodes share it in leases of a fraction of a second");
-  await withDatabase(input, "environments", async ({ db }) => {
-    await upsertTier(db, tier);
+  await withDatabase(input, "environments", async ({ db, clock }) => {
+    await db.transaction(async (tx) => {
+      await upsertTier(tx, tier);
+      const { name: id, ...changes } = tier;
+      await recordInstallationChange(tx, clock.now(), cliOrigin(), { action: "tier.changed", target: { type: "tier", id }, changes });
+    });
     print(input.flags, tier);
   });
 }

@@ -1,10 +1,13 @@
 /** godwit keys: creates, lists, rotates and revokes API keys. The secret of a key is shown only when the key is created. */
 import { createFirstAccount } from "../access/accounts.ts";
-import { createKey, rotateKey, type CreatedKey } from "../access/api-key.ts";
-import { keyRecord } from "../access/key-record.ts";
-import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
+import { createKey, revokeKeyIn, rotateKey, type CreatedKey } from "../access/api-key.ts";
+import { keyRecord, MAX_ALLOWED_IPS } from "../access/key-record.ts";
+import { findKey, listKeys, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
+import { Problem } from "../http/problem.ts";
+import { parseCidr } from "../lib/addresses.ts";
 import { decodeId } from "../lib/id.ts";
+import { cliOrigin } from "../lib/origin.ts";
 import type { Database } from "../storage/database.ts";
 import { isEnvironment } from "../storage/owner.ts";
 import { seedTemplates } from "../templates/seed.ts";
@@ -19,7 +22,7 @@ export const keys: Command = {
     "A rotated key goes on working for the overlap; a revoked one is refused within about a second on every node. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
   ],
   usage: [
-    "keys create --environment test|live --scopes a,b [--account NAME|ID] [--name TEXT] [--expires-in 90d] [--json]",
+    "keys create --environment test|live --scopes a,b [--account NAME|ID] [--name TEXT] [--expires-in 90d] [--allowed-ips IPS] [--json]",
     "keys list [--account NAME|ID] [--json]",
     "keys rotate KEY_ID [--overlap 24h] [--json]",
     "keys revoke KEY_ID [--json]",
@@ -30,6 +33,11 @@ export const keys: Command = {
     scopes: { type: "string", value: "SCOPES", choices: SCOPES, isList: true, help: "what the key may do" },
     name: { type: "string", help: "a name for people" },
     "expires-in": { type: "string", value: "TIME", help: "how long the key lives, such as 90d; without it, until revoked" },
+    "allowed-ips": {
+      type: "string",
+      value: "BLOCKS",
+      help: "the addresses from which the key can be used, as CIDR blocks separated by commas",
+    },
     overlap: { type: "string", value: "TIME", fallback: "24h", help: "how long a rotated key goes on working, such as 24h or 0s" },
   },
   settings: "database",
@@ -57,13 +65,15 @@ async function create(input: Input): Promise<void> {
   const name = textFlag(input.flags, "name") ?? null;
   if (name !== null && name.length > 64) throw new UsageError("--name may have 64 characters");
   const lifeSeconds = readDuration(input, "expires-in");
+  const allowedIps = readAllowedIps(textFlag(input.flags, "allowed-ips"));
   if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than nothing");
   await withDatabase(input, "keys", async ({ db, clock }) => {
     // Before the first start of the service the database has no account.
     await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
     const expiresAt = lifeSeconds === undefined ? null : new Date(clock.now() + lifeSeconds * 1_000);
-    show(input, await createKey(db, clock, { accountId: account.id, environment, scopes, name, expiresAt }));
+    const request = { accountId: account.id, environment, scopes, name, expiresAt, allowedIps, origin: cliOrigin() };
+    show(input, await createKey(db, clock, request).catch(explainProblem));
   });
 }
 
@@ -79,19 +89,32 @@ async function rotate(input: Input): Promise<void> {
   await withDatabase(input, "keys", async ({ db, clock }) => {
     const old = await chooseKey(db, input);
     if (old.revoked_at !== null) throw new UsageError("this key is revoked; create a new one");
-    show(input, await rotateKey(db, clock, old, overlapSeconds));
+    show(input, await rotateKey(db, clock, old, { overlapSeconds, expiresAt: null, origin: cliOrigin() }));
   });
 }
 
 async function revoke(input: Input): Promise<void> {
-  await withDatabase(input, "keys", async ({ db }) => {
+  await withDatabase(input, "keys", async ({ db, clock }) => {
     const key = await chooseKey(db, input);
-    const [revoked] = await revokeKey(db, key.account_id, key.id);
-    print(input.flags, keyRecord(revoked ?? key));
+    print(input.flags, keyRecord(await db.transaction((tx) => revokeKeyIn(tx, clock, key, cliOrigin()))));
   });
 }
 
 const show = ({ flags }: Input, { secret, key }: CreatedKey): void => print(flags, { key: secret, ...keyRecord(key) });
+
+function readAllowedIps(text: string | undefined): string[] | null {
+  if (text === undefined) return null;
+  const blocks = text.split(",").map((block) => block.trim());
+  const unknown = blocks.filter((block) => parseCidr(block) === undefined);
+  if (unknown.length > 0)
+    throw new UsageError(`--allowed-ips must be addresses or CIDR blocks such as 192.0.2.0/24, not ${unknown.join(", ")}`);
+  if (blocks.length > MAX_ALLOWED_IPS) throw new UsageError(`--allowed-ips may have ${MAX_ALLOWED_IPS} blocks`);
+  return blocks;
+}
+
+function explainProblem(error: unknown): never {
+  throw error instanceof Problem ? new UsageError(error.detail) : error;
+}
 
 function readScopes(text: string): Scope[] {
   const parsed = parseScopes(text);

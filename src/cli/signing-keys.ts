@@ -2,6 +2,7 @@
 import { checkSecretKey } from "../access/secret-key.ts";
 import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
+import { cliOrigin } from "../lib/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { isoTime } from "../lib/time.ts";
 import { readOrMakeSecretKey } from "../storage/data-directory.ts";
@@ -29,7 +30,10 @@ export const signingKeys: Command = {
     const [verb] = input.words;
     await withDatabase(input, "signing-keys", async ({ db, clock, config }) => {
       const keys = new SigningKeys({ db, clock, box: await openSecretBox(db, config) });
-      print(input.flags, (verb === "list" ? await keys.published() : await keys.rotate(input.flags["revoke"] === true)).map(shown));
+      print(
+        input.flags,
+        (verb === "list" ? await keys.published() : await keys.rotate(input.flags["revoke"] === true, cliOrigin())).map(shown),
+      );
     });
   },
 };

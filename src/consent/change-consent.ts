@@ -1,15 +1,18 @@
 /** Changes of consent: a recipient opts out, opts in again, or writes a message. Each is stored in the transaction of the caller, with its
  *  history and its event, and only where it changes something. The caller wakes the webhook workers after its commit. */
+import { recordChange } from "../audit/record-change.ts";
 import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
-import { firstEventId, idKey, newId, newIdAfter, type MessageId } from "../lib/id.ts";
+import { encodeId, firstEventId, idKey, newId, newIdAfter, type MessageId } from "../lib/id.ts";
+import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { countInFlight, insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
 import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
 
-export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null };
+/** Without an origin, the service itself makes the change. */
+export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null; origin?: ChangeOrigin };
 
 /** `inFlight`: how many messages of the pair are `sending` when the opt-out commits. */
 export type OptOut = { suppression: Suppression; isChanged: boolean; inFlight: number };
@@ -18,6 +21,7 @@ export type OptOut = { suppression: Suppression; isChanged: boolean; inFlight: n
 export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<OptOut> {
   const [done] = await optOutAll(tx, nowMs, [{ pair, cause }]);
   assert(done !== undefined, "a pair that opts out has a suppression");
+  if (done.isChanged) await recordConsent(tx, nowMs, done.suppression, cause);
   return done;
 }
 
@@ -71,6 +75,7 @@ export async function lift(tx: Tx, nowMs: number, stored: Suppression, cause: Ca
   const lifted = change(stored, nowMs, { ...reasonOf(cause), isActive: false });
   await storeChanges(tx, [lifted]);
   await publish(tx, [lifted]);
+  await recordConsent(tx, nowMs, lifted.suppression, cause);
   return lifted.suppression;
 }
 
@@ -83,7 +88,16 @@ const reasonOf = ({ source, keyword = null, messageId = null, note = null }: Cau
 
 function newSuppression(nowMs: number, { accountId, environment, recipient, sender }: Pair, cause: Cause): Suppression {
   const id = newId("sup", nowMs);
-  return { accountId, environment, recipient, sender, id, isActive: true, ...reasonOf(cause), updatedAtMs: uuidTimeMs(id) };
+  const createdBy = actorText((cause.origin ?? SYSTEM_ORIGIN).actor);
+  return { accountId, environment, recipient, sender, id, isActive: true, ...reasonOf(cause), updatedAtMs: uuidTimeMs(id), createdBy };
+}
+
+/** Records a change in the audit log, by the id of the suppression: the number of the recipient can be erased later. */
+function recordConsent(tx: Tx, nowMs: number, { accountId, environment, id, isActive }: Suppression, cause: Cause): Promise<void> {
+  const { source, keyword = null, origin = SYSTEM_ORIGIN } = cause;
+  const target = { type: "suppression", id: encodeId("sup", id) } as const;
+  const action = isActive ? "suppression.created" : "suppression.lifted";
+  return recordChange(tx, nowMs, { accountId, environment, origin }, { action, target, changes: { source, keyword } });
 }
 
 type Reason = Pick<Suppression, "isActive" | "source" | "keyword" | "messageId" | "note">;

@@ -1,6 +1,8 @@
 /** Imports a list of recipients that opted out elsewhere, all or none. */
 import { Type, type Static } from "../http/schema.ts";
+import { recordChange } from "../audit/record-change.ts";
 import { encodeId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import type { Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
@@ -24,7 +26,7 @@ export const ImportRecord = Type.Object(
 export async function importSuppressions(
   tx: Tx,
   nowMs: number,
-  owner: Owner,
+  { credential: owner, origin }: { credential: Owner; origin: ChangeOrigin },
   entries: readonly NewSuppression[],
 ): Promise<Static<typeof ImportRecord>> {
   const named = entries.map((entry) => {
@@ -33,9 +35,11 @@ export async function importSuppressions(
   });
   const wishes = new Map<string, { pair: Pair; cause: Cause }>();
   for (const { entry, pair, name } of named)
-    if (!wishes.has(name)) wishes.set(name, { pair, cause: { source: "import", note: entry.note ?? null } });
+    if (!wishes.has(name)) wishes.set(name, { pair, cause: { source: "import", note: entry.note ?? null, origin } });
   const done = await optOutAll(tx, nowMs, [...wishes.values()]);
   const added = done.filter(({ isChanged }) => isChanged).length;
+  const target = { type: "suppression", id: null } as const;
+  await recordChange(tx, nowMs, { ...owner, origin }, { action: "suppression.imported", target, changes: { added } });
   const ids = new Map(done.map(({ suppression }) => [pairName(suppression), encodeId("sup", suppression.id)]));
   return {
     object: "suppression_import",

@@ -21,10 +21,11 @@ type SuppressionRow = {
   message_id: MessageId | null;
   note: string | null;
   updated_at: Date;
+  created_by: string | null;
 };
 
 const COLUMNS = `s.account_id, s.environment, s.recipient, s.sender, s.id, s.is_active, s.source, s.keyword, s.message_id, s.note,
-       s.updated_at`;
+       s.updated_at, s.created_by`;
 
 // The sender is part of the key, where null would not equal null.
 const ANY_SENDER = "";
@@ -41,6 +42,7 @@ const toSuppression = (row: SuppressionRow): Suppression => ({
   messageId: row.message_id,
   note: row.note,
   updatedAtMs: row.updated_at.getTime(),
+  createdBy: row.created_by,
 });
 
 /** A suppression as a change leaves it. */
@@ -62,6 +64,7 @@ const suppressionColumns = [
   column<Suppression, "uuid">("message_id", "uuid", ({ messageId }) => messageId),
   column<Suppression, "text">("note", "text", ({ note }) => note),
   column<Suppression, "timestamptz">("updated_at", "timestamptz", ({ updatedAtMs }) => updatedAtMs),
+  column<Suppression, "text">("created_by", "text", ({ createdBy }) => createdBy),
 ];
 
 /** Inserts the history of the suppressions in `stored`. */
@@ -74,9 +77,10 @@ const insertNew = batchStatement<Suppression>(
   suppressionColumns,
   (items) => `
 with stored as (
-  insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, keyword, message_id, note, updated_at)
+  insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, keyword, message_id, note, updated_at,
+                            created_by)
   select item.account_id, item.environment, item.recipient, item.sender, item.id, item.is_active, item.source, item.keyword,
-         item.message_id, item.note, item.updated_at
+         item.message_id, item.note, item.updated_at, item.created_by
     from ${items}
    order by item.ordinal
   on conflict (account_id, environment, recipient, sender) do nothing

@@ -4,6 +4,7 @@ import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, type SuppressionId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { lift, optOut } from "./change-consent.ts";
@@ -12,7 +13,7 @@ import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { lockSuppression } from "./queries.ts";
 import { suppressionRecord, type Suppression } from "./suppression.ts";
 
-export type SuppressionCall = { credential: Credential; claim: IdempotencyClaim | undefined };
+export type SuppressionCall = { credential: Credential; origin: () => ChangeOrigin; claim: IdempotencyClaim | undefined };
 
 export type SuppressionChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void };
 
@@ -28,7 +29,7 @@ export class SuppressionChanger {
   /** Responds with 201 when the suppression became active, new or again, and with 200 when it was active. */
   add(call: SuppressionCall, request: NewSuppression): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
-      const cause = { source: "api", note: request.note ?? null } as const;
+      const cause = { source: "api", note: request.note ?? null, origin: call.origin() } as const;
       const { suppression, isChanged, inFlight } = await optOut(tx, this.#now(), pairOf(call.credential, request), cause);
       return {
         status: isChanged ? 201 : 200,
@@ -39,18 +40,18 @@ export class SuppressionChanger {
     });
   }
 
-  lift({ credential }: { credential: Credential }, id: SuppressionId | undefined): Promise<Executed | Replay> {
-    return this.#write({ credential, claim: undefined }, async (tx) => {
+  lift({ credential, origin }: Omit<SuppressionCall, "claim">, id: SuppressionId | undefined): Promise<Executed | Replay> {
+    return this.#write({ credential, origin, claim: undefined }, async (tx) => {
       const stored = id && (await lockSuppression(tx, credential, id));
       if (stored === undefined) throw noSuchSuppression();
-      return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api" }) : stored);
+      return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api", origin: origin() }) : stored);
     });
   }
 
   /** Imports all entries or none. */
   import(call: SuppressionCall, entries: readonly NewSuppression[]): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
-      const imported = await importSuppressions(tx, this.#now(), call.credential, entries);
+      const imported = await importSuppressions(tx, this.#now(), { ...call, origin: call.origin() }, entries);
       return { status: 200, location: null, body: JSON.stringify(imported), eventId: null };
     });
   }

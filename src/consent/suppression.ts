@@ -1,6 +1,6 @@
 /** A suppression: the rule that refuses messages to a recipient, from one sender or from all, on any channel. Its statuses, its record in
  *  the API and the schema of the record. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
@@ -36,7 +36,7 @@ type Reason = {
   note: string | null;
 };
 
-export type Suppression = Pair & Reason & { id: SuppressionId; updatedAtMs: number };
+export type Suppression = Pair & Reason & { id: SuppressionId; updatedAtMs: number; createdBy: string | null };
 
 /** An entry of the history, with the id of its event. */
 export type ConsentChange = Reason & { id: EventId };
@@ -58,6 +58,7 @@ const fields = {
   ...reason,
   created_at: timestamp("When the recipient was first suppressed for this sender."),
   updated_at: timestamp("When it last became active or was lifted."),
+  created_by: createdByField,
 };
 
 export const SuppressionRecord = Type.Object(fields, {
@@ -97,7 +98,7 @@ const toReason = ({ isActive, source, keyword, messageId, note }: Reason) => ({
 });
 
 export function suppressionRecord(suppression: Suppression): SuppressionRecord {
-  const { id, environment, recipient, sender, updatedAtMs } = suppression;
+  const { id, environment, recipient, sender, updatedAtMs, createdBy } = suppression;
   return {
     id: encodeId("sup", id),
     object: "suppression",
@@ -107,6 +108,7 @@ export function suppressionRecord(suppression: Suppression): SuppressionRecord {
     ...toReason(suppression),
     created_at: isoTime(uuidTimeMs(id)),
     updated_at: isoTime(updatedAtMs),
+    created_by: createdBy,
   };
 }
 

@@ -27,6 +27,7 @@ export const EVENT_TYPES = [
   "batch.completed",
   "endpoint.disabled",
   "webhook.test",
+  "audit.created",
 ] as const;
 
 const KINDS = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf("."))))];
@@ -53,11 +54,12 @@ export const Event = Type.Object(
         template: Type.Optional(published("Template")),
         batch: Type.Optional(published("Batch")),
         webhook_endpoint: Type.Optional(published("WebhookEndpoint")),
+        audit_event: Type.Optional(published("AuditEvent")),
       },
       {
         additionalProperties: true,
         description:
-          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`.",
+          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. Of the audit log: `audit_event`.",
       },
     ),
   },
@@ -83,6 +85,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   batch: "batch",
   endpoint: "webhook_endpoint",
   webhook: "webhook_endpoint",
+  audit: "audit_event",
 };
 
 /** The event as JSON. The record is stored as JSON and is inserted unchanged. */

@@ -18,13 +18,19 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
      and ${row}.event_id = ${eventId}`;
 
 /** Whether the list of an endpoint includes a type: by its name, by its kind, or as `*`. */
-export const wantsType = (eventTypes: string, type: string): string =>
-  `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
+const wantsType = (eventTypes: string, type: string): string => `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
+
+/** Whether the list includes a type other than by `*`. Endpoints get entries of the audit log only where they name them. */
+const namesType = (eventTypes: string, type: string): string => `${eventTypes} && array[split_part(${type}, '.', 1) || '.*', ${type}]`;
+
+/** Whether an endpoint gets an event of any type. */
+export const wantsAnyType = (eventTypes: string, type: string): string =>
+  `case when ${type} = 'audit.created' then ${namesType(eventTypes, type)} else ${wantsType(eventTypes, type)} end`;
 
 /** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event. It is due at
  *  once: not later than by the clock of the database or of the node, whichever is behind. `time`: the column with the time of the node.
  *  A database without endpoints is not queried for each event. */
-export const queueDeliveries = (events: string, time: string): string => `
+export const queueDeliveries = (events: string, time: string, wants = wantsType): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select ${deliveryId("event.event_id")},
          event.account_id, event.environment, endpoint.id, event.event_id, least(event.${time}, now())
@@ -33,7 +39,7 @@ export const queueDeliveries = (events: string, time: string): string => `
                                    and endpoint.environment = event.environment
                                    and endpoint.status = 'enabled'
    where (select true from webhook_endpoints limit 1)
-     and ${wantsType("endpoint.event_types", "event.event_type")}
+     and ${wants("endpoint.event_types", "event.event_type")}
      and ${IS_EVENT("event.event_type", "event.record")}
   returning endpoint_id, account_id, environment, due_at`;
 
@@ -73,28 +79,37 @@ export function readOrdinals(rows: readonly OrdinalRow[]): Ordinals {
 
 export type NewEvent = Owner & { id: EventId; type: string; record: string };
 
-const publishToAll = batchStatement<NewEvent>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("id", "uuid", ({ id }) => id),
-    column("type", "text", ({ type }) => type),
-    column("record", "text", ({ record }) => record),
-    column("created_at", "timestamptz", ({ id }) => uuidTimeMs(id)),
-  ],
-  (items) => `
+const publishTo = (wants: typeof wantsType) =>
+  batchStatement<NewEvent>(
+    [
+      column("account_id", "uuid", ({ accountId }) => accountId),
+      column("environment", "text", ({ environment }) => environment),
+      column("id", "uuid", ({ id }) => id),
+      column("type", "text", ({ type }) => type),
+      column("record", "text", ({ record }) => record),
+      column("created_at", "timestamptz", ({ id }) => uuidTimeMs(id)),
+    ],
+    (items) => `
 with inserted as (${insertEvents(items)}
 ), accepted as (
   select item.account_id, item.environment, item.id as event_id, item.type as event_type, item.record, item.created_at
     from ${items}
-), delivery as (${queueDeliveries("accepted", "created_at")}
+), delivery as (${queueDeliveries("accepted", "created_at", wants)}
 )
 select 1`,
-);
+  );
+
+const publishToAll = publishTo(wantsType);
+const publishToNaming = publishTo(namesType);
 
 /** Publishes events that do not belong to a message, with a delivery for each endpoint that subscribes. */
 export const publishEvents = async (tx: Tx, events: readonly NewEvent[]): Promise<void> => {
   if (events.length > 0) await tx.rows(publishToAll(events));
+};
+
+/** Publishes an entry of the audit log, for the endpoints that name its type. */
+export const publishAuditEvent = async (tx: Tx, event: NewEvent): Promise<void> => {
+  await tx.rows(publishToNaming([event]));
 };
 
 export const publishEvent = (tx: Tx, event: NewEvent): Promise<void> => publishEvents(tx, [event]);

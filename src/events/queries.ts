@@ -13,6 +13,9 @@ import type { StoredEvent } from "./event.ts";
  *  earlier events and is no event itself. */
 export const IS_EVENT = (type: string, record: string): string => `${record} is not null and ${type} <> 'message.redacted'`;
 
+/** Whether the API lists an entry as an event. Entries of the audit log have their own list, which needs another scope. */
+const IS_LISTED = `${IS_EVENT("type", "record")} and type <> 'audit.created'`;
+
 /** Inserts an event that does not belong to a message, and returns it as the relation from which deliveries are queued. */
 export const insertEvent = `
   insert into events (account_id, environment, id, type, record)
@@ -118,7 +121,7 @@ export const findEvent = (db: Queryable, accountId: AccountId, environment: Envi
 const find = prepare(`
 select ${EVENT_COLUMNS}
   from events
- where account_id = $1 and environment = $2 and id = $3 and ${IS_EVENT("type", "record")}`);
+ where account_id = $1 and environment = $2 and id = $3 and ${IS_LISTED}`);
 
 export type EventFilter = {
   /** The range of ids, from the times and the cursor of the request. */
@@ -133,7 +136,7 @@ const isOfType = (type: string, pattern: string): string =>
   `(${pattern} = '*' or ${type} = ${pattern} or ${pattern} = split_part(${type}, '.', 1) || '.*')`;
 
 /** The scan reads all entries and leaves out those that are no events. */
-const NARROW = `id, type, ${IS_EVENT("type", "record")} as is_event`;
+const NARROW = `id, type, ${IS_LISTED} as is_event`;
 
 const listFrom = (scan: string): Prepared =>
   scanStatement({

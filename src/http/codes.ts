@@ -30,6 +30,17 @@ export const ERRORS = {
     title: "The credential lacks a scope",
     meaning: "`required_scopes` names what is missing. Use a credential that holds it, or create one that does.",
   },
+  forbidden_address: {
+    status: 403,
+    title: "The key cannot be used from this address",
+    meaning: "The key has `allowed_ips`, and the request came from another address. `detail` has the address that the service sees.",
+  },
+  key_outlives_credential: {
+    status: 403,
+    title: "The key outlives the credential",
+    meaning:
+      "An access token cannot rotate a key that is valid for longer than the token, and a repeated request does not show a key that outlives the credential of the repetition. Use an API key without an earlier end.",
+  },
   not_found: {
     status: 404,
     title: "There is nothing here",

@@ -80,4 +80,13 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
 export const timeParameter = (description: string) =>
   optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
 
+/** The actor that created a record. */
+export const createdByField = nullable(
+  Type.String({
+    examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+    description:
+      "The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.",
+  }),
+);
+
 export const timestamp = (description: string) => Type.String({ format: "date-time", description });

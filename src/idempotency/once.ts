@@ -1,7 +1,8 @@
 /** Executes a request with an idempotency key once. A repeated request gets the stored response, or 409 while the first one runs. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
-import type { EventId } from "../lib/id.ts";
+import type { EventId, KeyId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -24,13 +25,19 @@ export type WriteResponse = {
 };
 export type Executed = WriteResponse & { kind: "executed" };
 
+/** The owner of a request, and the API key that it was made with. */
+type Requester = Owner & { keyId?: KeyId };
+
 /** A write request: its credential, its claim, the writer of problem bodies for its client, and the trace that it names. */
 export type WriteCall = {
-  credential: Owner;
+  credential: Requester;
   claim: IdempotencyClaim | undefined;
   writeProblem: (problem: Problem) => string;
   trace?: Trace | undefined;
 };
+
+/** A write request whose change is recorded in the audit log. */
+export type AuditedCall = WriteCall & { origin: () => ChangeOrigin };
 
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 
@@ -60,14 +67,14 @@ export class Once {
   /** Runs the work as the only holder of the key in this process. The work returns "taken" when the database finds that another
    *  request has claimed the key. Then, and when the key already runs in this process, the stored response is replayed; without one
    *  the response is 409. */
-  run<T>(owner: Owner, claim: IdempotencyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
+  run<T>(owner: Requester, claim: IdempotencyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
     if (claim === undefined) return work() as Promise<T>;
     if (this.#running.has(claim.scopedKey)) return this.#replay(owner, claim);
     this.#running.add(claim.scopedKey);
     return this.#runExclusively(owner, claim, work);
   }
 
-  async #runExclusively<T>(owner: Owner, claim: IdempotencyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
+  async #runExclusively<T>(owner: Requester, claim: IdempotencyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
     let outcome: T | "taken";
     try {
       outcome = await work();
@@ -81,7 +88,7 @@ export class Once {
    *  the same key can be used again; a refusal that must be stored is returned. `admit` may delay the transaction; a repeated request
    *  does not wait meanwhile. */
   transaction(
-    owner: Owner,
+    owner: Requester,
     claim: IdempotencyClaim | undefined,
     work: (tx: Tx) => Promise<WriteResponse>,
     admit: Admit = (commit) => commit(),
@@ -97,7 +104,11 @@ export class Once {
     });
   }
 
-  async #commit(owner: Owner, claim: IdempotencyClaim | undefined, work: (tx: Tx) => Promise<WriteResponse>): Promise<Executed | "taken"> {
+  async #commit(
+    owner: Requester,
+    claim: IdempotencyClaim | undefined,
+    work: (tx: Tx) => Promise<WriteResponse>,
+  ): Promise<Executed | "taken"> {
     let transaction: string | undefined;
     let response: WriteResponse | undefined;
     try {
@@ -109,7 +120,7 @@ export class Once {
         transaction = begun.transaction;
         response = await work(tx);
         if (claim === undefined) return;
-        const stored = { ...response, body: this.#bodyToStore(response, claim) };
+        const stored = { ...response, body: this.#bodyToStore(response, sealContext(claim, owner)) };
         await storeResponse(tx, { ...owner, ...claim }, stored, this.#clock.now());
       });
     } catch (error) {
@@ -120,9 +131,20 @@ export class Once {
     return { kind: "executed", ...(response as unknown as WriteResponse) };
   }
 
-  #bodyToStore({ body, eventId, isSecret }: WriteResponse, claim: IdempotencyClaim): string | null {
+  #bodyToStore({ body, eventId, isSecret }: WriteResponse, context: string): string | null {
     if (eventId !== null) return null;
-    return isSecret === true ? this.#secretBox().seal(body, sealContext(claim)) : body;
+    return isSecret === true ? this.#secretBox().seal(body, context) : body;
+  }
+
+  /** Opens a response that contains a secret. Only the key whose request was executed can see it again. */
+  #openBody(sealed: string, context: string): string {
+    try {
+      return this.#secretBox().open(sealed, context);
+    } catch {
+      throw new Problem("idempotency_key_reused", {
+        detail: "another credential used this key first, for a response that contains a secret",
+      });
+    }
   }
 
   #secretBox(): SecretBox {
@@ -147,20 +169,21 @@ export class Once {
   }
 
   /** Whether exactly this response is stored. The body contains the id of its request, so no other request has the same bytes. */
-  async holds(owner: Owner, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
+  async holds(owner: Requester, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
     const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     return stored !== undefined && stored.body === body;
   }
 
-  async #replay(owner: Owner, { key, scopedKey, fingerprint }: IdempotencyClaim): Promise<Replay> {
+  async #replay(owner: Requester, { key, scopedKey, fingerprint }: IdempotencyClaim): Promise<Replay> {
     const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });
-    const body = isSealed(stored.body) ? this.#secretBox().open(stored.body, sealContext({ scopedKey })) : stored.body;
+    const body = isSealed(stored.body) ? this.#openBody(stored.body, sealContext({ scopedKey }, owner)) : stored.body;
     return { kind: "replay", status: stored.status, location: stored.location, body };
   }
 }
 
-/** Binds an encrypted body to its key. Stored bodies depend on the word "answer", so it cannot change. */
-const sealContext = ({ scopedKey }: Pick<IdempotencyClaim, "scopedKey">): string => `answer ${scopedKey}`;
+/** Binds an encrypted body to its idempotency key and to the API key of its request. */
+const sealContext = ({ scopedKey }: Pick<IdempotencyClaim, "scopedKey">, { keyId }: Requester): string =>
+  `response ${scopedKey} ${keyId?.toString("hex") ?? ""}`;

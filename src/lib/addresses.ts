@@ -29,6 +29,13 @@ export function addressSet(blocks: readonly CidrBlock[]): AddressSet {
   };
 }
 
+/** Whether a CIDR block is part of another one. Both have been parsed before. */
+export function isWithin(inner: string, outer: string): boolean {
+  const [one, other] = [parseCidr(inner), parseCidr(outer)];
+  if (one === undefined || other === undefined || isIPv4(one.address) !== isIPv4(other.address)) return false;
+  return one.bits >= other.bits && addressSet([other]).has(one.address);
+}
+
 const loopback = addressSet([
   { address: "127.0.0.0", bits: 8 },
   { address: "::1", bits: 128 },

@@ -3,12 +3,13 @@
  *  bytes until the edge. A test checks the format with the published TypeID vectors. */
 import { MAX_AHEAD_MS, newUuid, NIL_UUID, uuidFromBytes, uuidSequence, type Uuid } from "./uuid.ts";
 
-export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
+export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver" | "aud";
 
 /** The UUID of one kind of record. The compiler refuses it where the id of another kind is expected. */
 export type Id<P extends IdPrefix> = Uuid & { readonly noun: { readonly [Noun in P]: true } };
 
 export type AccountId = Id<"acct">;
+export type AuditEventId = Id<"aud">;
 export type BatchId = Id<"batch">;
 export type DeliveryId = Id<"dlv">;
 export type EndpointId = Id<"whe">;

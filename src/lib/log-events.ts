@@ -7,6 +7,16 @@ type LogEventRow = { level: "warn" | "error"; meaning: string; action: string };
 const CHECK_DATABASE = "Check the database.";
 
 export const LOG_EVENTS = {
+  "audit.retention_failed": {
+    level: "error",
+    meaning: "Old entries of the audit log could not be deleted. The next run repeats it.",
+    action: CHECK_DATABASE,
+  },
+  "audit.seal_failed": {
+    level: "error",
+    meaning: "Entries of the audit log could not be added to their hash chain. The next run repeats it, and no entry is lost.",
+    action: CHECK_DATABASE,
+  },
   "batches.completion_failed": {
     level: "error",
     meaning: "Finished batches could not be marked as completed. The next run repeats it.",

@@ -1,11 +1,14 @@
 /** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in
  *  one transaction with its key, its event and its stored response, with the message locked. */
 import type { Credential } from "../access/authenticate.ts";
+import type { Action } from "../audit/audit-event.ts";
+import { recordChange } from "../audit/record-change.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
-import { decodeId, type MessageId } from "../lib/id.ts";
+import { decodeId, encodeId, type MessageId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -25,6 +28,7 @@ import { isUnsuccessful, isFinished } from "./states.ts";
 /** A request to change a message, and the function that writes its refusal. */
 export type ChangeCall = {
   credential: Credential;
+  origin: () => ChangeOrigin;
   id: MessageId | undefined;
   claim: IdempotencyClaim | undefined;
   writeProblem: WriteProblem;
@@ -54,7 +58,7 @@ export class MessageChanger {
   /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version
    *  of the message that it has read. */
   cancel(call: ChangeCall): Promise<Executed | Replay> {
-    return this.#change(call, async (tx, message) => {
+    return this.#change(call, "message.canceled", async (tx, message) => {
       const change = changeBy(
         message,
         { status: "canceled", detail: { reason: "canceled by request" }, move: { kind: "leave" } },
@@ -65,7 +69,7 @@ export class MessageChanger {
   }
 
   edit(call: ChangeCall, request: EditMessage): Promise<Executed | Replay> {
-    return this.#change(call, async (tx, message) => {
+    return this.#change(call, "message.edited", async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
       const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
@@ -84,7 +88,7 @@ export class MessageChanger {
 
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
   redact(call: ChangeCall): Promise<Executed | Replay> {
-    return this.#change(call, async (tx, message) => {
+    return this.#change(call, "message.redacted", async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
       const template = message.template && { ...message.template, variables: null };
       const note = noteOn({ ...message, body: null, template, metadata: {} }, this.#now(), {
@@ -103,12 +107,19 @@ export class MessageChanger {
     });
   }
 
-  async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const { credential, id } = call;
+  async #change(
+    call: ChangeCall,
+    action: Action,
+    work: (tx: Tx, message: Message) => Promise<WriteResponse | Problem>,
+  ): Promise<Executed | Replay> {
+    const { credential, id, origin } = call;
     const response = await this.#once.write(call, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
-      return work(tx, message);
+      const done = await work(tx, message);
+      const target = { type: "message", id: encodeId("msg", message.id) } as const;
+      if (!(done instanceof Problem)) await recordChange(tx, this.#now(), { ...credential, origin: origin() }, { action, target });
+      return done;
     });
     if (response.kind === "executed") this.#wakeWebhooks();
     return response;

@@ -3,6 +3,7 @@
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import { newId, type MessageId } from "../lib/id.ts";
+import { carrierOrigin } from "../lib/origin.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Channel } from "../links/channel.ts";
@@ -31,7 +32,8 @@ export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, receiv
   const pair = { ...owner, recipient: sender, sender: recipient };
   if (channel === "whatsapp") await openWindow(tx, pair, nowMs);
   const word = optWord(text);
-  const cause = { source: "keyword", keyword: word?.word ?? null, messageId: message.id, note: null } as const;
+  const origin = carrierOrigin(received.provider.link);
+  const cause = { source: "keyword", keyword: word?.word ?? null, messageId: message.id, note: null, origin } as const;
   if (word?.kind === "out") await optOut(tx, nowMs, pair, cause);
   if (word?.kind === "in") await optIn(tx, nowMs, pair, cause);
   return message;

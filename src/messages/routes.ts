@@ -224,8 +224,9 @@ async function findOwn(db: Database, { accountId, environment }: Credential, tex
   return message;
 }
 
-const toChangeCall = ({ credential, params, claim, writeProblem }: Call<unknown, unknown, { id: string }>): ChangeCall => ({
+const toChangeCall = ({ credential, origin, params, claim, writeProblem }: Call<unknown, unknown, { id: string }>): ChangeCall => ({
   credential,
+  origin,
   id: decodeId("msg", params.id),
   claim,
   writeProblem,

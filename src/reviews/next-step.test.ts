@@ -27,6 +27,7 @@ const ours = (fields: Partial<Template> = {}): Template => ({
   buttons: null,
   examples: {},
   updatedAtMs: NOW - HOUR,
+  createdBy: null,
   ...fields,
 });
 

@@ -22,6 +22,7 @@ const template = (status: TemplateStatus): Template => ({
   buttons: null,
   examples: {},
   updatedAtMs: 1,
+  createdBy: null,
 });
 
 const review = (businessAccount: string, status: ReviewStatus, fields: Partial<Review> = {}): Review => ({

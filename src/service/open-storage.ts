@@ -7,6 +7,7 @@ import { resealSigningKeys } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { continuePositions } from "../events/positions.ts";
 import { reportError, type Log } from "../lib/log.ts";
+import { SYSTEM_ORIGIN } from "../lib/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { readOrMakeSecretKey } from "../storage/data-directory.ts";
 import { DatabaseClock } from "../storage/database-clock.ts";
@@ -70,7 +71,7 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
 async function createFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {
   const account = await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
   if (account === undefined) return undefined;
-  const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
+  const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null, origin: SYSTEM_ORIGIN } as const;
   return (await createKey(db, clock, { ...request, scopes: SCOPES })).secret;
 }
 

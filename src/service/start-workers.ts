@@ -1,4 +1,8 @@
 /** The second phase of a start: everything that works in the background. */
+import { auditCounter } from "../audit/metrics.ts";
+import { auditRetentionJob } from "../audit/retention.ts";
+import { sealingJob } from "../audit/seal.ts";
+import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
 import { batchCompletion } from "../batches/complete.ts";
@@ -183,7 +187,9 @@ async function startDelivery(
 }
 
 /** The jobs that keep the tables small and complete batches. */
-function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }: Process, wakeWebhooks: () => void): void {
+function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
+  const { config, db, clock, metrics, log, stops } = shared;
+  const { roles, retentionDays, auditRetentionDays } = config;
   const jobs: BackgroundJob[] = [
     usageFolding(db, clock, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
     retentionJob(db, {
@@ -195,6 +201,16 @@ function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }
     keyCleanup(db, clock, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
     rowCleanup({ db, clock, retentionDays }, reportError(log, "retention.cleanup_failed", "old rows could not be deleted")),
   ];
+  jobs.push(
+    sealingJob(
+      { db, clock, publish: publishAuditEvent, wakeWebhooks, onSealed: auditCounter(metrics.registry) },
+      reportError(log, "audit.seal_failed", "entries of the audit log could not be sealed"),
+    ),
+    auditRetentionJob(
+      { db, clock, retentionDays: auditRetentionDays },
+      reportError(log, "audit.retention_failed", "old entries of the audit log could not be deleted"),
+    ),
+  );
   if (roles.has("dispatch"))
     jobs.push(
       batchCompletion({ db, clock, wakeWebhooks }, reportError(log, "batches.completion_failed", "batches could not be completed")),

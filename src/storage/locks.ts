@@ -21,6 +21,8 @@ export const LOCKS = {
   expiredKeys: 5,
   /** Rotating and revoking signing keys. */
   signingKeys: 6,
+  /** Sealing the audit log, and deleting its old entries. */
+  audit: 7,
   /** Holding an accept in mid-transaction, in tests only. */
   heldByTest: 99,
 } as const;

@@ -20,7 +20,8 @@ type ScanParts = {
 };
 
 type PageRequest = {
-  owner: Owner;
+  /** Without an environment the list has the rows of all. */
+  owner: Pick<Owner, "accountId"> & { environment: Owner["environment"] | null };
   limit: number;
   /** Whether the filter can leave out scanned rows. If not, the scan ends with the page. */
   isFiltered: boolean;

@@ -1,7 +1,10 @@
 /** The operations of clients on their templates. Each write is one transaction with its idempotency key, its event and its response. */
+import type { Action } from "../audit/audit-event.ts";
+import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
+import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";
+import { actorText } from "../lib/origin.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -31,24 +34,28 @@ export class TemplateChanger {
     this.#once = new Once(parts.db, parts.clock);
   }
 
-  create(call: WriteCall, request: NewTemplate): Promise<Executed | Replay> {
+  create(call: AuditedCall, request: NewTemplate): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
-      const template = newTemplate(call.credential, request, this.#now());
+      const template = newTemplate(call.credential, request, this.#now(), actorText(call.origin().actor));
       assertContent(template);
       if ((await countTemplates(tx, call.credential)) >= MAX_TEMPLATES_EACH)
         return new Problem("too_many_templates", { detail: `an environment may have ${MAX_TEMPLATES_EACH} besides archived ones` });
       if (!(await insertTemplate(tx, template))) return nameTaken();
+      await this.#record(tx, call, template, "template.created");
       await publishReview(tx, template);
       return { ...shown(template), status: 201, location: `/v1/templates/${encodeId("tmpl", template.id)}` };
     });
   }
 
-  edit(call: WriteCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
+  edit(call: AuditedCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
     return this.#change(call, idOrName, async (tx, before) => {
       if (before.status === "archived") return new Problem("template_not_editable", { detail: "it is archived" });
       const { template, isChanged, isNewVersion, isReviewed } = applyEdit(before, request, this.#now());
       assertContent(template);
-      if (isChanged) await storeTemplate(tx, template);
+      if (isChanged) {
+        await storeTemplate(tx, template);
+        await this.#record(tx, call, template, "template.changed");
+      }
       if (isNewVersion) await insertVersion(tx, template);
       if (isReviewed) await publishReview(tx, template);
       return shown(template);
@@ -56,11 +63,12 @@ export class TemplateChanger {
   }
 
   /** Archives the template. Frees its name; messages already sent keep their text. */
-  archive(call: WriteCall, idOrName: string): Promise<Executed | Replay> {
+  archive(call: AuditedCall, idOrName: string): Promise<Executed | Replay> {
     return this.#change({ ...call, claim: undefined }, idOrName, async (tx, before) => {
       if (before.status === "archived") return shown(before);
       const archived: Template = { ...before, status: "archived", statusReason: null, updatedAtMs: this.#now() };
       await storeTemplate(tx, archived);
+      await this.#record(tx, call, archived, "template.archived");
       return shown(archived);
     });
   }
@@ -80,7 +88,7 @@ export class TemplateChanger {
     beside: (tx: Tx, template: Template) => Promise<void>,
   ): Promise<Template | undefined> {
     return this.#transaction(owner, async (tx) => {
-      const template = { ...newTemplate(owner, request, this.#now()), ...reviewed };
+      const template = { ...newTemplate(owner, request, this.#now(), "carrier"), ...reviewed };
       if ((await countTemplates(tx, owner)) >= MAX_TEMPLATES_EACH || !(await insertTemplate(tx, template))) return undefined;
       await beside(tx, template);
       await publishReview(tx, template);
@@ -100,7 +108,7 @@ export class TemplateChanger {
     }
   }
 
-  #change(call: WriteCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<WriteResponse | Problem>) {
+  #change(call: AuditedCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<WriteResponse | Problem>) {
     const which = whichTemplate(idOrName);
     return this.#write(call, async (tx) => {
       const template = which && (await lockTemplate(tx, call.credential, which));
@@ -109,7 +117,7 @@ export class TemplateChanger {
     });
   }
 
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
+  async #write(call: AuditedCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const { wakeWebhooks, templates } = this.#parts;
     try {
       const response = await this.#once.write(call, work);
@@ -124,12 +132,18 @@ export class TemplateChanger {
     }
   }
 
+  #record(tx: Tx, { credential, origin }: AuditedCall, template: Template, action: Action): Promise<void> {
+    const { id, name, version, status } = template;
+    const target = { type: "template", id: encodeId("tmpl", id) } as const;
+    return recordChange(tx, this.#now(), { ...credential, origin: origin() }, { action, target, changes: { name, version, status } });
+  }
+
   #now(): number {
     return this.#parts.clock.now();
   }
 }
 
-function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number): Template {
+function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number, createdBy: string): Template {
   const { name, language, category, channels, body, header, footer, buttons, examples, status } = request;
   return {
     accountId,
@@ -147,6 +161,7 @@ function newTemplate({ accountId, environment }: Owner, request: NewTemplate, no
     buttons: toButtons(buttons),
     examples: examples ?? {},
     updatedAtMs: nowMs,
+    createdBy,
   };
 }
 

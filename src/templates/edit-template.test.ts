@@ -29,6 +29,7 @@ const template = (fields: Partial<Template> = {}): Template => ({
   buttons: [{ type: "quick_reply", text: "Yes", url: null, phone_number: null }],
   examples: { name: "Ada", order: "7" },
   updatedAtMs: MADE_MS,
+  createdBy: null,
   ...fields,
 });
 

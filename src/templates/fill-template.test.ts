@@ -24,6 +24,7 @@ const template = (fields: Partial<Template> = {}): Template => ({
   buttons: null,
   examples: {},
   updatedAtMs: 1_900_000_000_000,
+  createdBy: null,
   ...fields,
 });
 

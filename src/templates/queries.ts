@@ -23,6 +23,7 @@ type TemplateRow = {
   status: TemplateStatus;
   status_reason: string | null;
   updated_at: Date;
+  created_by: string | null;
   version: number;
   body: string;
   header: string | null;
@@ -32,7 +33,7 @@ type TemplateRow = {
 };
 
 const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
-       v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
+       t.created_by, v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
 
 const toTemplate = (row: TemplateRow): Template => ({
   accountId: row.account_id,
@@ -51,6 +52,7 @@ const toTemplate = (row: TemplateRow): Template => ({
   buttons: row.buttons,
   examples: row.examples,
   updatedAtMs: row.updated_at.getTime(),
+  createdBy: row.created_by,
 });
 
 const BY_ID = "t.id = $3";
@@ -123,11 +125,13 @@ export async function countTemplates(tx: Tx, owner: Owner): Promise<number> {
 
 /** Returns false when another template has the name. */
 export async function insertTemplate(tx: Tx, template: Template): Promise<boolean> {
-  const { accountId, environment, id, name, language, category, channels, status, statusReason, version, updatedAtMs } = template;
+  const { accountId, environment, id, name, language, category, channels, status, statusReason, version, updatedAtMs, createdBy } =
+    template;
   const inserted = await tx.rows(sql`
-  insert into templates (account_id, environment, id, name, language, category, channels, status, status_reason, version, updated_at)
+  insert into templates (account_id, environment, id, name, language, category, channels, status, status_reason, version, updated_at,
+                         created_by)
   values (${accountId}, ${environment}, ${id}, ${name}, ${language}, ${category}, ${channels}::text[], ${status}, ${statusReason},
-          ${version}, to_timestamp(${updatedAtMs / 1_000}::float8))
+          ${version}, to_timestamp(${updatedAtMs / 1_000}::float8), ${createdBy})
   on conflict (account_id, environment, name) where status <> 'archived' do nothing
   returning id`);
   if (inserted.length === 0) return false;

@@ -1,5 +1,6 @@
 /** The template that every new environment has. */
 import { newId } from "../lib/id.ts";
+import { actorText, SYSTEM_ORIGIN } from "../lib/origin.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -25,5 +26,6 @@ export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environme
     buttons: null,
     examples: { code: "123456" },
     updatedAtMs: nowMs,
+    createdBy: actorText(SYSTEM_ORIGIN.actor),
   });
 }

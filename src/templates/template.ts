@@ -1,6 +1,6 @@
 /** A template: a text with variables, which is reviewed before it may be sent. Its statuses, its record in the API and the schema of the
  *  record. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -57,6 +57,7 @@ export type Template = {
   /** Values by variable, for previews and reviewers. */
   examples: Record<string, string>;
   updatedAtMs: number;
+  createdBy: string | null;
 };
 
 export const TemplateRecord = Type.Object(
@@ -80,6 +81,7 @@ export const TemplateRecord = Type.Object(
     version: Type.Integer({ minimum: 1, description: "Counts the changes of what it says. A message keeps the version it used." }),
     created_at: timestamp("When it was made."),
     updated_at: timestamp("When it was last changed."),
+    created_by: createdByField,
   },
   { title: "Template", description: "A text with places to fill in." },
 );
@@ -105,6 +107,7 @@ export function templateRecord(template: Template): TemplateRecord {
     version,
     created_at: isoTime(uuidTimeMs(id)),
     updated_at: isoTime(template.updatedAtMs),
+    created_by: template.createdBy,
   };
 }
 

@@ -1,17 +1,27 @@
 /** The operations of clients on their endpoints. Each write is one transaction with its idempotency key and its stored response. A
  *  response that shows a secret is stored sealed. */
 import type { Credential } from "../access/authenticate.ts";
+import type { AuditedChange } from "../audit/audit-event.ts";
+import { recordChange } from "../audit/record-change.ts";
 import { publishEventTo } from "../events/publish.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
+import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { decodeId, encodeId, newId, type EndpointId } from "../lib/id.ts";
+import { actorText } from "../lib/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
-import { countEndpoints, findEndpoint, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
+import {
+  countEndpoints,
+  deleteEndpoint,
+  findEndpoint,
+  holdEndpoint,
+  insertEndpoint,
+  lockEndpoint,
+  storeEndpoint,
+} from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import { newSecret } from "./signature.ts";
@@ -43,19 +53,21 @@ export class EndpointChanger {
     this.#once = new Once(parts.db, parts.clock, parts.box);
   }
 
-  create(call: WriteCall, request: NewEndpoint): Promise<Executed | Replay> {
+  create(call: AuditedCall, request: NewEndpoint): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const refusal = refuseUrl(request.url, this.#parts.allow);
       if (refusal !== undefined) return refusal;
       if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
         return new Problem("too_many_endpoints", { detail: `an environment may have ${MAX_ENDPOINTS_EACH}` });
-      const { endpoint, secret } = this.#newEndpoint(call.credential, request);
+      const { endpoint, secret } = this.#newEndpoint(call, request);
       await insertEndpoint(tx, endpoint);
+      const { url, event_types: types } = endpointRecord(endpoint);
+      await this.record(tx, call, endpoint.id, { action: "endpoint.created", changes: { url: withoutQuery(url), event_types: types } });
       return this.#shown(endpoint, secret, { status: 201, location: `/v1/webhook_endpoints/${encodeId("whe", endpoint.id)}` });
     });
   }
 
-  edit(call: WriteCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
+  edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.allow) : undefined;
@@ -70,12 +82,13 @@ export class EndpointChanger {
         updatedAtMs: this.now(),
       };
       await storeEndpoint(tx, edited);
+      await this.record(tx, call, edited.id, { action: "endpoint.changed", changes: changesOf(request) });
       return shownPlain(edited);
     });
   }
 
   /** Replaces the secret. The old one signs beside the new one for a day; a secret before the old one stops at once. */
-  rotateSecret(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
+  rotateSecret(call: AuditedCall, id: EndpointId | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const secret = newSecret();
       const nowMs = this.now();
@@ -87,8 +100,24 @@ export class EndpointChanger {
         updatedAtMs: nowMs,
       };
       await storeEndpoint(tx, rotated);
+      await this.record(tx, call, rotated.id, { action: "endpoint.secret_rotated" });
       return this.#shown(rotated, secret, { status: 200, location: null });
     });
+  }
+
+  /** Deletes an endpoint. Returns false when it does not exist. */
+  delete(call: AuditedCall, id: EndpointId): Promise<boolean> {
+    return this.#parts.db.transaction(async (tx) => {
+      const deleted = await deleteEndpoint(tx, call.credential, id);
+      if (deleted.length > 0) await this.record(tx, call, id, { action: "endpoint.deleted" });
+      return deleted.length > 0;
+    });
+  }
+
+  /** Records a change of an endpoint in the audit log. */
+  record(tx: Tx, { credential, origin }: AuditedCall, id: EndpointId, change: Omit<AuditedChange, "target">): Promise<void> {
+    const target = { type: "webhook_endpoint", id: encodeId("whe", id) } as const;
+    return recordChange(tx, this.now(), { ...credential, origin: origin() }, { ...change, target });
   }
 
   /** Publishes a test event for only this endpoint. */
@@ -102,7 +131,8 @@ export class EndpointChanger {
     });
   }
 
-  #newEndpoint({ accountId, environment }: Owner, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
+  #newEndpoint({ credential, origin }: AuditedCall, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
+    const { accountId, environment } = credential;
     const nowMs = this.now();
     const id = newId("whe", nowMs);
     const secret = newSecret();
@@ -122,6 +152,7 @@ export class EndpointChanger {
       recoverAfter: null,
       recoverUntil: null,
       updatedAtMs: nowMs,
+      createdBy: actorText(origin().actor),
     };
     return { endpoint, secret };
   }
@@ -154,6 +185,14 @@ export class EndpointChanger {
     return this.#parts.clock.now();
   }
 }
+
+/** The query of a URL often has a token. */
+const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, "");
+
+const changesOf = ({ url, ...rest }: EditEndpoint): Record<string, unknown> => ({
+  ...(typeof url === "string" ? { url: withoutQuery(url) } : {}),
+  ...rest,
+});
 
 const whileEnabled =
   (work: Work): Work =>

@@ -23,13 +23,14 @@ export type EndpointRow = {
   recover_after: Uuid | null;
   recover_until: Uuid | null;
   updated_at: Date;
+  created_by: string | null;
 };
 
 /** An expired previous secret reads as null. */
 export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
        case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
        case when e.previous_secret_until > now() then e.previous_secret_until end as previous_secret_until,
-       e.failing_since, e.recover_after, e.recover_until, e.updated_at`;
+       e.failing_since, e.recover_after, e.recover_until, e.updated_at, e.created_by`;
 
 export const toEndpoint = (row: EndpointRow): Endpoint => ({
   accountId: row.account_id,
@@ -47,6 +48,7 @@ export const toEndpoint = (row: EndpointRow): Endpoint => ({
   recoverAfter: row.recover_after,
   recoverUntil: row.recover_until,
   updatedAtMs: row.updated_at.getTime(),
+  createdBy: row.created_by,
 });
 
 /** Counts the endpoints of an environment. Other transactions that add one wait for this transaction. */
@@ -62,9 +64,10 @@ export async function countEndpoints(tx: Tx, owner: Owner): Promise<number> {
 
 export const insertEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> =>
   tx.rows(sql`
-  insert into webhook_endpoints (account_id, environment, id, url, description, event_types, status, secret, updated_at)
+  insert into webhook_endpoints (account_id, environment, id, url, description, event_types, status, secret, updated_at, created_by)
   values (${endpoint.accountId}, ${endpoint.environment}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
-          ${endpoint.eventTypes}::text[], ${endpoint.status}, ${endpoint.secret}, to_timestamp(${endpoint.updatedAtMs / 1_000}::float8))`);
+          ${endpoint.eventTypes}::text[], ${endpoint.status}, ${endpoint.secret}, to_timestamp(${endpoint.updatedAtMs / 1_000}::float8),
+          ${endpoint.createdBy})`);
 
 const find = (suffix: string): { name: string; text: string } =>
   prepare(`

@@ -5,7 +5,7 @@ import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { EndpointParams, findOwnEndpoint, noSuchEndpoint, type EndpointChanger } from "./change-endpoint.ts";
-import { deleteEndpoint, listEndpoints } from "./endpoint-queries.ts";
+import { listEndpoints } from "./endpoint-queries.ts";
 import { EndpointRecord, EndpointWithSecret, endpointRecord } from "./endpoint.ts";
 import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
 
@@ -91,11 +91,10 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     params: EndpointParams,
     reply: { status: 200, description: "Deleted.", schema: Deleted },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => {
-      const id = decodeId("whe", params.id);
-      const deleted = id === undefined ? [] : await deleteEndpoint(db, credential, id);
-      if (deleted.length === 0) throw noSuchEndpoint();
-      return { status: 200, body: JSON.stringify({ id: params.id, object: "webhook_endpoint", deleted: true }) };
+    handle: async (call) => {
+      const id = decodeId("whe", call.params.id);
+      if (id === undefined || !(await changer.delete(call, id))) throw noSuchEndpoint();
+      return { status: 200, body: JSON.stringify({ id: call.params.id, object: "webhook_endpoint", deleted: true }) };
     },
   }),
   route({

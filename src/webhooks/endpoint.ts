@@ -1,6 +1,6 @@
 /** An endpoint: a URL of a customer that receives events. Its statuses, its record in the API and the schema of the record. */
 import { EVENT_TYPES } from "../events/event.ts";
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EndpointId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -34,6 +34,7 @@ export type Endpoint = {
   recoverAfter: Uuid | null;
   recoverUntil: Uuid | null;
   updatedAtMs: number;
+  createdBy: string | null;
 };
 
 const Recovery = Type.Object(
@@ -63,6 +64,7 @@ export const EndpointRecord = Type.Object(
     recovery: nullable(Recovery),
     created_at: timestamp("When it was made."),
     updated_at: timestamp("When it was last changed."),
+    created_by: createdByField,
   },
   { title: "WebhookEndpoint", description: "A URL that is told of events." },
 );
@@ -99,6 +101,7 @@ export function endpointRecord(endpoint: Endpoint): EndpointRecord {
         : { reached: isoTime(uuidTimeMs(recoverAfter)), until: isoTime(uuidTimeMs(recoverUntil)) },
     created_at: isoTime(uuidTimeMs(id)),
     updated_at: isoTime(endpoint.updatedAtMs),
+    created_by: endpoint.createdBy,
   };
 }
 

@@ -1,7 +1,9 @@
 /** Work on endpoints that no client requests: disabling those that refuse or fail, new encryption of all secrets, and the report of their
  *  health for the operator. */
+import { recordChange } from "../audit/record-change.ts";
 import { publishEvent } from "../events/publish.ts";
 import { encodeId, newId, NO_ID, type EndpointId } from "../lib/id.ts";
+import { SYSTEM_ORIGIN } from "../lib/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
@@ -29,6 +31,8 @@ export async function disableEndpoint(
       updatedAtMs: nowMs,
     };
     await storeEndpoint(tx, disabled);
+    const target = { type: "webhook_endpoint", id: encodeId("whe", id) } as const;
+    await recordChange(tx, nowMs, { ...owner, origin: SYSTEM_ORIGIN }, { action: "endpoint.disabled", target, changes: { reason } });
     await publishEvent(tx, {
       ...owner,
       id: newId("evt", nowMs),

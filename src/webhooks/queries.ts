@@ -1,5 +1,5 @@
 /** All SQL of webhook deliveries except the claims (queue.ts): lists, results of attempts, retries and recovery. */
-import { deliveryId, isDeliveryOf, wantsType } from "../events/publish.ts";
+import { deliveryId, isDeliveryOf, wantsAnyType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -220,7 +220,7 @@ with page as materialized (
                          from webhook_deliveries d
                         where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and ${isDeliveryOf("d", "page.id")}
                         limit 1) delivery on true
-   where page.is_event and page.type <> 'webhook.test' and ${wantsType("$6::text[]", "page.type")}
+   where page.is_event and page.type <> 'webhook.test' and ${wantsAnyType("$6::text[]", "page.type")}
 ), queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
   select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, 0, $7::timestamptz

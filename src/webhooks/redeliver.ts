@@ -1,7 +1,7 @@
 /** Repetition on request: one delivery, or every event since a moment that an endpoint has not acknowledged. */
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
-import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
+import type { AuditedCall, Executed, Replay, WriteCall } from "../idempotency/once.ts";
 import type { DeliveryId, EndpointId } from "../lib/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import { shownPlain, type EndpointChanger } from "./change-endpoint.ts";
@@ -36,7 +36,7 @@ export const retryDelivery = (
 /** Begins a recovery; `recover.ts` then goes through the events page by page. A recovery that is under way starts again from `sinceMs`. */
 export const beginRecovery = (
   changer: EndpointChanger,
-  call: WriteCall,
+  call: AuditedCall,
   endpointId: EndpointId | undefined,
   sinceMs: number,
 ): Promise<Executed | Replay> =>
@@ -49,5 +49,6 @@ export const beginRecovery = (
       updatedAtMs: nowMs,
     };
     await storeEndpoint(tx, recovering);
+    await changer.record(tx, call, endpoint.id, { action: "endpoint.recovered", changes: { since: new Date(sinceMs).toISOString() } });
     return { ...shownPlain(recovering), status: 202 };
   });

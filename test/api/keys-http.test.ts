@@ -8,9 +8,9 @@ import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
-import { createToken, newOAuthClient, oauthClientOf, type OAuthClient } from "../support/client/tokens.ts";
+import { assertOAuthError, createToken, newOAuthClient, oauthClientOf, requestToken, type OAuthClient } from "../support/client/tokens.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
-import { startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
+import { runGodwit, startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { cutConnections } from "../support/outage.ts";
 import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
@@ -52,6 +52,47 @@ function createdKey(reply: Reply): { key: string; id: string; record: Record<str
 const statusOf = async (key: string, node = godwit): Promise<number> => (await node.request("GET", "/v1/messages?limit=1", { key })).status;
 const countKeys = async (): Promise<number> => (await godwit.rows("select from api_keys")).length;
 
+describe("a key with allowed_ips", () => {
+  const ELSEWHERE = ["192.0.2.0/24", "2001:db8::/32"];
+  const HERE = "127.0.0.0/8";
+
+  test("works from these addresses, also through its access tokens, and nowhere else", async () => {
+    const here = createdKey(await create({ scopes: ["messages:read"], allowed_ips: [HERE, ...ELSEWHERE] }));
+    assert.deepEqual(here.record["allowed_ips"], [HERE, ...ELSEWHERE]);
+    assert.equal(await statusOf(here.key), 200);
+    assert.equal(await statusOf(await createToken(godwit, { id: here.id, secret: here.key })), 200);
+    const elsewhere = createdKey(await create({ scopes: ["messages:read"], allowed_ips: ELSEWHERE }));
+    assertProblem(await godwit.request("GET", "/v1/messages", { key: elsewhere.key }), "forbidden_address");
+    const refused = await requestToken(godwit, { basic: { id: elsewhere.id, secret: elsewhere.key } });
+    assertOAuthError(refused, "invalid_request", "forbidden_address");
+  });
+
+  test("creates and rotates only keys for the same addresses or fewer", async () => {
+    const maker = createdKey(await create({ scopes: ["keys:write", "messages:read"], allowed_ips: [HERE] }));
+    const by = { key: maker.key };
+    assert.deepEqual(createdKey(await create({ scopes: ["messages:read"] }, by)).record["allowed_ips"], [HERE]);
+    const narrow = { scopes: ["messages:read"], allowed_ips: ["127.0.0.1"] };
+    const child = createdKey(await create(narrow, by));
+    assert.deepEqual(createdKey(await rotate(child.id, {}, by)).record["allowed_ips"], ["127.0.0.1"]);
+    for (const allowedIps of [["0.0.0.0/0"], ["127.0.0.1", "192.0.2.1"], ["::/0"]]) {
+      const refused = await create({ scopes: ["messages:read"], allowed_ips: allowedIps }, by);
+      assertProblem(refused, "invalid_request_payload");
+    }
+    const free = createdKey(await create({ scopes: ["messages:read"] }));
+    assertProblem(await rotate(free.id, {}, by), "invalid_request_payload");
+  });
+
+  test("needs valid blocks", async () => {
+    for (const [allowedIps, pointer] of [
+      [["192.0.2.0/33"], "/allowed_ips/0"],
+      [["127.0.0.1", "example.com"], "/allowed_ips/1"],
+      [[], "/allowed_ips"],
+      [Array.from({ length: 21 }, () => HERE), "/allowed_ips"],
+    ] as const)
+      assert.deepEqual(pointersOf(await create({ scopes: ["messages:read"], allowed_ips: allowedIps })), [pointer]);
+  });
+});
+
 describe("a created key", () => {
   test("works at once on every node, with only its scopes, and is shown later without its secret", async () => {
     const reply = await create({ scopes: ["messages:read", "events:read"], name: "Prüfung ✓" });
@@ -67,6 +108,8 @@ describe("a created key", () => {
       hint: `${key.slice(0, 12)}…`,
       scopes: ["messages:read", "events:read"],
       expires_at: null,
+      allowed_ips: null,
+      created_by: root.id,
       revoked_at: null,
       last_used_at: null,
     });
@@ -200,25 +243,80 @@ describe("a key cannot grant more than it has:", () => {
     createdKey(second);
     assertLacks(await create(body, { idempotencyKey: creating, key: maker.secret }), "messages:send");
     assertLacks(await rotate(id, {}, { idempotencyKey: rotating, key: maker.secret }), "messages:send");
-    assertReplayOf(first, await create(body, { idempotencyKey: creating, key: await createToken(godwit, root) }));
+    const equal = await newOAuthClient(godwit);
+    assertProblem(await create(body, { idempotencyKey: creating, key: equal.secret }), "idempotency_key_reused");
+    assertReplayOf(first, await create(body, { idempotencyKey: creating }));
     assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating }));
+  });
+
+  test("a replay does not show a key to an access token that the key outlives", async () => {
+    const body = { scopes: ["messages:send"] };
+    const token = await createToken(godwit, root);
+    const idempotencyKey = randomUUID();
+    createdKey(await create(body, { idempotencyKey }));
+    assertProblem(await create(body, { idempotencyKey, key: token }), "key_outlives_credential");
+    const soon = { ...body, expires_at: new Date(Date.now() + 60_000).toISOString() };
+    const short = randomUUID();
+    const first = await create(soon, { idempotencyKey: short });
+    assertReplayOf(first, await create(soon, { idempotencyKey: short, key: token }));
   });
 
   test("no key outlives its creator, and a key without an expiry gets that of its creator", async () => {
     const end = new Date(Date.now() + 10 * DAY_MS);
-    const expiring = await clientWith(["keys:write", "messages:read"], { expiresAt: end });
-    for (const key of [expiring.secret, await createToken(godwit, expiring)]) {
-      assert.equal(createdKey(await create({}, { key })).record["expires_at"], end.toISOString());
-      assert.equal(createdKey(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
-      const soon = new Date(Date.now() + DAY_MS).toISOString();
-      assert.equal(createdKey(await create({ expires_at: soon }, { key })).record["expires_at"], soon);
-      const late = await create({ expires_at: new Date(end.getTime() + 1).toISOString() }, { key });
-      assertProblem(late, "invalid_request_payload");
-      assert.deepEqual(pointersOf(late), ["/expires_at"]);
-    }
+    const { secret: key } = await clientWith(["keys:write", "messages:read"], { expiresAt: end });
+    assert.equal(createdKey(await create({}, { key })).record["expires_at"], end.toISOString());
+    assert.equal(createdKey(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
+    const soon = new Date(Date.now() + DAY_MS).toISOString();
+    assert.equal(createdKey(await create({ expires_at: soon }, { key })).record["expires_at"], soon);
+    const late = await create({ expires_at: new Date(end.getTime() + 1).toISOString() }, { key });
+    assertProblem(late, "invalid_request_payload");
+    assert.deepEqual(pointersOf(late), ["/expires_at"]);
     const permanent = createdKey(await create());
-    assert.equal(createdKey(await rotate(permanent.id, {}, { key: expiring.secret })).record["expires_at"], end.toISOString());
+    assert.equal(createdKey(await rotate(permanent.id, {}, { key })).record["expires_at"], end.toISOString());
     assert.equal(createdKey(await create({ expires_at: "2099-01-01T00:00:00+02:00" })).record["expires_at"], "2098-12-31T22:00:00.000Z");
+  });
+
+  test("an access token creates only keys that expire with it, and rotates none that outlives it", async () => {
+    const token = await createToken(godwit, root);
+    const { expires_at: tokenEnd } = (await godwit.request("GET", "/v1/credential", { key: token })).json;
+    const { record } = createdKey(await create({}, { key: token }));
+    assert.equal(record["expires_at"], tokenEnd);
+    const late = await create({ expires_at: new Date(Date.parse(String(tokenEnd)) + 1).toISOString() }, { key: token });
+    assert.deepEqual(pointersOf(late), ["/expires_at"]);
+    const permanent = createdKey(await create());
+    assertProblem(await rotate(permanent.id, {}, { key: token }), "key_outlives_credential");
+    assert.equal((await show(permanent.id)).json["expires_at"], null);
+    const short = createdKey(await create({ expires_at: new Date(Date.now() + 60_000).toISOString() }));
+    assert.equal(createdKey(await rotate(short.id, {}, { key: token })).record["expires_at"], short.record["expires_at"]);
+  });
+
+  test("the keys of an account with a longest life end within it", async () => {
+    const key = await godwit.key({ account: "short lives" });
+    const set = (max: string): ReturnType<typeof runGodwit> =>
+      runGodwit(["accounts", "set-key-life", "short lives", "--max", max], { DATABASE_URL: godwit.databaseUrl ?? "" });
+    assert.equal((await set("30d")).code, 0);
+    const { record } = createdKey(await create({}, { key }));
+    const lifeMs = Date.parse(String(record["expires_at"])) - Date.parse(String(record["created_at"]));
+    assert.ok(Math.abs(lifeMs - 30 * DAY_MS) < 60_000);
+    const late = await create({ expires_at: new Date(Date.now() + 31 * DAY_MS).toISOString() }, { key });
+    assert.deepEqual(pointersOf(late), ["/expires_at"]);
+    const args = [
+      "keys",
+      "create",
+      "--account",
+      "short lives",
+      "--environment",
+      "test",
+      "--scopes",
+      "messages:read",
+      "--expires-in",
+      "31d",
+    ];
+    const refused = await runGodwit(args, { DATABASE_URL: godwit.databaseUrl ?? "" });
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /live for at most/);
+    assert.equal((await set("none")).code, 0);
+    assert.equal(createdKey(await create({}, { key })).record["expires_at"], null);
   });
 
   test("a key that was just revoked creates no key, even on a node that is not yet notified", async () => {
@@ -419,11 +517,10 @@ describe("an idempotency key", () => {
   test("of a request of a revoked key does not help that key", async () => {
     const maker = await newOAuthClient(godwit);
     const idempotencyKey = randomUUID();
-    const first = await create({}, { key: maker.secret, idempotencyKey });
-    createdKey(first);
+    createdKey(await create({}, { key: maker.secret, idempotencyKey }));
     await revoke(maker.id);
     assertProblem(await create({}, { key: maker.secret, idempotencyKey }), "unauthorized_invalid_token");
-    assertReplayOf(first, await create({}, { idempotencyKey }));
+    assertProblem(await create({}, { idempotencyKey }), "idempotency_key_reused");
   });
 
   test("of a refused request can be used again", async () => {

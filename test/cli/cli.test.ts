@@ -47,7 +47,7 @@ describe("keys", () => {
       "--expires-in",
       "90d",
     );
-    assert.match(String(made["key"]), /^gw_test_[0-9A-Za-z]{38}$/);
+    assert.match(String(made["key"]), /^gw_test_[0-9A-Za-z]{40}$/);
     assert.match(String(made["id"]), /^key_[0-9a-z]{26}$/);
     assert.match(String(made["account_id"]), /^acct_[0-9a-z]{26}$/);
     assert.deepEqual(made["scopes"], ["messages:read", "messages:send"]);

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { createAccount, type SeedEnvironment } from "../../src/access/accounts.ts";
 import { within } from "../../src/lib/wait.ts";
+import { SYSTEM_ORIGIN } from "../../src/lib/origin.ts";
 import { PRIORITIES } from "../../src/messages/message.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
@@ -98,7 +99,9 @@ export class Scene {
   async accept(count: number): Promise<void> {
     const seed: SeedEnvironment = (tx, owner) => seedTemplates(tx, this.#clock, owner);
     const accounts = await Promise.all(
-      ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, seed)),
+      ["first", "second"].map((name) =>
+        createAccount(this.db, this.#clock, { name: `${name} ${randomUUID()}`, origin: SYSTEM_ORIGIN }, seed),
+      ),
     );
     const acceptor = acceptorOf({ db: this.db, clock: this.#clock }, new LinkChooser(simulatorLink(1)));
     const acceptOne = (index: number): Promise<unknown> => {

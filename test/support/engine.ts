@@ -86,11 +86,14 @@ export const acceptorOf = (storage: Storage, linkChooser: LinkChooser, handover 
 export const credentialOf = (accountId: AccountId, environment: Environment = "test"): Credential => ({
   accountId,
   keyId: NO_ID,
+  keyName: null,
   environment,
   environmentKey: `${accountId.toString("hex")} ${environment}`,
   scopes: new Set(SCOPES),
   tier: { name: "unlimited", limit: null },
   tokenExpiresAtMs: null,
+  expiresAtMs: null,
+  allowedIps: null,
 });
 
 /** Assembles the delivery of one node. The caller starts the delivery, and stops first the delivery and then the announcer. */

@@ -14,6 +14,7 @@ import { serve } from "../../src/cli/serve.ts";
 import { readConfig } from "../../src/config.ts";
 import { logTo, type LoggedError } from "../../src/lib/log.ts";
 import type { LogEvent } from "../../src/lib/log-events.ts";
+import { SYSTEM_ORIGIN } from "../../src/lib/origin.ts";
 import { poll } from "../../src/lib/wait.ts";
 import { startService } from "../../src/service/start-service.ts";
 import { Database } from "../../src/storage/database.ts";
@@ -46,7 +47,13 @@ export type RequestOptions = {
 };
 export type Reply = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
 
-export type KeyOptions = { scopes?: readonly Scope[]; environment?: Environment; account?: string; expiresAt?: Date | null };
+export type KeyOptions = {
+  scopes?: readonly Scope[];
+  environment?: Environment;
+  account?: string;
+  expiresAt?: Date | null;
+  allowedIps?: string[] | null;
+};
 
 /** A running service: its URL, its output, and the function that stops it. */
 type Started = {
@@ -102,14 +109,16 @@ export class Godwit {
   }
 
   /** Creates a key, by default with all scopes of the test environment. Creates a named account if it is missing. */
-  async key({ scopes = SCOPES, environment = "test", account, expiresAt = null }: KeyOptions = {}): Promise<string> {
+  async key({ scopes = SCOPES, environment = "test", account, expiresAt = null, allowedIps = null }: KeyOptions = {}): Promise<string> {
     if (this.db === undefined) throw new Error("the service has an embedded database");
     const clock = { now: () => Date.now() };
-    if (account !== undefined) await createAccount(this.db, clock, account, (tx, owner) => seedTemplates(tx, clock, owner));
+    if (account !== undefined)
+      await createAccount(this.db, clock, { name: account, origin: SYSTEM_ORIGIN }, (tx, owner) => seedTemplates(tx, clock, owner));
     const accounts = await listAccounts(this.db);
     const owner = accounts.find(({ name }) => name === (account ?? "default"));
     if (owner === undefined) throw new Error("no account");
-    return (await createKey(this.db, clock, { accountId: owner.id, environment, scopes, name: null, expiresAt })).secret;
+    const request = { accountId: owner.id, environment, scopes, name: null, expiresAt, allowedIps, origin: SYSTEM_ORIGIN };
+    return (await createKey(this.db, clock, request)).secret;
   }
 
   /** Turns quotas off, for tests of other features. */

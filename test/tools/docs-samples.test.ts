@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createKey } from "../../src/access/api-key.ts";
+import { SYSTEM_ORIGIN } from "../../src/lib/origin.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { readConfig } from "../../src/config.ts";
@@ -66,7 +67,14 @@ async function newKey(): Promise<{ id: string; secret: string }> {
   assert.ok(db !== undefined);
   const [account] = await listAccounts(db);
   assert.ok(account !== undefined);
-  const wanted = { accountId: account.id, environment: "test", scopes: SCOPES, name: null, expiresAt: null } as const;
+  const wanted = {
+    accountId: account.id,
+    environment: "test",
+    scopes: SCOPES,
+    name: null,
+    expiresAt: null,
+    origin: SYSTEM_ORIGIN,
+  } as const;
   const { key, secret } = await createKey(db, { now: () => Date.now() }, wanted);
   return { id: encodeId("key", key.id), secret };
 }

@@ -29,6 +29,7 @@ const RANKS: Readonly<Record<string, number>> = {
   usage: 4,
   access: 3,
   links: 3,
+  audit: 2,
   idempotency: 2,
   http: 1,
   storage: 1,
@@ -50,6 +51,7 @@ const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^webhooks\//, to: /^events\//, why: "a delivery carries its event" },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },
   { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change accounts and keys" },
+  { from: /^cli\//, to: /^audit\//, why: "the operator's command reads the logs of all accounts" },
   { from: /^service\//, to: /^access\//, why: "the first start creates an account" },
 ];
 const CONFIG_READERS: readonly Exception[] = [

@@ -6,7 +6,8 @@ import { encodeId, NO_ID, toId, type AccountId, type TemplateId } from "../../sr
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import { Database } from "../../src/storage/database.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
-import type { WriteCall } from "../../src/idempotency/once.ts";
+import type { AuditedCall } from "../../src/idempotency/once.ts";
+import { cliOrigin } from "../../src/lib/origin.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { clientOf } from "../support/client.ts";
@@ -121,12 +122,15 @@ test("a template change wakes the webhook workers, and a refused change does not
   const credential: Credential = {
     ...owner,
     keyId: NO_ID,
+    keyName: null,
     environmentKey: "",
     scopes: new Set(),
     tier: { name: "", limit: null },
     tokenExpiresAtMs: null,
+    expiresAtMs: null,
+    allowedIps: null,
   };
-  const call: WriteCall = { credential, claim: undefined, writeProblem: String };
+  const call: AuditedCall = { credential, origin: cliOrigin, claim: undefined, writeProblem: String };
   const name = newName();
   await changer.create(call, { ...TEXT, channels: ["sms"], name });
   assert.equal(wakeUps.count, 1);

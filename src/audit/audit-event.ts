@@ -1,0 +1,118 @@
+/** An entry of the audit log: who changed what. Its actions, its record in the API and the schema of the record. */
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId, type AuditEventId } from "../lib/id.ts";
+import { ACTOR_TYPES, type Actor } from "../lib/origin.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
+import type { Environment } from "../storage/owner.ts";
+
+/** The actions, by the type of their target. */
+export const ACTIONS = [
+  "account.created",
+  "account.changed",
+  "environment.tier_changed",
+  "endpoint.created",
+  "endpoint.changed",
+  "endpoint.deleted",
+  "endpoint.disabled",
+  "endpoint.recovered",
+  "endpoint.secret_rotated",
+  "key.created",
+  "key.rotated",
+  "key.revoked",
+  "message.canceled",
+  "message.edited",
+  "message.redacted",
+  "recipient.erased",
+  "recipient.exported",
+  "signing_key.rotated",
+  "suppression.created",
+  "suppression.imported",
+  "suppression.lifted",
+  "template.archived",
+  "template.created",
+  "template.changed",
+  "tier.changed",
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+const TARGET_TYPES = [
+  "account",
+  "environment",
+  "webhook_endpoint",
+  "key",
+  "message",
+  "recipient",
+  "signing_key",
+  "suppression",
+  "template",
+  "tier",
+] as const;
+
+/** `id` is null where the target has none, such as an import of suppressions. A recipient has a keyed hash, since its number may be erased. */
+export type Target = { type: (typeof TARGET_TYPES)[number]; id: string | null };
+
+/** A change as its feature reports it. `changes` has the new values of what changed, and never a secret, a text or a number. */
+export type AuditedChange = { action: Action; target: Target; changes?: Readonly<Record<string, unknown>> };
+
+export type AuditEvent = {
+  id: AuditEventId;
+  environment: Environment | null;
+  actor: Actor;
+  action: Action;
+  target: Target;
+  changes: Readonly<Record<string, unknown>>;
+  peer: string | null;
+  requestId: string | null;
+};
+
+export const AuditEventRecord = Type.Object(
+  {
+    id: Type.String({ examples: ["aud_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    object: Type.Literal("audit_event"),
+    environment: nullable(openEnum(["test", "live"], "Null for a change of the whole account.")),
+    actor: Type.Object(
+      {
+        type: openEnum(ACTOR_TYPES, "An access token is named by its key."),
+        id: nullable(Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"] })),
+        name: nullable(Type.String({ description: "The name of the key, of the operator's system user, or of the link." })),
+      },
+      { description: "Who made the change." },
+    ),
+    action: openEnum(ACTIONS),
+    target: Type.Object(
+      {
+        type: openEnum(TARGET_TYPES),
+        id: nullable(Type.String({ description: "A recipient has a keyed hash in place of its number." })),
+      },
+      { description: "What was changed." },
+    ),
+    changes: Type.Record(Type.Unsafe<unknown>({}), {
+      description: "The new values. Never contains secrets, texts of messages or phone numbers.",
+    }),
+    peer: nullable(Type.String({ description: "The address that the request came from.", examples: ["192.0.2.7"] })),
+    request_id: nullable(Type.String()),
+    created_at: timestamp("When the change was made."),
+    hash: nullable(
+      Type.String({
+        description: "The link of the account's hash chain, in hexadecimal digits. Null for a moment, until the entry is sealed.",
+      }),
+    ),
+  },
+  { title: "AuditEvent", description: "A change, and who made it." },
+);
+export type AuditEventRecord = Static<typeof AuditEventRecord>;
+
+export const auditEventRecord = (event: AuditEvent, hash: Buffer | null): AuditEventRecord => ({
+  id: encodeId("aud", event.id),
+  object: "audit_event",
+  environment: event.environment,
+  actor: event.actor,
+  action: event.action,
+  target: event.target,
+  changes: { ...event.changes },
+  peer: event.peer,
+  request_id: event.requestId,
+  created_at: isoTime(uuidTimeMs(event.id)),
+  hash: hash === null ? null : hash.toString("hex"),
+});

@@ -1,0 +1,229 @@
+/** All SQL of the audit log. */
+import type { AccountId, AuditEventId } from "../lib/id.ts";
+import type { Actor } from "../lib/origin.ts";
+import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
+import type { Environment } from "../storage/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
+import { sql } from "../storage/sql.ts";
+import type { Action, AuditEvent, Target } from "./audit-event.ts";
+import type { ChainLink } from "./chain.ts";
+
+export const insertAuditEvent = (tx: Tx, accountId: AccountId, event: AuditEvent): Promise<unknown> =>
+  tx.rows(sql`
+  with inserted as (
+    insert into audit_events (account_id, id, environment, actor_type, actor_id, actor_name, action, target_type, target_id, changes,
+                              peer, request_id)
+    values (${accountId}, ${event.id}, ${event.environment}, ${event.actor.type}, ${event.actor.id}, ${event.actor.name}, ${event.action},
+            ${event.target.type}, ${event.target.id}, ${JSON.stringify(event.changes)}::jsonb, ${event.peer}, ${event.requestId})
+    returning account_id, id
+  )
+  insert into audit_unsealed (account_id, event_id)
+  select account_id, id
+    from inserted`);
+
+export type AuditRow = {
+  account_id: AccountId;
+  id: AuditEventId;
+  environment: Environment | null;
+  actor_type: Actor["type"];
+  actor_id: string | null;
+  actor_name: string | null;
+  action: Action;
+  target_type: Target["type"];
+  target_id: string | null;
+  changes: Record<string, unknown>;
+  peer: string | null;
+  request_id: string | null;
+};
+
+export const toAuditEvent = (row: AuditRow): AuditEvent => ({
+  id: row.id,
+  environment: row.environment,
+  actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
+  action: row.action,
+  target: { type: row.target_type, id: row.target_id },
+  changes: row.changes,
+  peer: row.peer,
+  requestId: row.request_id,
+});
+
+/** Takes the lock of the only node that seals. False while another node has it. */
+export async function lockSealing(tx: Tx): Promise<boolean> {
+  const [row] = await tx.rows<{ is_locked: boolean }>(sql`
+  select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.audit}) as is_locked`);
+  return row?.is_locked === true;
+}
+
+/** The entries that wait to be sealed, by account and time. */
+export const listUnsealed = (tx: Tx, limit: number): Promise<AuditRow[]> =>
+  tx.rows<AuditRow>(sql`
+  select e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action, e.target_type, e.target_id, e.changes,
+         e.peer, e.request_id
+    from (select account_id, event_id
+            from audit_unsealed
+           order by account_id, event_id
+           limit ${limit}) u
+   cross join lateral (select *
+                         from audit_events
+                        where account_id = u.account_id and id = u.event_id
+                        limit 1) e
+   order by e.account_id, e.id`);
+
+/** The last link of an account, which may be one that retention has deleted. */
+export async function findLastLink(db: Queryable, accountId: AccountId): Promise<ChainLink | undefined> {
+  const [row] = await db.rows<ChainLink>(sql`
+  select sequence, hash
+    from ((select sequence, hash
+             from audit_chain
+            where account_id = ${accountId}
+            order by sequence desc
+            limit 1)
+          union all
+          (select sequence, hash
+             from audit_checkpoints
+            where account_id = ${accountId}
+            order by sequence desc
+            limit 1)) link
+   order by sequence desc
+   limit 1`);
+  return row;
+}
+
+export const storeLink = (tx: Tx, accountId: AccountId, eventId: AuditEventId, { sequence, hash }: ChainLink): Promise<unknown> =>
+  tx.rows(sql`
+  with sealed as (
+    delete from audit_unsealed
+     where account_id = ${accountId} and event_id = ${eventId}
+  )
+  insert into audit_chain (account_id, event_id, sequence, hash)
+  values (${accountId}, ${eventId}, ${sequence}, ${hash})`);
+
+export type AuditFilter = {
+  /** The range of ids, from the times and the cursor of the request. */
+  from: Uuid;
+  before: Uuid;
+  /** The id or the type of the actor. */
+  actor: string | null;
+  /** An action, or a kind such as `key.*`. */
+  action: string | null;
+  /** The id or the type of the target. */
+  target: string | null;
+};
+
+type SealedRow = AuditRow & { hash: Buffer | null };
+export type SealedEvent = { event: AuditEvent; hash: Buffer | null };
+
+const list = scanStatement({
+  scan: `
+  select id, actor_type, actor_id, action, target_type, target_id
+    from audit_events
+   where account_id = $1 and id >= $5 and id < $6 and ($2::text is null or environment is null or environment = $2)`,
+  filter: `($7::text is null or $7 in (actor_id, actor_type))
+     and ($8::text is null or $8 in (action, split_part(action, '.', 1) || '.*'))
+     and ($9::text is null or $9 in (target_id, target_type))`,
+  whole: `
+  select e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action, e.target_type, e.target_id, e.changes,
+         e.peer, e.request_id,
+         (select c.hash from audit_chain c where c.event_id = e.id) as hash
+    from audit_events e
+   where e.account_id = $1 and e.id = found.id`,
+});
+
+/** A page of an account's entries, newest first: those of one environment, or of all where it is null, and those of the whole account. */
+export async function listAuditEvents(
+  db: Queryable,
+  owner: { accountId: AccountId; environment: Environment | null },
+  { from, before, actor, action, target }: AuditFilter,
+  limit: number,
+): Promise<ListPage<SealedEvent>> {
+  const isFiltered = [actor, action, target].some((each) => each !== null);
+  const request = { owner, limit, isFiltered, values: [from, before, actor, action, target] };
+  const { items, next } = await readPage<SealedRow>(db, list, request);
+  return { items: items.map((row) => ({ event: toAuditEvent(row), hash: row.hash })), next };
+}
+
+/** The accounts that have entries in a chain, or had some. */
+export const listChains = (db: Queryable): Promise<{ account_id: AccountId }[]> =>
+  db.rows<{ account_id: AccountId }>(sql`
+  select account_id
+    from audit_chain
+  union
+  select account_id
+    from audit_checkpoints
+   order by account_id`);
+
+export type ChainRow = { sequence: number; hash: Buffer; event_id: AuditEventId } & { [Name in keyof AuditRow]: AuditRow[Name] | null };
+
+/** A page of a chain with its entries, in order. The columns of a missing entry are null. */
+export const listChainLinks = (db: Queryable, accountId: AccountId, after: number, limit: number): Promise<ChainRow[]> =>
+  db.rows<ChainRow>(sql`
+  select c.sequence, c.hash, c.event_id, e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action,
+         e.target_type, e.target_id, e.changes, e.peer, e.request_id
+    from audit_chain c
+    left join lateral (select *
+                         from audit_events
+                        where account_id = c.account_id and id = c.event_id
+                        limit 1) e on true
+   where c.account_id = ${accountId} and c.sequence > ${after}
+   order by c.sequence
+   limit ${limit}`);
+
+/** The checkpoint before a link. */
+export async function findCheckpoint(db: Queryable, accountId: AccountId, before: number): Promise<ChainLink | undefined> {
+  const [row] = await db.rows<ChainLink>(sql`
+  select sequence, hash
+    from audit_checkpoints
+   where account_id = ${accountId} and sequence < ${before}
+   order by sequence desc
+   limit 1`);
+  return row;
+}
+
+/** Entries that are neither sealed nor wait for it: somebody has removed their link. */
+export const countUnlinked = async (db: Queryable, accountId: AccountId): Promise<number> => {
+  const [row] = await db.rows<{ count: number }>(sql`
+  select count(*)::integer as count
+    from audit_events e
+   where e.account_id = ${accountId}
+     and not exists (select from audit_chain c where c.event_id = e.id)
+     and not exists (select from audit_unsealed u where u.account_id = e.account_id and u.event_id = e.id)`);
+  return row?.count ?? 0;
+};
+
+/** The oldest links of an account whose entries are older than an id, in order. */
+export const listOldLinks = (
+  tx: Tx,
+  accountId: AccountId,
+  before: Uuid,
+  limit: number,
+): Promise<(ChainLink & { event_id: AuditEventId })[]> =>
+  tx.rows<ChainLink & { event_id: AuditEventId }>(sql`
+  select sequence, hash, event_id
+    from (select sequence, hash, event_id
+            from audit_chain
+           where account_id = ${accountId}
+           order by sequence
+           limit ${limit}) oldest
+   where event_id < ${before}
+   order by sequence`);
+
+/** Deletes links with their entries, and stores the last of them as a checkpoint. */
+export async function deleteLinks(
+  tx: Tx,
+  accountId: AccountId,
+  { ids, last, nowMs }: { ids: readonly AuditEventId[]; last: ChainLink; nowMs: number },
+): Promise<void> {
+  await tx.rows(sql`
+  insert into audit_checkpoints (account_id, sequence, hash, created_at)
+  values (${accountId}, ${last.sequence}, ${last.hash}, ${new Date(nowMs)})`);
+  const texts = ids.map(uuidToText);
+  await tx.rows(sql`select set_config('godwit.audit_retention', 'on', true)`);
+  await tx.rows(sql`
+  delete from audit_chain
+   where account_id = ${accountId} and event_id = any (${texts}::uuid[])`);
+  await tx.rows(sql`
+  delete from audit_events
+   where account_id = ${accountId} and id = any (${texts}::uuid[])`);
+}

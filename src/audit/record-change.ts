@@ -1,0 +1,25 @@
+/** Writes a change to the audit log, in the transaction of the change. */
+import { newId, toId, type AccountId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
+import { NIL_UUID } from "../lib/uuid.ts";
+import type { Tx } from "../storage/database.ts";
+import type { Environment } from "../storage/owner.ts";
+import type { AuditedChange } from "./audit-event.ts";
+import { insertAuditEvent } from "./queries.ts";
+
+/** Whose log the change belongs to. Without an environment it concerns the whole account. */
+export type AuditOwner = { accountId: AccountId; environment: Environment | null };
+
+/** Writes a change that concerns all accounts. */
+export const recordInstallationChange = (tx: Tx, nowMs: number, origin: ChangeOrigin, change: AuditedChange): Promise<void> =>
+  recordChange(tx, nowMs, { accountId: toId("acct", NIL_UUID), environment: null, origin }, change);
+
+export async function recordChange(
+  tx: Tx,
+  nowMs: number,
+  { accountId, environment, origin }: AuditOwner & { origin: ChangeOrigin },
+  { action, target, changes = {} }: AuditedChange,
+): Promise<void> {
+  const { actor, peer, requestId } = origin;
+  await insertAuditEvent(tx, accountId, { id: newId("aud", nowMs), environment, actor, action, target, changes, peer, requestId });
+}

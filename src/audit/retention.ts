@@ -1,0 +1,48 @@
+/** Deletes old entries of the audit log. The last deleted link of each chain stays as a checkpoint, from which verification continues. */
+import { RepeatingJob, type BackgroundJob } from "../lib/background-job.ts";
+import type { AccountId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { deleteLinks, listChains, listOldLinks, lockSealing } from "./queries.ts";
+
+const DAY_MS = 86_400_000;
+const EVERY_MS = 3_600_000;
+const FIRST_AFTER_MS = 120_000;
+const PAGE_ROWS = 1_000;
+
+export type AuditRetention = { db: Database; clock: Clock; retentionDays: number };
+
+export const auditRetentionJob = (parts: AuditRetention, onError: (error: unknown) => void): BackgroundJob =>
+  new RepeatingJob({
+    turns: [
+      async (stopping) => {
+        await deleteOldEntries(parts, stopping);
+        return EVERY_MS;
+      },
+    ],
+    onError,
+    firstAfterMs: FIRST_AFTER_MS,
+    afterErrorMs: EVERY_MS,
+    isSpread: true,
+  });
+
+export async function deleteOldEntries({ db, clock, retentionDays }: AuditRetention, stopping?: AbortSignal): Promise<number> {
+  let deleted = 0;
+  for (const { account_id: accountId } of await listChains(db)) {
+    for (let page = PAGE_ROWS; page === PAGE_ROWS; deleted += page) {
+      if (stopping?.aborted === true) return deleted;
+      page = await deletePage(db, accountId, clock.now(), retentionDays);
+    }
+  }
+  return deleted;
+}
+
+const deletePage = (db: Database, accountId: AccountId, nowMs: number, retentionDays: number): Promise<number> =>
+  db.transaction(async (tx) => {
+    if (!(await lockSealing(tx))) return 0;
+    const old = await listOldLinks(tx, accountId, firstUuidAt(nowMs - retentionDays * DAY_MS), PAGE_ROWS);
+    const last = old.at(-1);
+    if (last !== undefined) await deleteLinks(tx, accountId, { ids: old.map(({ event_id: id }) => id), last, nowMs });
+    return old.length;
+  });

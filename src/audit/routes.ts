@@ -1,0 +1,51 @@
+/** The HTTP route of the audit log. */
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { route, type Route } from "../api/route.ts";
+import { optional, timeParameter, Type } from "../http/schema.ts";
+import type { Database } from "../storage/database.ts";
+import { AuditEventRecord, auditEventRecord } from "./audit-event.ts";
+import { listAuditEvents } from "./queries.ts";
+
+const text = (description: string) => optional(Type.String({ minLength: 1, maxLength: 100, description }));
+
+const AuditQuery = Type.Object(
+  {
+    ...pageQuery,
+    actor: text("Only changes by this actor: the id of a key, or a type of actor."),
+    action: text("Only this action, or `key.*` for all of a kind."),
+    target: text("Only changes of this target: its id, or a type of target."),
+    created_after: timeParameter("Only changes after this time."),
+    created_before: timeParameter("Only changes before this time."),
+  },
+  { additionalProperties: false },
+);
+
+export const auditRoutes = (db: Database): Route[] => [
+  route({
+    method: "GET",
+    path: "/v1/audit_events",
+    summary: "List audit events",
+    description:
+      "Who changed what in this environment, and in the account as a whole, newest first. Each entry was written in the transaction of its change.",
+    tag: "Audit",
+    scope: "audit:read",
+    isIdempotent: false,
+    query: AuditQuery,
+    reply: { status: 200, description: "A page of audit events.", schema: pageOf("AuditEventPage", AuditEventRecord) },
+    problems: [],
+    handle: async ({ query, credential }) => {
+      const { actor = null, action = null, target = null, limit } = query;
+      const filter = { ...idRange(query), actor, action, target };
+      const { items, next } = await listAuditEvents(db, credential, filter, limit ?? DEFAULT_LIMIT);
+      return {
+        status: 200,
+        body: JSON.stringify(
+          toPage(
+            items.map(({ event, hash }) => auditEventRecord(event, hash)),
+            next,
+          ),
+        ),
+      };
+    },
+  }),
+];

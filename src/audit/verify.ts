@@ -1,0 +1,71 @@
+/** Verifies the hash chain of an account's audit log. */
+import { encodeId, type AccountId } from "../lib/id.ts";
+import type { Queryable } from "../storage/database.ts";
+import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
+import { countUnlinked, findCheckpoint, listChainLinks, toAuditEvent, type AuditRow, type ChainRow } from "./queries.ts";
+
+/** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. */
+export type ChainReport = { links: number; head: ChainLink; fault: string | null };
+
+const PAGE_ROWS = 1_000;
+
+/** Recomputes every hash. `expected` is a head that was noted before, which must still be part of the chain. */
+export async function verifyChain(
+  db: Queryable,
+  accountId: AccountId,
+  expected: ChainLink | undefined,
+  onProgress: (links: number) => void = () => undefined,
+): Promise<ChainReport> {
+  let links = 0;
+  let head: ChainLink | undefined;
+  let isExpectedFound = false;
+  for (let after = 0; ;) {
+    const page = await listChainLinks(db, accountId, after, PAGE_ROWS);
+    head ??= page[0] === undefined ? await findCheckpoint(db, accountId, Number.MAX_SAFE_INTEGER) : await startOf(db, accountId, page[0]);
+    head ??= CHAIN_START;
+    isExpectedFound ||= isSame(head, expected);
+    for (const row of page) {
+      const fault = faultOf(row, head);
+      if (fault !== null) return { links, head, fault };
+      head = { sequence: row.sequence, hash: row.hash };
+      links += 1;
+      isExpectedFound ||= isSame(head, expected);
+    }
+    onProgress(links);
+    if (page.length < PAGE_ROWS) break;
+    after = head.sequence;
+  }
+  return { links, head, fault: await remainingFault(db, accountId, { head, expected, isExpectedFound }) };
+}
+
+/** The link before the first one: a checkpoint, or the start of the chain. */
+const startOf = async (db: Queryable, accountId: AccountId, { sequence }: ChainRow): Promise<ChainLink> =>
+  (await findCheckpoint(db, accountId, sequence)) ?? CHAIN_START;
+
+const isSame = (link: ChainLink, expected: ChainLink | undefined): boolean =>
+  expected !== undefined && link.sequence === expected.sequence && link.hash.equals(expected.hash);
+
+function faultOf(row: ChainRow, before: ChainLink): string | null {
+  if (row.sequence !== before.sequence + 1) return `the links from ${before.sequence + 1} to ${row.sequence - 1} are missing`;
+  const name = encodeId("aud", row.event_id);
+  if (row.id === null) return `the entry ${name} of link ${row.sequence} is missing`;
+  const { hash } = nextChainLink(before, toAuditEvent(row as unknown as AuditRow));
+  return hash.equals(row.hash)
+    ? null
+    : `the entry ${name} of link ${row.sequence} does not fit its hash: it, or an earlier link, was changed`;
+}
+
+type Expectation = { head: ChainLink; expected: ChainLink | undefined; isExpectedFound: boolean };
+
+async function remainingFault(
+  db: Queryable,
+  accountId: AccountId,
+  { head, expected, isExpectedFound }: Expectation,
+): Promise<string | null> {
+  if (expected !== undefined && !isExpectedFound)
+    return expected.sequence > head.sequence
+      ? `the chain ends at ${head.sequence}, and the expected head is ${expected.sequence}: entries were removed from its end`
+      : `the link ${expected.sequence} does not have the expected hash`;
+  const unlinked = await countUnlinked(db, accountId);
+  return unlinked === 0 ? null : `${unlinked} entries are part of no chain`;
+}
