@@ -108,6 +108,13 @@ export const SECTIONS: readonly Section[] = [
           [total("godwit_idempotent_replays_total"), "replayed"],
         ],
       },
+      {
+        title: "Rejected by a budget",
+        help: "Connections and requests that exceeded a budget for connections or bodies, a second, by its name.",
+        unit: "ops",
+        isStacked: true,
+        queries: [[perSecond("godwit_http_rejected_total", "reason"), "{{reason}}"]],
+      },
     ],
   },
   {

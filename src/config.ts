@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parse as parseToml } from "smol-toml";
+import { INTAKE_SETTINGS, readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
@@ -22,6 +23,8 @@ export type Config = {
   log: LogStyle;
   metricsAllow: AddressSet;
   requestTimeoutMs: number;
+  /** The budgets of this process for connections and bodies. */
+  intake: IntakeLimits;
   /** Undefined: the key that was generated in the data directory is used. */
   secretKey: Buffer | undefined;
   /** The secret key before a change, set for the first start with the new key. */
@@ -100,6 +103,7 @@ export const SETTINGS = {
     fallback: "30",
     help: "seconds a client has to send its request",
   },
+  ...INTAKE_SETTINGS,
   roles: {
     flag: "roles",
     value: "ROLES",
@@ -246,6 +250,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     log: readLogStyle(read("log"), faults),
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
     requestTimeoutMs: readNumber(read("requestTimeout"), { least: 1, most: 600, what: "a number of seconds" }, faults) * 1_000,
+    intake: readIntake((name, range) => readNumber(read(name), range, faults)),
     secretKey: readSecretKey(read("secretKey"), faults),
     previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
     webhookAllow: addressSet(readCidrs(read("webhookAllow"), faults)),

@@ -29,6 +29,7 @@ function admitWithin(
   access: Access,
   credential: Credential,
 ): Credential | Promise<Credential> {
+  request.credential = credential;
   const check = (decision: QuotaDecision | undefined): Credential => {
     if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
     requireAddress(credential, request.ip);

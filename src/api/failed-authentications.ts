@@ -1,5 +1,7 @@
 /** Delays the responses to a peer that keeps failing to authenticate. Requests with a valid credential are never delayed, so a peer that
  *  many clients share, such as a proxy, does not suffer from one of them. */
+import { peerOf } from "../lib/addresses.ts";
+import { pause } from "../lib/wait.ts";
 
 // A deployment with a wrong key makes some requests before somebody notices, and should not wait for each response.
 const FREE_FAILURES = 20;
@@ -18,6 +20,12 @@ export class FailedAuthentications {
   /** `now` is a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+  }
+
+  /** Counts a failure of the address, and waits for as long as its response is delayed, or until the service stops. */
+  async delay(address: string, stopping: AbortSignal): Promise<void> {
+    const delayMs = this.delayMs(peerOf(address));
+    if (delayMs > 0) await pause(delayMs, stopping);
   }
 
   /** Counts a failure of the peer, and returns how long its response has to wait. */

@@ -1,5 +1,6 @@
 /** The metrics of the HTTP server and of accepts, for Prometheus. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import type { RejectionReason } from "./intake.ts";
 
 // From a cache hit to a slow database.
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -11,6 +12,8 @@ export type Metrics = {
   refusedByQuota(): void;
   /** Counts a request without a valid credential, by its error code. */
   failedToAuthenticate(code: string): void;
+  /** Counts a connection or a request that exceeded a budget. */
+  rejected(reason: RejectionReason): void;
   replayed(): void;
   /** Counts one group commit of `size` messages. */
   committed(size: number, seconds: number): void;
@@ -43,6 +46,12 @@ export function createMetrics(version: string): Metrics {
     name: "godwit_authentication_failures_total",
     help: "Requests without a valid credential, by error code.",
     labelNames: ["code"],
+    registers,
+  });
+  const rejections = new Counter({
+    name: "godwit_http_rejected_total",
+    help: "Connections and requests rejected before their work began, by the budget that they exceeded.",
+    labelNames: ["reason"],
     registers,
   });
   const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests answered from a stored answer.", registers });
@@ -83,6 +92,7 @@ export function createMetrics(version: string): Metrics {
     },
     refusedByQuota: () => refused.inc(),
     failedToAuthenticate: (code) => failures.inc({ code }),
+    rejected: (reason) => rejections.inc({ reason }),
     replayed: () => replays.inc(),
     committed(size, seconds) {
       sizes.observe(size);

@@ -1,10 +1,11 @@
 /** A page: a path that is served without a credential, for people, probes and carriers. */
 import type { Problem } from "../http/problem.ts";
 
-type PageRequest = {
-  params: Record<string, string>;
+/** The parts of a request that precede its body. */
+type PageHead = { params: Record<string, string>; headers: Record<string, string> };
+
+type PageRequest = PageHead & {
   query: Record<string, string>;
-  headers: Record<string, string>;
   /** The whole URL of the request. */
   url: string;
   /** The unchanged bytes, empty where the page accepts no body. */
@@ -18,6 +19,8 @@ export type Page = {
   path: string;
   /** The limit of the body. A page without it accepts no body. */
   maxBodyBytes?: number;
+  /** Refuses a request before its body is read, by a problem that it throws, or returns the limit of its body. */
+  admit?: (head: PageHead) => { maxBodyBytes: number };
   /** Writes the errors of a page that has its own JSON form for them. */
   writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
   render: (request: PageRequest) => Promise<PageResponse>;

@@ -80,3 +80,15 @@ export function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
   return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
 }
+
+/** Ends a hook after its work, which may return a promise. */
+export function settleHook(done: (error?: Error) => void, work: () => Promise<void> | undefined): void {
+  try {
+    const pending = work();
+    if (pending === undefined) return done();
+    const succeed = (): void => done();
+    pending.then(succeed, done);
+  } catch (error) {
+    done(error as Error);
+  }
+}

@@ -1,26 +1,24 @@
 /** The HTTP server: runs the rows of routes, responds to everything else with a problem, and drains before it stops. */
-import { X509Certificate } from "node:crypto";
-import type { OutgoingHttpHeaders } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { PassThrough, pipeline, type Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { TLSSocket } from "node:tls";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
-import type { ErrorCode } from "../http/codes.ts";
+import type { IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { addressSet, isLoopback, parseCidr, peerOf, type AddressSet } from "../lib/addresses.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
-import { StartupError } from "../storage/startup-error.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
+import { closeUnread, collectBody, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
+import { Intake, type Arrival } from "./intake.ts";
+import { certificateEnd, explainListenError } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import { callerOf, countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
+import { callerOf, countHosts, decodedPath, methodTable, originOf, requestLine, settleHook, singles } from "./requests.ts";
 import {
   BODY_LIMIT_BYTES,
   commonHeaders,
@@ -28,10 +26,10 @@ import {
   JSON_TYPE,
   newRequestId,
   respondToBrokenRequest,
-  respondToConnect,
   toProblem,
 } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
+import { guardSockets } from "./sockets.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -40,6 +38,7 @@ export type ServerOptions = {
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
+  intake: IntakeLimits;
   routes: readonly Route[];
   /** The paths that need no credential: health, metrics, documents. */
   pages: readonly Page[];
@@ -55,6 +54,8 @@ export type ServerOptions = {
 declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
+    /** Set for every request that the router has accepted. */
+    arrival: Arrival;
     heldBody: Readable | undefined;
     /** The span of an admitted request, with tracing. */
     span: Span | undefined;
@@ -65,7 +66,6 @@ declare module "fastify" {
 }
 
 const MAX_HEADER_BYTES = 16_384;
-const MAX_CONNECTIONS = 20_000;
 // Longer than common load balancers keep a connection idle, so that the load balancer closes it and not this server.
 const KEEP_ALIVE_MS = 75_000;
 const CHECK_CONNECTIONS_MS = 500;
@@ -79,20 +79,24 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #app: FastifyInstance;
   readonly #allowedMethods: (path: string) => string[];
+  readonly #intake: Intake;
   /** Ends streaming responses. */
   readonly #streaming = new AbortController();
   readonly #failures = new FailedAuthentications();
+  /** The requests whose clients send the body only after `100 Continue`. */
+  readonly #awaitingContinue = new WeakSet<IncomingMessage>();
   #isDraining = false;
   #inFlight = 0;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#allowedMethods = methodTable([...options.routes, ...options.pages]);
+    this.#intake = new Intake(options.intake, options.trustedProxies, (reason) => options.metrics.rejected(reason));
     this.#app = this.#createApp();
     this.#addHooks();
     for (const route of options.routes) this.#addRoute(route);
     for (const page of options.pages) this.#addPage(page);
-    this.#guardSockets();
+    guardSockets(this.#app, options, { intake: this.#intake, awaitingContinue: this.#awaitingContinue });
     if (options.tls !== undefined) options.metrics.certificateEnds(certificateEnd(options.tls.cert));
   }
 
@@ -163,13 +167,14 @@ export class Server {
     app.removeAllContentTypeParsers();
     // `checks.ts` checks the media type before; here the bytes are only collected. The first name is the fast path.
     for (const type of ["application/json", "*"])
-      app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+      app.addContentTypeParser(type, (request, payload, done) => collectBody(payload, request.arrival.body ?? NO_BODY_ALLOWED, done));
     app.decorateRequest("credential", undefined);
+    app.decorateRequest("arrival");
     app.decorateRequest("heldBody", undefined);
     app.decorateRequest("span", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       this.#begin(request, reply);
-      done(this.#earlyRefusal(request, reply));
+      done(this.#earlyRefusal(request, reply) ?? this.#takeIn(request));
     });
     app.setErrorHandler((error, request, reply) => this.#sendError(error as Error, request, reply));
     app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
@@ -186,6 +191,7 @@ export class Server {
 
   #onClose(request: FastifyRequest, reply: FastifyReply, tookMs: number): void {
     this.#inFlight -= 1;
+    (request.arrival as Arrival | undefined)?.end();
     const route = request.routeOptions.url ?? "unmatched";
     const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED;
     this.#options.metrics.responded(route, request.method, status, tookMs / 1_000);
@@ -208,6 +214,15 @@ export class Server {
     return undefined;
   }
 
+  #takeIn(request: FastifyRequest): Problem | undefined {
+    try {
+      request.arrival = this.#intake.begin(request);
+      return undefined;
+    } catch (error) {
+      return error as Problem;
+    }
+  }
+
   #unmatched(request: FastifyRequest): Problem {
     const [path = ""] = request.url.split("?");
     const allowed = this.#allowedMethods(decodedPath(path));
@@ -224,23 +239,27 @@ export class Server {
       url: fastifyPath(route.path),
       bodyLimit,
       onRequest: (request, reply, done) => {
-        const keep = (credential: Credential): void => {
-          request.credential = credential;
+        const keep = (credential: Credential): undefined => {
+          if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, request, bodyLimit);
           if (tracing !== undefined) request.span = beginSpan(tracing, route, request, credential);
-          done();
         };
-        try {
+        settleHook(done, () => {
           const credential = admit(route, request, reply, this.#options);
           if (!(credential instanceof Promise)) return keep(credential);
+          // Handled here as well, for a request that is refused below while its credential is looked up.
+          void credential.catch(() => undefined);
+          this.#intake.holdAnonymous(request, BODY_LIMIT_BYTES);
           request.heldBody = holdBody(request);
-          credential.then(keep, done);
-        } catch (error) {
-          done(error as Error);
-        }
+          return credential.then(keep);
+        });
       },
-      preParsing: (request, _reply, payload, done) => done(null, request.heldBody ?? payload),
+      preParsing: (request, reply, payload, done) => {
+        this.#askForBody(request, reply);
+        done(null, request.heldBody ?? payload);
+      },
       handler: async (request, reply) => {
         const credential = request.credential as Credential;
+        request.arrival.complete();
         const value = parse(request);
         if (route.cost !== undefined) await chargeMore(route, value, credential, reply, this.#options);
         const call = read(request, value, credential, {
@@ -260,6 +279,11 @@ export class Server {
         return reply.code(response.status).header("content-type", contentTypeFor(response.status)).send(response.body);
       },
     });
+  }
+
+  /** Node would ask for the body of a request that is refused as well. */
+  #askForBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+    if (this.#awaitingContinue.has(raw)) reply.raw.writeContinue();
   }
 
   /** The work counts as in flight even after its client has disconnected, so that a stop waits for it. */
@@ -291,6 +315,18 @@ export class Server {
       url: fastifyPath(page.path),
       bodyLimit: page.maxBodyBytes ?? BODY_LIMIT_BYTES,
       config: { writeProblem: page.writeProblem },
+      onRequest: (request, _reply, done) => {
+        settleHook(done, () => {
+          const { maxBodyBytes } =
+            page.admit?.({ params: request.params as Record<string, string>, headers: singles(request.headers) }) ?? page;
+          if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.reserveAnonymous(request, maxBodyBytes);
+          return undefined;
+        });
+      },
+      preParsing: (request, reply, payload, done) => {
+        this.#askForBody(request, reply);
+        done(null, payload);
+      },
       handler: async (request, reply) => {
         const origin = originOf(request);
         const {
@@ -315,10 +351,15 @@ export class Server {
   async #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     // An unread body must not block the next request of the connection.
     request.heldBody?.resume();
+    if (request.credential === undefined && hasLargeRest(request.raw)) closeUnread(request, reply);
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
-    if (problem.status === 401) await this.#delayFailure(problem.code, request);
-    if (problem.status >= 500)
+    if (problem.status === 401) {
+      this.#options.metrics.failedToAuthenticate(problem.code);
+      await this.#failures.delay(request.ip, this.#streaming.signal);
+    }
+    // A refusal for load has no cause, and is expected: a line for each would help to overload the service.
+    if (known === undefined || (known.status >= 500 && known.cause !== undefined))
       this.#options.log.error(
         { event: "http.request_failed", request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) },
         "request failed",
@@ -331,39 +372,7 @@ export class Server {
       .header("content-type", writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE)
       .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
-
-  async #delayFailure(code: ErrorCode, request: FastifyRequest): Promise<void> {
-    this.#options.metrics.failedToAuthenticate(code);
-    const delayMs = this.#failures.delayMs(peerOf(request.ip));
-    if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#streaming.signal }).catch(() => undefined);
-  }
-
-  #guardSockets(): void {
-    const { server } = this.#app;
-    const { host, tls, trustedProxies, log } = this.#options;
-    server.maxConnections = MAX_CONNECTIONS;
-    // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node would refuse it without a problem.
-    server.on("checkExpectation", (request, response) => this.#app.routing(request, response));
-    server.on("connect", (request, socket) => {
-      const requestId = respondToConnect(request, socket, tls !== undefined);
-      log.info({ request_id: requestId, method: "CONNECT" }, "unreadable request");
-    });
-    if (isLoopback(host) || tls !== undefined) return;
-    // Without TLS on a public address, only the trusted proxies may connect.
-    const proxies: AddressSet = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
-    server.on("connection", (socket: Socket | TLSSocket) => {
-      const peer = socket.remoteAddress ?? "";
-      if (proxies.has(peer) || isLoopback(peer)) return;
-      log.warn({ event: "http.connection_refused", peer }, "connection refused: not from a trusted proxy");
-      socket.destroy();
-    });
-  }
 }
-
-/** Buffers the body while the credential is looked up. Node drops the unread body of a request whose client has disconnected, and a
- *  client may disconnect after it has sent the whole body. */
-const holdBody = ({ raw }: FastifyRequest): Readable =>
-  pipeline(raw, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
 
 /** Whether the credential is still valid: false after its key was revoked, true while the database is unavailable. */
 const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
@@ -386,20 +395,3 @@ const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRe
 const NO_BODY = Buffer.alloc(0);
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
-
-/** The chain is valid until the first of its certificates expires, since a client needs all of them. */
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-const certificateEnd = (chain: Buffer): Date =>
-  new Date(Math.min(...Array.from(chain.toString("latin1").matchAll(BLOCK), ([pem]) => new X509Certificate(pem).validToDate.getTime())));
-
-/** Explains in one sentence why the server cannot listen. */
-function explainListenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE")
-    return new StartupError(`port ${port} on ${host} is in use: stop what listens there, or set GODWIT_PORT (0 picks a free one)`);
-  if (code === "EACCES") return new StartupError(`this user may not listen on port ${port}: choose one from 1024 on`);
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return new StartupError(`this machine has no address ${host}: set GODWIT_HOST to one of its own`);
-  return error;
-}

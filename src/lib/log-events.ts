@@ -75,7 +75,7 @@ export const LOG_EVENTS = {
   },
   "http.request_failed": {
     level: "error",
-    meaning: "A request got a response of the 500s. The client may send it again with the same idempotency key.",
+    meaning: "A request got a response of the 500s because of an error. The client may send it again with the same idempotency key.",
     action: "Check the database for `service_unavailable`; report `internal_server_error` as a bug, with `error`.",
   },
   "http.stream_failed": {

@@ -15,16 +15,29 @@ export type CarrierPagesParts = {
 /** Carriers send batches of some hundred kilobytes at most. */
 export const MAX_CARRIER_BODY_BYTES = 1_048_576;
 
-export const carrierPages = ({ linkChooser, providers, hostFor }: CarrierPagesParts): Page[] =>
-  (["GET", "POST"] as const).map((method) => ({
+export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesParts): Page[] {
+  /** The link of a path, with the handler of its provider. An unknown link, a link whose provider accepts no HTTP calls, and a method that
+   *  the provider does not handle look like any unknown path. */
+  const find = (method: "GET" | "POST", { provider: name = "", link: linkName = "" }: Record<string, string>) => {
+    const link = linkChooser.find(linkName);
+    const provider = link?.provider === name ? providers[name] : undefined;
+    const isHandled = provider?.requestMethods?.includes(method) === true;
+    if (link === undefined || !isHandled || provider.handleRequest === undefined)
+      throw new Problem("not_found", { detail: "no such path" });
+    return { link, handle: provider.handleRequest.bind(provider) };
+  };
+  return (["GET", "POST"] as const).map((method) => ({
     method,
     path: "/providers/{provider}/{link}",
     maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-    render: async ({ params: { provider: name = "", link: linkName = "" }, query, headers, url, body }) => {
-      const link = linkChooser.find(linkName);
-      const provider = link?.provider === name ? providers[name] : undefined;
-      // An unknown link, and a link whose provider accepts no HTTP calls, look like any unknown path.
-      if (link === undefined || provider?.handleRequest === undefined) throw new Problem("not_found", { detail: "no such path" });
-      return provider.handleRequest(link.settings as never, { method, url, query, headers, body }, hostFor(link));
+    admit: ({ params }) => {
+      find(method, params);
+      return { maxBodyBytes: MAX_CARRIER_BODY_BYTES };
+    },
+    render: async ({ params, query, headers, url, body }) => {
+      // Found again: the configuration may have been reloaded while the body arrived.
+      const { link, handle } = find(method, params);
+      return handle(link.settings as never, { method, url, query, headers, body }, hostFor(link));
     },
   }));
+}

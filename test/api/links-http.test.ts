@@ -165,6 +165,7 @@ describe("the endpoint for carriers", () => {
   const receiving: Provider<never> = {
     name: "receiving",
     open: () => Promise.reject(new Error("not needed")),
+    requestMethods: ["GET", "POST"],
     handleRequest: async (settings, request, host) => {
       seen.push({ request, settings, link: (host as unknown as { link: string }).link });
       return { status: 202, contentType: "text/plain; charset=utf-8", body: "taken" };
@@ -193,6 +194,7 @@ describe("the endpoint for carriers", () => {
       tls: undefined,
       trustedProxies: [],
       requestTimeoutMs: 10_000,
+      intake: { maxConnections: 100, maxConnectionsPerPeer: 50, anonymousBodyBytes: 4 * MAX_CARRIER_BODY_BYTES, tenantBodyBytes: 0 },
       routes: [],
       pages,
       authenticator: {} as Authenticator,

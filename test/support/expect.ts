@@ -86,9 +86,10 @@ export class Wire {
     socket.on("error", () => (this.#isEnded = true));
   }
 
-  static async open(url: string): Promise<Wire> {
+  /** Connects, from another address of this machine if one is given. */
+  static async open(url: string, localAddress?: string): Promise<Wire> {
     const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
+    const socket = connect({ port: Number(port), host: hostname, ...(localAddress === undefined ? {} : { localAddress }) });
     await once(socket, "connect");
     return new Wire(socket);
   }

@@ -36,6 +36,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
+  requestMethods: ["GET", "POST"],
   handleRequest: (settings, request, host) => handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
   businessAccountName: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
   openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {

@@ -1,0 +1,50 @@
+/** The events of the server's sockets that precede or bypass requests: connections, expectations and tunnels. */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import type { IntakeLimits } from "../http/intake-settings.ts";
+import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
+import type { Log } from "../lib/log.ts";
+import type { Intake } from "./intake.ts";
+import type { Metrics } from "./metrics.ts";
+import { respondToConnect } from "./responses.ts";
+
+type SocketOptions = {
+  host: string;
+  tls: object | undefined;
+  trustedProxies: readonly string[];
+  intake: IntakeLimits;
+  metrics: Metrics;
+  log: Log;
+};
+type Parts = { intake: Intake; awaitingContinue: WeakSet<IncomingMessage> };
+
+export function guardSockets(
+  app: FastifyInstance,
+  { host, tls, trustedProxies, intake: limits, metrics, log }: SocketOptions,
+  { intake, awaitingContinue }: Parts,
+): void {
+  const { server } = app;
+  server.maxConnections = limits.maxConnections;
+  server.on("drop", () => metrics.rejected("connections"));
+  server.on("connection", (socket: Socket) => intake.connect(socket));
+  // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node would refuse it without a problem.
+  server.on("checkExpectation", (request, response) => app.routing(request, response));
+  server.on("checkContinue", (request, response) => {
+    awaitingContinue.add(request);
+    app.routing(request, response);
+  });
+  server.on("connect", (request, socket) => {
+    const requestId = respondToConnect(request, socket, tls !== undefined);
+    log.info({ request_id: requestId, method: "CONNECT" }, "unreadable request");
+  });
+  if (isLoopback(host) || tls !== undefined) return;
+  // Without TLS on a public address, only the trusted proxies may connect.
+  const proxies: AddressSet = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
+  server.on("connection", (socket: Socket) => {
+    const peer = socket.remoteAddress ?? "";
+    if (proxies.has(peer) || isLoopback(peer)) return;
+    log.warn({ event: "http.connection_refused", peer }, "connection refused: not from a trusted proxy");
+    socket.destroy();
+  });
+}

@@ -1,0 +1,62 @@
+/** The settings of the budgets for connections and bodies. They hold for one process. */
+
+export type IntakeLimits = {
+  /** Connections of all peers. */
+  maxConnections: number;
+  /** Connections of one peer, and its requests that have not arrived completely or have no credential. */
+  maxConnectionsPerPeer: number;
+  /** Bytes of the bodies of requests without a credential. */
+  anonymousBodyBytes: number;
+  /** Bytes of the bodies of requests with a credential. */
+  tenantBodyBytes: number;
+};
+
+/** The part of the bytes that one peer, or one environment, can take is the whole divided by this. */
+export const BODY_SHARES = 4;
+
+export const INTAKE_SETTINGS = {
+  maxConnections: {
+    flag: "max-connections",
+    value: "COUNT",
+    env: "GODWIT_MAX_CONNECTIONS",
+    fallback: "10000",
+    help: "connections that this process keeps open",
+  },
+  maxConnectionsPerPeer: {
+    flag: "max-connections-per-peer",
+    value: "COUNT",
+    env: "GODWIT_MAX_CONNECTIONS_PER_PEER",
+    fallback: "500",
+    help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64; for trusted proxies requests only, by the forwarded address",
+  },
+  anonymousBodies: {
+    flag: "anonymous-bodies",
+    value: "MIB",
+    env: "GODWIT_ANONYMOUS_BODIES",
+    fallback: "16",
+    help: "MiB that bodies of requests without a credential use together; a quarter for one peer",
+  },
+  tenantBodies: {
+    flag: "tenant-bodies",
+    value: "MIB",
+    env: "GODWIT_TENANT_BODIES",
+    fallback: "32",
+    help: "MiB that bodies of requests with a credential use together; a quarter for one environment",
+  },
+} as const;
+
+const MIB = 1_048_576;
+
+type Range = { least: number; most: number; what: string };
+
+export function readIntake(readNumber: (name: keyof typeof INTAKE_SETTINGS, range: Range) => number): IntakeLimits {
+  const connections = { least: 1, most: 1_000_000, what: "a number of connections" };
+  // A share has room for the largest body: 1 MiB of a carrier, 2 MiB of a batch.
+  const bodies = (largest: number): Range => ({ least: largest * BODY_SHARES, most: 4_096, what: "a number of MiB" });
+  return {
+    maxConnections: readNumber("maxConnections", connections),
+    maxConnectionsPerPeer: readNumber("maxConnectionsPerPeer", connections),
+    anonymousBodyBytes: readNumber("anonymousBodies", bodies(1)) * MIB,
+    tenantBodyBytes: readNumber("tenantBodies", bodies(2)) * MIB,
+  };
+}
