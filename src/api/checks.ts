@@ -6,8 +6,8 @@ import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../ac
 import { parseJsonBody } from "../http/json-body.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { coerceQuery, compile, type Validate } from "../http/validate.ts";
-import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../idempotency/key.ts";
+import { coerceQuery, compile, compileSized, MAX_FAULTS, type Checked, type Validate } from "../http/validate.ts";
+import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim, type IdempotencyKey } from "../idempotency/key.ts";
 import type { Metrics } from "./metrics.ts";
 import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
 import type { Call, Route } from "./route.ts";
@@ -21,6 +21,16 @@ export function admit(route: Route, request: FastifyRequest, reply: FastifyReply
   if (credential instanceof Promise) return credential.then((found) => admitWithin(route, request, reply, access, found));
   return admitWithin(route, request, reply, access, credential);
 }
+
+/** Whether the credential is still valid: false after its key was revoked, true while the database is unavailable. */
+export const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
+  try {
+    await authenticator.authenticate(headers.authorization);
+    return true;
+  } catch (error) {
+    return !(error instanceof Problem && error.status === 401);
+  }
+};
 
 function admitWithin(
   route: Route,
@@ -67,13 +77,17 @@ function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_B
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
 }
 
-type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
+type Validators = { body: ((value: unknown) => Checked) | undefined; query: Validate; params: Validate | undefined };
 /** The members of a call that come from the server and not from the request. */
 type CallContext = Pick<Call<never, never, never>, "origin" | "writeProblem" | "isAdmitted" | "gone" | "trace">;
-/** Reads a request in two steps: parses its body as JSON, then checks it against the schemas. */
+/** A request that the schemas have checked. */
+type CheckedRequest = { value: unknown; query: unknown; key: IdempotencyKey | undefined; faults: readonly Fault[] };
+/** Reads a request in three steps: parses its body as JSON, checks it against the schemas, and computes its fingerprint. The server may
+ *  yield to other requests between the steps, since each takes tens of milliseconds for a body of megabytes. */
 export type Reader = {
   parse: (request: FastifyRequest) => unknown;
-  read: (request: FastifyRequest, value: unknown, credential: Credential, context: CallContext) => Call<never, never, never>;
+  check: (request: FastifyRequest, value: unknown) => CheckedRequest;
+  read: (request: FastifyRequest, checked: CheckedRequest, credential: Credential, context: CallContext) => Call<never, never, never>;
 };
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
@@ -81,18 +95,21 @@ const NO_QUERY = Type.Object({}, { additionalProperties: false });
 /** Creates the reader of a route, which turns an admitted request into a call: everything is parsed and needs no further check. */
 export function createReader(route: Route): Reader {
   const validators: Validators = {
-    body: route.body && compile(route.body, "body"),
+    body: route.body && compileSized(route.body, "body"),
     query: compile(route.query ?? NO_QUERY, "query"),
     params: route.params && compile(route.params, "path"),
   };
   const parse: Reader["parse"] = (request) =>
     route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
-  const read: Reader["read"] = (request, value, credential, context) => {
+  const check: Reader["check"] = (request, value) => {
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
     const faults = findFaults(route, validators, { params: request.params, query, value });
     const refused = route.reportsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
     if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
+    return { value, query, key, faults };
+  };
+  const read: Reader["read"] = (request, { value, query, key, faults }, credential, context) => {
     const claim: IdempotencyClaim | undefined =
       key === undefined ? undefined : idempotencyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
     const header = (name: string): string | undefined => {
@@ -103,7 +120,7 @@ export function createReader(route: Route): Reader {
     const parsed = { body: value as never, query: query as never, params: request.params as never };
     return { ...parsed, credential, claim, header, faults, ...context };
   };
-  return { parse, read };
+  return { parse, check, read };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -113,11 +130,16 @@ function findFaults(
   validators: Validators,
   { params, query, value }: { params: unknown; query: unknown; value: unknown },
 ): Fault[] {
-  const faults = [...(validators.params?.(params) ?? []), ...validators.query(query), ...(validators.body?.(value) ?? [])];
-  if (route.check !== undefined && isObject(value)) faults.push(...withoutRepeats(route.check(value), faults));
-  return faults;
+  const { faults: ofBody, sized } = validators.body?.(value) ?? { faults: [], sized: undefined };
+  const faults = [...(validators.params?.(params) ?? []), ...validators.query(query), ...ofBody];
+  // The rules see only parts of an allowed size.
+  if (route.check !== undefined && isObject(sized)) faults.push(...withoutRepeats(route.check(sized), faults));
+  return faults.slice(0, MAX_FAULTS);
 }
 
 /** One fault for each value is enough. */
-const withoutRepeats = (more: readonly Fault[], known: readonly Fault[]): Fault[] =>
-  more.filter((fault) => !known.some((other) => "pointer" in other && "pointer" in fault && other.pointer === fault.pointer));
+function withoutRepeats(more: readonly Fault[], known: readonly Fault[]): readonly Fault[] {
+  if (more.length === 0 || known.length === 0) return more;
+  const pointers = new Set(known.map((fault) => ("pointer" in fault ? fault.pointer : undefined)));
+  return more.filter((fault) => !("pointer" in fault && pointers.has(fault.pointer)));
+}

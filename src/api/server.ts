@@ -2,6 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
@@ -12,7 +13,7 @@ import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import { closeUnread, collectBody, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
-import { admit, chargeMore, createReader } from "./checks.ts";
+import { admit, chargeMore, createReader, isAdmitted } from "./checks.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
 import { Intake, type Arrival } from "./intake.ts";
 import { certificateEnd, explainListenError } from "./listening.ts";
@@ -231,7 +232,7 @@ export class Server {
   }
 
   #addRoute(route: Route): void {
-    const { parse, read } = createReader(route);
+    const { parse, check, read } = createReader(route);
     const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
     const { metrics, tracing } = this.#options;
     this.#app.route({
@@ -260,9 +261,14 @@ export class Server {
       handler: async (request, reply) => {
         const credential = request.credential as Credential;
         request.arrival.complete();
+        // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
+        const isLarge = Buffer.isBuffer(request.body) && request.body.length > BODY_LIMIT_BYTES;
         const value = parse(request);
         if (route.cost !== undefined) await chargeMore(route, value, credential, reply, this.#options);
-        const call = read(request, value, credential, {
+        if (isLarge) await setImmediate();
+        const checked = check(request, value);
+        if (isLarge) await setImmediate();
+        const call = read(request, checked, credential, {
           origin: () => callerOf(request, credential),
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
@@ -373,16 +379,6 @@ export class Server {
       .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
 }
-
-/** Whether the credential is still valid: false after its key was revoked, true while the database is unavailable. */
-const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
-  try {
-    await authenticator.authenticate(headers.authorization);
-    return true;
-  } catch (error) {
-    return !(error instanceof Problem && error.status === 401);
-  }
-};
 
 const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRequest, { environment }: Credential): Span | undefined =>
   tracing.beginTrace(`${method} ${path}`, "server", readTrace(request.headers), {

@@ -1,18 +1,23 @@
-/** Parses a JSON body, with the limits that later code relies on: UTF-8, depth, and text that the database can store. */
+/** Parses a JSON body, with the limits that later code relies on: UTF-8, depth, number of values, and text that the database can store. */
 import { isUtf8 } from "node:buffer";
-import { Problem } from "./problem.ts";
+import { groupDigits } from "../lib/group-digits.ts";
+import { scanJson } from "../lib/scan-json.ts";
+import { escapePointer, Problem } from "./problem.ts";
 
-// `JSON.parse` accepts hundreds of thousands of levels, and code that walks such a value overflows the stack.
 const MAX_DEPTH = 32;
+// Forty for each of the thousand items of a batch. A body of 64 kB has fewer in any case.
+const MAX_VALUES = 40_000;
 
-const invalidBody = (detail: string, code: string): Problem =>
-  new Problem("invalid_request_payload", { errors: [{ pointer: "", code, detail }] });
+const invalidBody = (detail: string, code: string, pointer = ""): Problem =>
+  new Problem("invalid_request_payload", { errors: [{ pointer, code, detail }] });
 
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) throw invalidBody("a JSON body is required", "required");
   if (!isUtf8(bytes)) throw invalidBody("is not UTF-8", "invalid_encoding");
+  const { isTooDeep, hasTooMany, mayHaveInfinity } = scanJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+  if (isTooDeep) throw invalidBody(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
+  if (hasTooMany) throw invalidBody(`has more than ${groupDigits(MAX_VALUES)} values`, "too_many");
   const text = bytes.toString("utf8");
-  if (isTooDeep(text)) throw invalidBody(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -20,40 +25,12 @@ export function parseJsonBody(bytes: Buffer): unknown {
     throw invalidBody("is not valid JSON", "invalid_json");
   }
   // In valid JSON in UTF-8, only an escape can contain the refused characters.
-  if (text.includes("\\u")) checkText(value, "");
+  if (mayHaveInfinity || text.includes("\\u")) {
+    const fault = findFault(value);
+    if (fault !== undefined) throw invalidBody(fault.detail, fault.code, toPointer(fault.path));
+  }
   return value;
 }
-
-const OPEN = new Set(["{", "["]);
-
-function isTooDeep(text: string): boolean {
-  // So few brackets cannot be nested too deep, in any order. Nearly all bodies end here.
-  if (countBrackets(text) <= MAX_DEPTH) return false;
-  let depth = 0;
-  let isInString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text.charAt(index);
-    if (isInString) {
-      if (character === "\\") index += 1;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') isInString = true;
-    else if (OPEN.has(character)) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (character === "}" || character === "]") depth -= 1;
-  }
-  return false;
-}
-
-const countBrackets = (text: string): number => {
-  let count = 0;
-  for (let at = text.search(/[{[]/); at !== -1 && count <= MAX_DEPTH; count += 1) {
-    const brace = text.indexOf("{", at + 1);
-    const bracket = text.indexOf("[", at + 1);
-    at = brace === -1 ? bracket : bracket === -1 ? brace : Math.min(brace, bracket);
-  }
-  return count;
-};
 
 /** Why a text cannot be stored, or undefined: PostgreSQL's text cannot hold NUL, and a lone surrogate is not valid in UTF-8. */
 export function textFault(text: string): string | undefined {
@@ -61,18 +38,30 @@ export function textFault(text: string): string | undefined {
   return text.isWellFormed() ? undefined : "must not contain a lone surrogate";
 }
 
-function checkText(value: unknown, pointer: string): void {
-  if (typeof value === "string") checkString(value, pointer);
-  else if (Array.isArray(value)) value.forEach((item, index) => checkText(item, `${pointer}/${index}`));
-  else if (typeof value === "object" && value !== null) {
-    for (const [name, item] of Object.entries(value)) {
-      checkString(name, pointer);
-      checkText(item, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-    }
+/** The path to the faulty value, innermost name first. It is built only on the way out of a faulty value. */
+type ValueFault = { path: string[]; code: string; detail: string };
+
+function findFault(value: unknown): ValueFault | undefined {
+  if (typeof value === "string") return faultyText(value);
+  if (typeof value === "number")
+    return Number.isFinite(value) ? undefined : { path: [], code: "out_of_range", detail: "is too large a number" };
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const name of Object.keys(value)) {
+    const inName = Array.isArray(value) ? undefined : faultyText(name);
+    if (inName !== undefined) return inName;
+    const inside = findFault((value as Record<string, unknown>)[name]);
+    if (inside !== undefined) return { ...inside, path: [...inside.path, name] };
   }
+  return undefined;
 }
 
-function checkString(text: string, pointer: string): void {
+function faultyText(text: string): ValueFault | undefined {
   const detail = textFault(text);
-  if (detail !== undefined) throw new Problem("invalid_request_payload", { errors: [{ pointer, code: "invalid_character", detail }] });
+  return detail === undefined ? undefined : { path: [], code: "invalid_character", detail };
 }
+
+const toPointer = (path: readonly string[]): string =>
+  path
+    .toReversed()
+    .map((name) => `/${escapePointer(name)}`)
+    .join("");

@@ -31,6 +31,19 @@ test("without faults the body has no list of faults, and the detail is the title
   });
 });
 
+test("a body has at most 64 kB: the last faults are left out, and the detail counts them", () => {
+  for (const detail of ["x".repeat(1_000), "\u0001".repeat(1_000), "😀".repeat(1_000)]) {
+    const errors = Array.from({ length: 100 }, (_, index) => ({ pointer: `/${index}`, code: "invalid", detail }));
+    const problem = new Problem("invalid_request_payload", { errors });
+    const text = problem.toBody("https://host", "req_1");
+    const bytes = Buffer.byteLength(text);
+    assert.ok(bytes <= 65_536 && bytes > 55_000, String(bytes));
+    const { errors: kept, detail: summary } = JSON.parse(text) as { errors: unknown[]; detail: string };
+    assert.deepEqual(kept, errors.slice(0, kept.length));
+    assert.ok(summary.startsWith("0: ") && summary.length <= 2_000);
+  }
+});
+
 test("additional members are added to the standard ones", () => {
   const problem = new Problem("forbidden_insufficient_scope", { members: { required_scopes: ["messages:send"] } });
   assert.deepEqual((bodyOf(problem) as Record<string, unknown>)["required_scopes"], ["messages:send"]);

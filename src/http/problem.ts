@@ -4,6 +4,12 @@ import { ERRORS, type ErrorCode } from "./codes.ts";
 /** One fault of a request, with its location. */
 export type Fault = ({ pointer: string } | { parameter: string } | { header: string }) & { code: string; detail: string };
 
+// Names come from the request and have any length.
+const MAX_NAME = 100;
+
+/** A name as a part of a pointer (RFC 6901), shortened. */
+export const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
+
 export type ProblemOptions = {
   detail?: string;
   errors?: readonly Fault[];
@@ -15,6 +21,13 @@ export type ProblemOptions = {
 
 export const PROBLEM_TYPE = "application/problem+json";
 
+// A little less than 64 kB, since some responses have members beside those of a problem.
+const MAX_BODY_BYTES = 64_000;
+// Longer than any sentence of this service. A longer one repeats text of the request.
+const MAX_DETAIL = 2_000;
+// The most bytes of a UTF-16 unit in UTF-8.
+const MAX_UNIT_BYTES = 3;
+
 export class Problem extends Error {
   override name = "Problem";
   readonly code: ErrorCode;
@@ -25,7 +38,7 @@ export class Problem extends Error {
   readonly members: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, { detail, errors, headers = {}, members = {}, cause }: ProblemOptions = {}) {
-    const text = detail ?? (errors === undefined ? ERRORS[code].title : summary(errors));
+    const text = (detail ?? (errors === undefined ? ERRORS[code].title : summary(errors))).slice(0, MAX_DETAIL);
     super(text, { cause });
     this.code = code;
     this.status = ERRORS[code].status;
@@ -35,8 +48,19 @@ export class Problem extends Error {
     this.members = members;
   }
 
-  /** The response body. `origin` is the address that the client used, so that `type` is a page that the client can open. */
+  /** The response body, of a bounded size: faults that do not fit are left out from the end, and the detail counts them. `origin` is the
+   *  address that the client used, so that `type` is a page that the client can open. */
   toBody(origin: string, requestId: string): string {
+    const whole = this.#write(origin, requestId, this.errors);
+    if (whole.length <= MAX_BODY_BYTES / MAX_UNIT_BYTES || Buffer.byteLength(whole) <= MAX_BODY_BYTES) return whole;
+    return this.#write(
+      origin,
+      requestId,
+      fitting(this.errors ?? [], MAX_BODY_BYTES - Buffer.byteLength(this.#write(origin, requestId, []))),
+    );
+  }
+
+  #write(origin: string, requestId: string, errors: readonly Fault[] | undefined): string {
     return JSON.stringify({
       type: `${origin}/errors/${this.code}`,
       title: ERRORS[this.code].title,
@@ -44,10 +68,17 @@ export class Problem extends Error {
       code: this.code,
       detail: this.detail,
       request_id: requestId,
-      ...(this.errors === undefined ? {} : { errors: this.errors }),
+      ...(errors === undefined ? {} : { errors }),
       ...this.members,
     });
   }
+}
+
+/** The first faults, as many as fit into that many bytes. */
+function fitting(errors: readonly Fault[], maxBytes: number): readonly Fault[] {
+  let bytes = 0;
+  const end = errors.findIndex((fault) => (bytes += Buffer.byteLength(JSON.stringify(fault)) + 1) > maxBytes);
+  return end === -1 ? errors : errors.slice(0, end);
 }
 
 const location = (fault: Fault): string =>

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { HINT, oneOf, optional, Type, type Schema } from "./schema.ts";
-import { coerceQuery, compile, isDateTime } from "./validate.ts";
+import type { Fault } from "./problem.ts";
+import { coerceQuery, compile, compileSized, isDateTime } from "./validate.ts";
 
 const closed = (properties: Record<string, Schema>): Schema => Type.Object(properties, { additionalProperties: false });
 
@@ -76,6 +77,54 @@ test("all faults are reported, not only the first", () => {
 test("at most 100 faults are reported", () => {
   const body = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index]));
   assert.equal(compile(closed({}), "body")(body).length, 100);
+});
+
+const pointers = (faults: readonly Fault[]): string[] => faults.map((fault) => `${"pointer" in fault ? fault.pointer : ""} ${fault.code}`);
+
+test("an array that is too long is one fault, beside those of as many items as are allowed", () => {
+  const validate = compile(closed({ list: Type.Array(oneOf(["a", "b"]), { maxItems: 3, uniqueItems: true }) }), "body");
+  const numbers = Array.from({ length: 100_000 }, (_, index) => index);
+  assert.deepEqual(pointers(validate({ list: numbers })), [
+    "/list too_many",
+    "/list/0 invalid_type",
+    "/list/1 invalid_type",
+    "/list/2 invalid_type",
+  ]);
+});
+
+test("a text that is too long is one fault, whatever its form", () => {
+  const validate = compile(
+    closed({ text: Type.String({ maxLength: 3, pattern: "^x+$" }), time: Type.String({ format: "date-time" }) }),
+    "body",
+  );
+  assert.deepEqual(pointers(validate({ text: "a".repeat(1_000), time: "x" })), ["/text too_long", "/time invalid_format"]);
+  assert.deepEqual(pointers(validate({ text: "\u{1f600}".repeat(4), time: "2030-01-31T09:00:00Z" })), ["/text too_long"]);
+});
+
+test("a record with too many members is one fault, beside those of as many members as are allowed", () => {
+  const validate = compile(closed({ record: Type.Record(Type.String(), { maxProperties: 2 }) }), "body");
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`name${index}`, index]));
+  assert.deepEqual(pointers(validate({ record: many })), ["/record too_many", "/record/name0 invalid_type", "/record/name1 invalid_type"]);
+});
+
+test("the faults of the other fields are reported beside those of sizes", () => {
+  const validate = compile(closed({ list: Type.Array(Type.String(), { maxItems: 1 }), count: Type.Integer() }), "body");
+  assert.deepEqual(
+    new Set(pointers(validate({ list: ["a", "b"], count: "x", more: 1 }))),
+    new Set(["/list too_many", "/count invalid_type", "/more unknown_field"]),
+  );
+});
+
+test("a value of an allowed size is checked unchanged, and another is not changed either", () => {
+  const check = compileSized(closed({ list: Type.Array(closed({ text: Type.String({ maxLength: 2 }) }), { maxItems: 2 }) }), "body");
+  const fine = { list: [{ text: "ab" }] };
+  assert.equal(check(fine).sized, fine);
+  const long = JSON.parse('{"list":[{"text":"ab"},{"text":"abc","__proto__":{"x":1}},{}]}') as object;
+  const before = structuredClone(long);
+  const { sized, faults } = check(long);
+  assert.deepEqual(long, before);
+  assert.deepEqual(sized, JSON.parse('{"list":[{"text":"ab"},{"text":"ab","__proto__":{"x":1}}]}'));
+  assert.deepEqual(new Set(pointers(faults)), new Set(["/list too_many", "/list/1/text too_long", "/list/1/__proto__ unknown_field"]));
 });
 
 test("lengths count code points", () => {

@@ -2,12 +2,12 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { groupDigits } from "../lib/group-digits.ts";
 import { textFault } from "./json-body.ts";
-import type { Fault } from "./problem.ts";
+import { escapePointer, type Fault } from "./problem.ts";
 import { HINT, type Schema } from "./schema.ts";
+import { cutToSize } from "./sizes.ts";
 
 // A body with thousands of unknown fields needs no response with thousands of faults.
-const MAX_FAULTS = 100;
-const MAX_NAME = 100;
+export const MAX_FAULTS = 100;
 
 const OPTIONS: Options = {
   coerceTypes: false,
@@ -41,15 +41,27 @@ export type Validate = (value: unknown) => Fault[];
 const toLocation = (location: InputLocation, path: string): { pointer: string } | { parameter: string } =>
   location === "body" ? { pointer: path } : { parameter: path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") };
 
-export function compile(schema: Schema, location: InputLocation): Validate {
+/** The faults of a value, and the value with all parts cut to an allowed size, for further checks. */
+export type Checked = { faults: Fault[]; sized: unknown };
+
+/** Creates a check of sizes first and contents second, so that its work is bounded by the schema and not by the value. */
+export function compileSized(schema: Schema, location: InputLocation): (value: unknown) => Checked {
   // At the first use: most commands, and most nodes, use few of the schemas.
   let check: ValidateFunction | undefined;
-  const faultsOf: Validate = (value) => {
+  return (value) => {
     check ??= ajv.compile(schema);
-    return check(value) ? [] : toFaults(check.errors ?? [], location);
+    const { value: sized, errors } = cutToSize(schema, value, MAX_FAULTS);
+    const others = check(sized) ? [] : (check.errors ?? []);
+    return { faults: errors.length + others.length === 0 ? [] : toFaults(errors, others, location), sized };
   };
+}
+
+export function compile(schema: Schema, location: InputLocation): Validate {
+  const check = compileSized(schema, location);
   // The text of a body is checked when the body is parsed.
-  return location === "body" ? faultsOf : (value) => [...faultsOf(value), ...textFaults(value as Record<string, unknown>)];
+  return location === "body"
+    ? (value) => check(value).faults
+    : (value) => [...check(value).faults, ...textFaults(value as Record<string, unknown>)];
 }
 
 const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
@@ -71,18 +83,20 @@ export function coerceQuery(schema: Schema, query: Readonly<Record<string, unkno
   );
 }
 
-function toFaults(errors: readonly ErrorObject[], location: InputLocation): Fault[] {
-  return errors
-    .filter(({ keyword, instancePath }) => keyword !== "propertyNames" && !(keyword === "enum" && isOfWrongType(errors, instancePath)))
-    .slice(0, MAX_FAULTS)
-    .map((error) => ({ ...toLocation(location, pathOf(error)), ...describe(error) }));
+/** A value of the wrong type is in no list of values either, and a text that was cut may have lost its form: one fault suffices. */
+function toFaults(sizes: readonly ErrorObject[], others: readonly ErrorObject[], location: InputLocation): Fault[] {
+  const ofWrongSize = new Set(sizes.map(({ instancePath }) => instancePath));
+  const ofWrongType = new Set(others.filter(({ keyword }) => keyword === "type").map(({ instancePath }) => instancePath));
+  const reported = others.filter(
+    ({ keyword, instancePath }) =>
+      keyword !== "propertyNames" &&
+      !(keyword === "enum" && ofWrongType.has(instancePath)) &&
+      !(TEXT_KEYWORDS.has(keyword) && ofWrongSize.has(instancePath)),
+  );
+  return [...sizes, ...reported].slice(0, MAX_FAULTS).map((error) => ({ ...toLocation(location, pathOf(error)), ...describe(error) }));
 }
 
-/** Whether a fault of the type exists already: a value of the wrong type is in no list of values either, and one fault suffices. */
-const isOfWrongType = (errors: readonly ErrorObject[], path: string): boolean =>
-  errors.some(({ keyword, instancePath }) => keyword === "type" && instancePath === path);
-
-export const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
+const TEXT_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "format", "enum"]);
 
 function pathOf({ keyword, instancePath, params, propertyName }: ErrorObject): string {
   if (keyword === "required") return `${instancePath}/${escapePointer(String(params["missingProperty"]))}`;

@@ -1,6 +1,5 @@
 /** The rules between the fields of a template, for new and for changed ones. */
-import { Problem, type Fault } from "../http/problem.ts";
-import { escapePointer } from "../http/validate.ts";
+import { escapePointer, Problem, type Fault } from "../http/problem.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { variableFaults, variablesOf } from "./placeholders.ts";
 import { MAX_TEMPLATE_RECORD_BYTES, MAX_WHATSAPP_BODY, templateRecord, type Template } from "./template.ts";

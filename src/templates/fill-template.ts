@@ -1,6 +1,5 @@
 /** Fills in the variables of a template for one channel, or returns every reason why it cannot be sent. */
-import { Problem, type Fault } from "../http/problem.ts";
-import { escapePointer } from "../http/validate.ts";
+import { escapePointer, Problem, type Fault } from "../http/problem.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { fill, variablesOf } from "./placeholders.ts";
 import { MAX_HEADER, MAX_WHATSAPP_BODY, type Template } from "./template.ts";

@@ -1,7 +1,7 @@
 /** Requests that create or edit a template: their schemas, and the rules of each field that a schema cannot express. */
-import type { Fault } from "../http/problem.ts";
+import { escapePointer, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
-import { compile, escapePointer } from "../http/validate.ts";
+import { compile } from "../http/validate.ts";
 import { phoneNumberField, recipientFaults } from "../links/address.ts";
 import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
 import { contentFaults } from "./content.ts";

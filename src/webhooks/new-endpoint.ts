@@ -8,6 +8,8 @@ import { urlRefusal } from "./resolve.ts";
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;
+// Longer than any type.
+const MAX_TYPE_LENGTH = 64;
 
 const url = Type.String({
   minLength: 1,
@@ -17,7 +19,7 @@ const url = Type.String({
 });
 const description = optional(Type.String({ maxLength: 256, description: "For people." }));
 const eventTypes = optional(
-  Type.Array(Type.String(), {
+  Type.Array(Type.String({ maxLength: MAX_TYPE_LENGTH }), {
     minItems: 1,
     maxItems: MAX_TYPES,
     description: "What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.",
