@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Fault } from "../http/problem.ts";
-import { toItem, type NewBatch } from "./new-batch.ts";
+import { checkNewBatch, toItem, type NewBatch } from "./new-batch.ts";
 
 const DEFAULTS = { channel: "sms", body: "Hello", priority: "bulk", metadata: { campaign: "spring", wave: "1" } };
 const RECIPIENT = "+14155550123";
@@ -84,12 +84,27 @@ describe("a fault points into the batch", () => {
     });
   }
 
-  test("also a fault of the defaults, at every item that does not replace the field", () => {
-    const batch = {
-      defaults: { ...DEFAULTS, priority: "urgent" },
-      items: [{ recipient: RECIPIENT }, { recipient: RECIPIENT, priority: "high" }],
-    };
-    assert.deepEqual(inShort(toItem(batch, 0).faults), ["/items/0/priority invalid_value"]);
-    assert.deepEqual(toItem(batch, 1).faults, []);
+  test("also a rule between a field of the item and one of the defaults", () => {
+    const items = [{ recipient: RECIPIENT, body: null }, { recipient: RECIPIENT }];
+    const defaults = { ...DEFAULTS, body: "a".repeat(2_000) };
+    assert.deepEqual(inShort(toItem({ defaults, items }, 0).faults), ["/items/0/body required"]);
+    assert.deepEqual(inShort(toItem({ defaults, items }, 1).faults), ["/items/1/body too_long"]);
+  });
+});
+
+describe("the rules of the defaults", () => {
+  const faultsOf = (defaults: object): string[] => inShort(checkNewBatch({ defaults, items: [{}] }));
+
+  test("are those of single fields, with pointers into the defaults", () => {
+    assert.deepEqual(faultsOf({ recipient: "+1415555", send_at: "2999-01-01T00:00:00Z" }), [
+      "/defaults/recipient impossible_number",
+      "/defaults/send_at too_far",
+    ]);
+    assert.deepEqual(faultsOf({ fallback: [{ channel: "sms", after_seconds: 1 }] }), ["/defaults/fallback/0/body required"]);
+  });
+
+  test("require no field, since each item may have it", () => {
+    assert.deepEqual(faultsOf({}), []);
+    assert.deepEqual(faultsOf({ template_variables: { name: "Ada" } }), []);
   });
 });

@@ -7,7 +7,7 @@ import type { Database } from "../storage/database.ts";
 import type { BatchAcceptor } from "./accept-batch.ts";
 import { AcceptedBatch, BatchRecord, MAX_ITEMS, batchRecord } from "./batch.ts";
 import { toCounts } from "./complete.ts";
-import { DocumentedBatch, NewBatchBody } from "./new-batch.ts";
+import { checkNewBatch, DocumentedBatch, NewBatchBody } from "./new-batch.ts";
 import { countStatuses, findBatch } from "./queries.ts";
 
 const IdParams = Type.Object({ id: Type.String({ description: "The batch's id." }) });
@@ -34,6 +34,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     isIdempotent: true,
     keepsTrace: true,
     body: NewBatchBody,
+    check: checkNewBatch,
     documentedBody: DocumentedBatch,
     maxBodyBytes: MAX_BODY_BYTES,
     cost: costOf,

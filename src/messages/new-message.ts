@@ -72,20 +72,25 @@ export const NewMessageBody = Type.Object(
 
 export type NewMessage = Static<typeof NewMessageBody>;
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** Checks the rules between fields, and rules that a schema cannot express. The schema reports fields of a wrong type. */
-export function checkNewMessage(request: Readonly<Record<string, unknown>>): Fault[] {
-  const faults = [...recipientFaults(request["recipient"], "/recipient"), ...contentFaults(request, "")];
+export const checkNewMessage = (request: Fields): Fault[] => [...checkEachField(request), ...checkContent(request)];
+
+/** Checks the rules that concern one field each, and so also apply to a part of a message. */
+export function checkEachField(request: Fields): Fault[] {
+  const faults = recipientFaults(request["recipient"], "/recipient");
   const { send_at: sendAt, fallback } = request;
   if (typeof sendAt === "string") faults.push(...sendAtFaults(sendAt));
   if (Array.isArray(fallback))
     fallback.forEach((step: unknown, index) => {
-      if (typeof step === "object" && step !== null) faults.push(...contentFaults(step as Record<string, unknown>, `/fallback/${index}`));
+      if (typeof step === "object" && step !== null) faults.push(...checkContent(step as Fields, `/fallback/${index}`));
     });
   return faults;
 }
 
 /** Checks the content of the message or of a step of its fallback: a text or a template, and not too long for the channel. */
-function contentFaults(fields: Readonly<Record<string, unknown>>, pointer: string): Fault[] {
+export function checkContent(fields: Fields, pointer = ""): Fault[] {
   const { channel, body: text, template_id: template, template_variables: variables } = fields;
   const faults: Fault[] = [];
   const fault = (field: string, code: string, detail: string): unknown => faults.push({ pointer: `${pointer}/${field}`, code, detail });

@@ -8,7 +8,7 @@ import { afterSeconds } from "../support/client/messages.ts";
 import type { Json } from "../support/client/request.ts";
 import { recipientNo } from "../support/delivery-rig.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
-import { startGodwit, type Godwit } from "../support/harness.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
@@ -22,6 +22,11 @@ before(async () => {
   await godwit.unlimited();
 });
 after(() => godwit.stop());
+
+function assertInvalid(reply: Reply, faults: readonly string[]): void {
+  assertProblem(reply, "invalid_request_payload");
+  assert.deepEqual(new Set(faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`)), new Set(faults));
+}
 
 describe("a batch", () => {
   for (const count of [1, 2, 250, 251, 1_000]) {
@@ -139,8 +144,7 @@ describe("an invalid batch", () => {
     test(`${what} is a 400 with its faults, and nothing is stored`, async () => {
       const earlier = await rowCounts(godwit);
       const reply = await client.batches.post(body === null ? "null" : body, { idempotencyKey: randomUUID() });
-      assertProblem(reply, "invalid_request_payload");
-      assert.deepEqual(new Set(faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`)), new Set(faults));
+      assertInvalid(reply, faults);
       assert.deepEqual(await rowCounts(godwit), earlier);
     });
   }
@@ -207,20 +211,34 @@ describe("defaults", () => {
     assert.equal(accepted, 2);
   });
 
-  test("that are invalid refuse only the items that do not override the invalid field", async () => {
-    const { results, accepted } = await client.batches.send(
-      [{ recipient: recipientNo(1) }, { recipient: recipientNo(2), body: "right" }, { recipient: recipientNo(3), body: null }],
-      { ...DEFAULTS, body: "" },
-    );
+  test("that are invalid refuse the whole batch, also where every item overrides the invalid field", async () => {
+    const reply = await client.batches.post({
+      defaults: { ...DEFAULTS, body: "", recipient: "+1415555", colour: "red" },
+      items: [{ recipient: recipientNo(1), body: "right" }],
+    });
+    assertInvalid(reply, ["/defaults/body too_short", "/defaults/colour unknown_field", "/defaults/recipient impossible_number"]);
+  });
+
+  test("that are long and invalid are reported once, and not for every item", async () => {
+    const empty = (length: number): object[] => Array.from({ length }, () => ({}));
+    const reply = await client.batches.post({ defaults: { fallback: empty(1_000) }, items: empty(1_000) });
+    assertProblem(reply, "invalid_request_payload");
+    assert.ok(pointersOf(reply).includes("/defaults/fallback"));
+    assert.ok(pointersOf(reply).every((pointer) => pointer?.startsWith("/defaults/fallback")));
+    assert.ok(reply.text.length < 5_000);
+  });
+
+  test("may be incomplete: a required field is missed at each item", async () => {
+    const { results } = await client.batches.send([{ recipient: recipientNo(1) }, { recipient: recipientNo(2), channel: "sms" }], {
+      body: "Hello",
+    });
     assert.deepEqual(
       results.map(({ status, error }) => [status, error?.errors.map(({ pointer, code }) => `${pointer} ${code}`)]),
       [
-        ["refused", ["/items/0/body too_short"]],
+        ["refused", ["/items/0/channel required"]],
         ["accepted", undefined],
-        ["refused", ["/items/2/body required"]],
       ],
     );
-    assert.equal(accepted, 1);
   });
 });
 
@@ -369,6 +387,27 @@ describe("one item is refused and all others are accepted:", () => {
 });
 
 describe("the size of a body", () => {
+  test("is also limited by the number of values, which is counted before it is parsed", async () => {
+    const body = `{"items":[${"{},".repeat(60_000)}{}]}`;
+    assertInvalid(await client.batches.post(body), [" too_many"]);
+  });
+
+  test("bounds the size of the response", async () => {
+    const name = "n".repeat(60);
+    const refused = items(1_000, () => Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${name}${index}`, 1])));
+    const reply = await client.batches.post({ defaults: DEFAULTS, items: refused });
+    const { results } = acceptedBatch(reply);
+    assert.ok(reply.text.length < 1_048_576, `${reply.text.length}`);
+    assert.equal(results[0]?.error?.errors.length, 20);
+    assert.deepEqual(results.at(-1)?.error?.errors, []);
+    assert.match(results.at(-1)?.error?.detail ?? "", /^items\/999\/n+0: is not a known field \(and 19 more\)$/);
+  });
+
+  test("with a number that no computer can represent is refused, not an error of the service", async () => {
+    const reply = await client.batches.post(`{"items":[{"recipient":1e400}]}`);
+    assertInvalid(reply, ["/items/0/recipient out_of_range"]);
+  });
+
   const ofBytes = (bytes: number): string => {
     const shell = (filling: string): string => JSON.stringify({ defaults: DEFAULTS, items: items(1_000), filling });
     return shell("x".repeat(bytes - Buffer.byteLength(shell(""))));
