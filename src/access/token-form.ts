@@ -7,6 +7,9 @@ export type TokenForm = { client: Client; grantType: string; scope: string | und
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
+// The form has four known fields, and room for those of extensions.
+const MAX_FIELDS = 50;
+
 const PARAMETERS = ["grant_type", "scope", "client_id", "client_secret"] as const;
 type Parameter = (typeof PARAMETERS)[number];
 type Form = Readonly<Partial<Record<Parameter, string>>>;
@@ -22,7 +25,10 @@ export const oauthProblem = (
 export function parseTokenForm({ headers, body }: TokenRequest): TokenForm {
   if (!FORM_TYPE.test(headers["content-type"] ?? "") || (headers["content-encoding"] ?? "identity") !== "identity")
     throw oauthProblem("invalid_request", "unsupported_media_type", "send Content-Type: application/x-www-form-urlencoded");
-  const form = readForm(body.toString("utf8"));
+  const text = body.toString("utf8");
+  if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS)
+    throw oauthProblem("invalid_request", "invalid_request_payload", `the form has more than ${MAX_FIELDS} fields`);
+  const form = readForm(text);
   const client = parseClient(headers["authorization"], form);
   const { grant_type: grantType, scope } = form;
   if (grantType === undefined) throw invalidForm([{ pointer: "/grant_type", code: "required", detail: "must be client_credentials" }]);

@@ -12,28 +12,27 @@ export type CarrierPagesParts = {
   hostFor: (link: Link) => Host;
 };
 
-/** Carriers send batches of some hundred kilobytes at most. */
+/** WhatsApp sends batches of some hundred kilobytes at most. */
 export const MAX_CARRIER_BODY_BYTES = 1_048_576;
+const DEFAULT_BODY_BYTES = 65_536;
+const DEFAULT_METHODS: readonly ("GET" | "POST")[] = ["POST"];
 
 export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesParts): Page[] {
-  /** The link of a path, with the handler of its provider. An unknown link, a link whose provider accepts no HTTP calls, and a method that
-   *  the provider does not handle look like any unknown path. */
+  /** The link of a path, with its provider. An unknown link, a link whose provider accepts no HTTP calls, and a method that the provider
+   *  does not handle look like any unknown path. */
   const find = (method: "GET" | "POST", { provider: name = "", link: linkName = "" }: Record<string, string>) => {
     const link = linkChooser.find(linkName);
     const provider = link?.provider === name ? providers[name] : undefined;
-    const isHandled = provider?.requestMethods?.includes(method) === true;
-    if (link === undefined || !isHandled || provider.handleRequest === undefined)
+    const { requestMethods = DEFAULT_METHODS, maxRequestBytes = DEFAULT_BODY_BYTES } = provider ?? {};
+    if (link === undefined || provider?.handleRequest === undefined || !requestMethods.includes(method))
       throw new Problem("not_found", { detail: "no such path" });
-    return { link, handle: provider.handleRequest.bind(provider) };
+    return { link, maxBodyBytes: maxRequestBytes, handle: provider.handleRequest.bind(provider) };
   };
   return (["GET", "POST"] as const).map((method) => ({
     method,
     path: "/providers/{provider}/{link}",
     maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-    admit: ({ params }) => {
-      find(method, params);
-      return { maxBodyBytes: MAX_CARRIER_BODY_BYTES };
-    },
+    admit: ({ params }) => ({ maxBodyBytes: find(method, params).maxBodyBytes }),
     render: async ({ params, query, headers, url, body }) => {
       // Found again: the configuration may have been reloaded while the body arrived.
       const { link, handle } = find(method, params);

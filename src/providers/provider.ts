@@ -150,8 +150,10 @@ export type Provider<Settings> = {
   /** Handles a request to /providers/{provider}/{link}. Any node may receive it, also one that has not opened the link. Resolves when
    *  the contents of the request are committed. */
   handleRequest?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse>;
-  /** The methods of these requests. Requests with other methods get 404 before their body is read. */
+  /** The methods of these requests; by default only POST. Requests with other methods get the 404 of an unknown link before their body is read. */
   requestMethods?: readonly ("GET" | "POST")[];
+  /** The limit of their bodies; 64 kB by default. */
+  maxRequestBytes?: number;
   /** The account at the carrier that owns the templates of a link, without secrets. Links with the same name share their templates.
    *  Undefined where the link has no such account. */
   businessAccountName?(settings: Settings): string | undefined;

@@ -164,12 +164,18 @@ describe("the endpoint for carriers", () => {
   const seen: { request: CarrierRequest; settings: unknown; link: string }[] = [];
   const receiving: Provider<never> = {
     name: "receiving",
-    open: () => Promise.reject(new Error("not needed")),
     requestMethods: ["GET", "POST"],
+    maxRequestBytes: MAX_CARRIER_BODY_BYTES,
+    open: () => Promise.reject(new Error("not needed")),
     handleRequest: async (settings, request, host) => {
       seen.push({ request, settings, link: (host as unknown as { link: string }).link });
       return { status: 202, contentType: "text/plain; charset=utf-8", body: "taken" };
     },
+  };
+  const posted: Provider<never> = {
+    name: "posted",
+    open: () => Promise.reject(new Error("not needed")),
+    handleRequest: async () => ({ status: 202, contentType: "text/plain; charset=utf-8", body: "taken" }),
   };
   const silent: Provider<never> = { name: "silent", open: () => Promise.reject(new Error("not needed")) };
   let server: Server;
@@ -180,11 +186,12 @@ describe("the endpoint for carriers", () => {
       links: [
         { ...linkTo("mine"), provider: "receiving" as never },
         { ...linkTo("quiet"), provider: "silent" as never },
+        { ...linkTo("inbox"), provider: "posted" as never },
       ],
     });
     const pages = carrierPages({
       linkChooser,
-      providers: { receiving, silent },
+      providers: { receiving, posted, silent },
       hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
     });
     const { log } = createLog("silent");
@@ -259,6 +266,19 @@ describe("the endpoint for carriers", () => {
       for (const init of [{}, { method: "POST", body: "x" }]) assertProblem(await ask(path, init), "not_found");
       assert.deepEqual(seen, []);
     });
+
+  test("responds to a GET of a link that accepts only POST as to a GET of an unknown link", async () => {
+    const [known, unknown] = await Promise.all(["inbox", "inboz"].map((name) => ask(`/providers/posted/${name}`)));
+    const { request_id: _known, ...knownBody } = known?.json ?? {};
+    const { request_id: _unknown, ...unknownBody } = unknown?.json ?? {};
+    assert.deepEqual([known?.status, knownBody], [404, unknownBody]);
+    assert.equal((await ask("/providers/posted/inbox", { method: "POST", body: "x" })).status, 202);
+  });
+
+  test("accepts a body of 64 kB where the provider has no limit of its own", async () => {
+    const post = (bytes: number): Promise<Reply> => ask("/providers/posted/inbox", { method: "POST", body: Buffer.alloc(bytes, 0x61) });
+    assert.deepEqual([(await post(65_536)).status, (await post(65_537)).status], [202, 413]);
+  });
 
   test("refuses other methods with the allowed ones", async () => {
     const reply = await ask("/providers/receiving/mine", { method: "PUT", body: "x" });

@@ -12,12 +12,12 @@ const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null,
 const ACKNOWLEDGED: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
-type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoggingHost; method?: string };
+type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoggingHost };
 
 async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoggingHost(), ...rest }: Call): Promise<CarrierResponse> {
-  const { signature = twilioSignature(url, fields), method = "POST" } = rest;
+  const { signature = twilioSignature(url, fields) } = rest;
   const request: CarrierRequest = {
-    method,
+    method: "POST",
     url,
     query: Object.fromEntries(new URL(url).searchParams),
     headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature },
@@ -160,7 +160,23 @@ for (const fields of [
     assert.deepEqual([host.calls, host.messages], [[], []]);
   });
 
-test("other methods are refused", async () => assert.equal((await call({ fields: STATUS, method: "GET" })).status, 405));
+test("a call has at most 200 fields", async () => {
+  const more = (count: number): Fields => Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, "x"]));
+  assert.deepEqual(await call({ fields: { ...STATUS, ...more(196) } }), ACKNOWLEDGED);
+  assert.equal((await call({ fields: { ...STATUS, ...more(197) } })).status, 403);
+});
+
+test("a field that is repeated is signed with each of its values once, in their order", async () => {
+  const signature = createHmac("sha1", TWILIO_SECRETS.authToken).update(`${PUBLIC}MessageSidSM1MessageStatussentab1b2`).digest("base64");
+  const request: CarrierRequest = {
+    method: "POST",
+    url: PUBLIC,
+    query: {},
+    headers: { "x-twilio-signature": signature },
+    body: Buffer.from("b=2&MessageSid=SM1&b=1&a&MessageStatus=sent&b=2"),
+  };
+  assert.deepEqual(await twilio.handleRequest?.(SETTINGS, request, new LoggingHost()), ACKNOWLEDGED);
+});
 
 test("a call that cannot be committed is not acknowledged, so that Twilio repeats it", async () => {
   for (const fields of [STATUS, INBOUND]) {

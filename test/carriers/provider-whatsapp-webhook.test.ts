@@ -100,7 +100,20 @@ test("the signature covers the received bytes, also those that are not UTF-8", a
   assert.equal((await respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body })).status, 200);
 });
 
-test("other methods are refused", async () => assert.equal((await respond({ method: "DELETE" })).status, 405));
+test("a signed call with more values than a thousand notifications have is refused before it is parsed", async () => {
+  const host = new LoggingHost();
+  assert.equal((await post(`{"entry":[${"{},".repeat(300_000)}{}]}`, host)).status, 400);
+  assert.equal((await post(`{"entry":${"[".repeat(100_000)}`, host)).status, 400);
+  assert.deepEqual([host.calls, host.messages], [[], []]);
+});
+
+test("a call has at most 1,000 notifications", async () => {
+  const statuses = (count: number): string =>
+    graphCall({ statuses: Array.from({ length: count }, (_, index) => status(`wamid.${index}`, FROM, "msg_1", "sent")) });
+  const host = new LoggingHost();
+  assert.deepEqual([(await post(statuses(1_000), host)).status, (await post(statuses(1_001), host)).status], [200, 413]);
+  assert.equal(host.receipts.length, 1_000);
+});
 
 test("statuses are passed on in the order of their arrival, repeated ones too, with our reference", async () => {
   const words = ["read", "delivered", "sent", "delivered"];

@@ -38,7 +38,6 @@ export const twilio: Provider<TwilioSettings> = {
   // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
   handleRequest,
-  requestMethods: ["POST"],
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");

@@ -23,12 +23,18 @@ const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
   failed: "undelivered",
 };
 
-export function parseNotifications(payload: unknown, accountName: AccountName): Notifications {
+// WhatsApp documents 1,000 as the most of one request.
+const MAX_NOTIFICATIONS = 1_000;
+
+/** Undefined where there are more notifications than WhatsApp puts into one request. */
+export function parseNotifications(payload: unknown, accountName: AccountName): Notifications | undefined {
   const found = { receipts: [] as Receipt[], messages: [] as InboundMessage[], reviews: [] as ReviewUpdate[], ignored: 0 };
+  let count = 0;
   const keep = <T>(list: T[], parsed: readonly (T | undefined)[]): void => {
-    const known = parsed.filter((each) => each !== undefined);
-    list.push(...known);
-    found.ignored += parsed.length - known.length;
+    count += parsed.length;
+    for (const each of parsed)
+      if (each === undefined) found.ignored += 1;
+      else list.push(each);
   };
   for (const entry of asList(asObject(payload)["entry"]).map(asObject))
     for (const { field, value } of asList(entry["changes"]).map(asObject)) {
@@ -42,7 +48,7 @@ export function parseNotifications(payload: unknown, accountName: AccountName): 
         );
       } else found.ignored += 1;
     }
-  return found;
+  return count > MAX_NOTIFICATIONS ? undefined : found;
 }
 
 function parseReceipt(value: unknown): Receipt | undefined {

@@ -1,5 +1,6 @@
 /** Webhook requests of the Cloud API: one that verifies our URL, and from then on signed notifications. */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { scanJson } from "../../lib/scan-json.ts";
 import { isSameSecret, storeReports, textResponse } from "../carrier-request.ts";
 import type { CarrierRequest, CarrierResponse, Host } from "../provider.ts";
 import { accountName } from "./business-account.ts";
@@ -11,16 +12,16 @@ type WebhookSettings = Secrets & { baseUrl: string; wabaId: string | null };
 
 export async function handleRequest(settings: WebhookSettings, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
   if (request.method === "GET") return verifySubscription(settings, request);
-  if (request.method !== "POST") return textResponse(405, "GET and POST are answered here");
   if (!isSigned(settings.appSecret, request)) {
     host.log.warn({ event: "providers.signature_invalid", provider: "whatsapp" }, "a request with a wrong signature was refused");
     return textResponse(401, "the signature is not right");
   }
   const payload = parseJson(request.body);
-  if (payload === undefined) return textResponse(400, "the body is not JSON");
+  if (payload === undefined) return textResponse(400, "the body is not JSON, or has too many values");
   const { baseUrl, wabaId: own } = settings;
   const nameAccount = (wabaId = own ?? undefined) => (wabaId === undefined ? undefined : accountName(baseUrl, wabaId));
-  return store(parseNotifications(payload.value, nameAccount), host);
+  const notifications = parseNotifications(payload.value, nameAccount);
+  return notifications === undefined ? textResponse(413, "the body has too many notifications") : store(notifications, host);
 }
 
 function verifySubscription({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierResponse {
@@ -32,14 +33,18 @@ function verifySubscription({ verifyToken }: Secrets, { query }: CarrierRequest)
 
 /** The signature covers the received bytes: the same JSON, serialised again, could differ. */
 function isSigned(appSecret: string, { headers, body }: CarrierRequest): boolean {
-  const [, hex = ""] = /^sha256=([0-9a-f]{64})$/i.exec(headers["x-hub-signature-256"] ?? "") ?? [];
-  const given = Buffer.from(hex, "hex");
-  const expected = createHmac("sha256", appSecret).update(body).digest();
+  const [, hex] = /^sha256=([0-9a-f]{64})$/i.exec(headers["x-hub-signature-256"] ?? "") ?? [];
   // A secret that was never set would admit every caller.
-  return given.length === expected.length && timingSafeEqual(given, expected) && appSecret !== "";
+  if (hex === undefined || appSecret === "") return false;
+  return timingSafeEqual(Buffer.from(hex, "hex"), createHmac("sha256", appSecret).update(body).digest());
 }
 
+// A notification has about 30 values, and is nested ten levels deep.
+const LIMITS = { maxDepth: 32, maxValues: 40_000 };
+
 function parseJson(body: Buffer): { value: unknown } | undefined {
+  const { isTooDeep, hasTooMany } = scanJson(body, LIMITS);
+  if (isTooDeep || hasTooMany) return undefined;
   try {
     return { value: JSON.parse(body.toString("utf8")) };
   } catch {

@@ -32,12 +32,16 @@ const MESSAGES_PER_SECOND = 80;
 // Twice the need of that rate, if a response takes half a second.
 const WINDOW = 80;
 
+// A request has up to 1,000 notifications of about a kilobyte.
+const MAX_REQUEST_BYTES = 1_048_576;
+
 export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
-  requestMethods: ["GET", "POST"],
   handleRequest: (settings, request, host) => handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
+  requestMethods: ["GET", "POST"],
+  maxRequestBytes: MAX_REQUEST_BYTES,
   businessAccountName: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
   openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
     assert(wabaId !== null, "the link has a business account");
