@@ -16,6 +16,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["idempotency", "Idempotency", "repeating a request safely: what to do about each answer, with recipes"],
       ["errors", "Errors", "every code, what it means and what to do"],
       ["rate-limits", "Rate limits", "quotas, how they are told, how to keep within them"],
+      ["limits", "Limits", "the bounds of every request and response"],
       ["http", "HTTP", "order of checks, problems, lists"],
       ["access", "Access", "keys, tokens, scopes, tiers"],
       ["audit", "Audit log", "every change, who made it, and how to verify the log"],

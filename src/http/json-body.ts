@@ -5,8 +5,8 @@ import { scanJson } from "../lib/scan-json.ts";
 import { escapePointer, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 32;
-// Forty for each of the thousand items of a batch. A body of 64 kB has fewer in any case.
-const MAX_VALUES = 40_000;
+// Thirty-two for each of the thousand items of a batch. A body of 64 kB has fewer in any case.
+const MAX_VALUES = 32_768;
 
 const invalidBody = (detail: string, code: string, pointer = ""): Problem =>
   new Problem("invalid_request_payload", { errors: [{ pointer, code, detail }] });

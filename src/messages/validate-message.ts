@@ -137,7 +137,16 @@ function describeText(channel: Channel | null, body: string | null, link: Link |
   };
 }
 
-const ucs2Characters = (body: string): MessageValidation["ucs2_characters"] =>
-  Array.from(body)
-    .flatMap((character, position) => (isGsm7(character) ? [] : [{ character, position, alternative: gsm7Alternative(character) ?? null }]))
-    .slice(0, MAX_CHARACTERS);
+function ucs2Characters(body: string): MessageValidation["ucs2_characters"] {
+  // A text repeats its characters, and the search for an alternative takes microseconds.
+  const alternatives = new Map<string, string | null>();
+  const found: MessageValidation["ucs2_characters"] = [];
+  for (const [position, character] of Array.from(body).entries()) {
+    if (found.length === MAX_CHARACTERS) break;
+    if (isGsm7(character)) continue;
+    let alternative = alternatives.get(character);
+    if (alternative === undefined) alternatives.set(character, (alternative = gsm7Alternative(character) ?? null));
+    found.push({ character, position, alternative });
+  }
+  return found;
+}

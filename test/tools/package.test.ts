@@ -98,7 +98,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
     [],
   );
   assert.deepEqual(
-    paths.filter((path) => /\.test\.|(^|\/)(src|test|bench|chaos|scripts)\//.test(path)),
+    paths.filter((path) => /\.test\.|(^|\/)(src|test|bench|chaos|fuzz|scripts)\//.test(path)),
     [],
   );
 });

@@ -41,7 +41,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
 
   before(() => {
     checkout = mkdtempSync(join(tmpdir(), "godwit-release-"));
-    const left = new Set([".git", "node_modules", "data", "dist", "release", "test", "bench", "chaos"]);
+    const left = new Set([".git", "node_modules", "data", "dist", "release", "test", "bench", "chaos", "fuzz"]);
     for (const name of readdirSync(ROOT))
       if (!left.has(name) && !name.endsWith(".tgz")) cpSync(join(ROOT, name), path(name), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), path("node_modules"));

@@ -40,7 +40,7 @@ function isSigned(appSecret: string, { headers, body }: CarrierRequest): boolean
 }
 
 // A notification has about 30 values, and is nested ten levels deep.
-const LIMITS = { maxDepth: 32, maxValues: 40_000 };
+const LIMITS = { maxDepth: 32, maxValues: 32_768 };
 
 function parseJson(body: Buffer): { value: unknown } | undefined {
   const { isTooDeep, hasTooMany } = scanJson(body, LIMITS);

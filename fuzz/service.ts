@@ -1,0 +1,133 @@
+/** A service whose turns of the event loop are measured: a process with its own database, a key with all scopes and no quota, and a link
+ *  of every provider that receives requests. */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { Agent } from "undici";
+import { SCOPES } from "../src/access/scope.ts";
+import { processEnv } from "../chaos/node.ts";
+import { writeConfig } from "../test/support/config-file.ts";
+import { GRAPH_SECRETS, PHONE_NUMBER_ID } from "../test/support/fakes/graph.ts";
+import { TWILIO_SECRETS } from "../test/support/fakes/twilio.ts";
+import { programPath } from "../test/support/programs.ts";
+import type { TurnFigures } from "./turn-monitor.ts";
+
+const MONITOR = join(import.meta.dirname, "turn-monitor.ts");
+
+/** The name of the link of each provider. */
+export const LINK = "main";
+
+const CONFIG = `[[link]]
+name = "${LINK}-twilio"
+provider = "twilio"
+account_sid = "${TWILIO_SECRETS.accountSid}"
+auth_token_env = "TWILIO_TOKEN"
+public_url = "https://godwit.example"
+
+[[link]]
+name = "${LINK}-whatsapp"
+provider = "whatsapp"
+phone_number_id = "${PHONE_NUMBER_ID}"
+access_token_env = "WA_TOKEN"
+app_secret_env = "WA_APP_SECRET"
+verify_token_env = "WA_VERIFY_TOKEN"
+`;
+
+const SETTINGS = {
+  GODWIT_PORT: "0",
+  GODWIT_LOG: "json",
+  GODWIT_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+  TWILIO_TOKEN: TWILIO_SECRETS.authToken,
+  WA_TOKEN: GRAPH_SECRETS.accessToken,
+  WA_APP_SECRET: GRAPH_SECRETS.appSecret,
+  WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken,
+};
+
+/** The figures of some work: its longest turn, and all its processor time on the main thread. */
+export type Cost = { worstTurnMs: number; cpuMs: number };
+
+export class MeasuredService {
+  readonly url: string;
+  readonly key: { id: string; secret: string };
+  /** The errors in the log. */
+  readonly errors: readonly string[];
+  readonly dispatcher = new Agent({ connections: 1, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
+  readonly #child: ChildProcess;
+
+  private constructor(fields: { url: string; key: { id: string; secret: string }; errors: readonly string[]; child: ChildProcess }) {
+    this.url = fields.url;
+    this.key = fields.key;
+    this.errors = fields.errors;
+    this.#child = fields.child;
+  }
+
+  static async start({ roles, databaseUrl }: { roles: string; databaseUrl: string }): Promise<MeasuredService> {
+    const env = {
+      ...processEnv(),
+      ...SETTINGS,
+      GODWIT_ROLES: roles,
+      GODWIT_CONFIG: writeConfig(CONFIG),
+      DATABASE_URL: databaseUrl,
+    };
+    const child = spawn(process.execPath, ["--expose-gc", "--import", MONITOR, programPath("godwit"), "serve"], {
+      env,
+      stdio: ["ignore", "pipe", "ignore", "ipc"],
+    });
+    process.once("exit", () => child.kill("SIGKILL"));
+    const errors: string[] = [];
+    const url = await new Promise<string>((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`the service ended with exit code ${code}`)));
+      createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
+        if (line.includes('"level":50')) errors.push(line);
+        if (line.includes('"msg":"listening"')) resolve(String((JSON.parse(line) as { url: unknown }).url));
+      });
+    });
+    return new MeasuredService({ url, child, errors, key: await createKey(env) });
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Does the work, with no other work beside it. */
+  async measure<T>(work: () => Promise<T>): Promise<Cost & { result: T }> {
+    const before = await this.#figures();
+    const result = await work();
+    const { worstTurnUs, cpuUs } = await this.#figures();
+    return { result, worstTurnMs: worstTurnUs / 1_000, cpuMs: (cpuUs - before.cpuUs) / 1_000 };
+  }
+
+  /** The memory of all objects that are in use. */
+  async heapBytes(): Promise<number> {
+    return (await this.#figures("collect garbage")).heapBytes;
+  }
+
+  /** The figures since the last call. */
+  async #figures(message = "figures"): Promise<TurnFigures> {
+    this.#child.send(message);
+    const [figures] = (await once(this.#child, "message")) as [TurnFigures];
+    return figures;
+  }
+
+  async stop(): Promise<void> {
+    await this.dispatcher.destroy();
+    if (this.hasEnded) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+async function createKey(env: Record<string, string>): Promise<{ id: string; secret: string }> {
+  const godwit = async (...args: string[]): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [programPath("godwit"), ...args], { env })).stdout;
+  await godwit("environments", "set-tier", "test", "unlimited");
+  const { id, key } = JSON.parse(await godwit("keys", "create", "--environment", "test", "--scopes", SCOPES.join(), "--json")) as Record<
+    string,
+    string
+  >;
+  if (id === undefined || key === undefined) throw new Error("the command created no key");
+  return { id, secret: key };
+}
