@@ -46,6 +46,7 @@ test("without any setting the defaults hold", () => {
     port: 8080,
     dataDir: resolve("data"),
     databaseUrl: undefined,
+    isDatabasePlaintextAllowed: false,
     tls: undefined,
     trustedProxies: [],
     requestTimeoutMs: 30_000,
@@ -228,6 +229,7 @@ name = "acme"
 provider = "smpp"
 host = "smpp.acme.example"
 port = 2776
+tls = true
 system_id = "godwit"
 password_env = "ACME_PASSWORD"
 rate = 50
@@ -287,6 +289,14 @@ for (const value of [undefined, "", " "]) {
 }
 
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
+test("a database on another machine without a verified certificate is a fault, also of commands, unless plain text is allowed", () => {
+  const env = { DATABASE_URL: "postgres://godwit:hidden@db.example.com/godwit?sslmode=require", GODWIT_SECRET_KEY: KEY.toString("base64") };
+  assertFaults(faultsOf(env), [/^DATABASE_URL: sslmode=require does not verify .* write sslmode=verify-full/]);
+  assert.throws(() => readConfig({}, "database", env), /sslmode=verify-full, or set GODWIT_DATABASE_PLAINTEXT=allow/);
+  assert.equal(serve({ ...env, GODWIT_DATABASE_PLAINTEXT: "allow" }).isDatabasePlaintextAllowed, true);
+  assertFaults(faultsOf({ GODWIT_DATABASE_PLAINTEXT: "yes" }), [/^GODWIT_DATABASE_PLAINTEXT: must be allow or not set, not "yes"/]);
+});
+
 const DATABASE = { DATABASE_URL: "postgresql://db/godwit" };
 
 for (const [form, text] of [

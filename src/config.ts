@@ -8,6 +8,7 @@ import { INTAKE_SETTINGS, readIntake, type IntakeLimits } from "./http/intake-se
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
+import { findAddressFault } from "./storage/database-address.ts";
 import { readTracing, TRACING_SETTINGS, type TracingSettings } from "./tracing/settings.ts";
 
 export type TlsFiles = { certPath: string; keyPath: string };
@@ -18,6 +19,7 @@ export type Config = {
   dataDir: string;
   /** Undefined: the embedded PostgreSQL in the data directory is used. */
   databaseUrl: string | undefined;
+  isDatabasePlaintextAllowed: boolean;
   tls: TlsFiles | undefined;
   trustedProxies: readonly string[];
   log: LogStyle;
@@ -73,6 +75,12 @@ export const SETTINGS = {
     value: "URL",
     env: "DATABASE_URL",
     help: "a PostgreSQL server (15 or newer) instead of the embedded one",
+  },
+  databasePlaintext: {
+    flag: "database-plaintext",
+    value: "allow",
+    env: "GODWIT_DATABASE_PLAINTEXT",
+    help: "a remote database without TLS",
   },
   tlsCert: { flag: "tls-cert", value: "FILE", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
   tlsKey: { flag: "tls-key", value: "FILE", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
@@ -239,12 +247,14 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
   const host = read("host").text ?? "";
   const tls = readTls(read("tlsCert").text, read("tlsKey").text, faults);
   const proxies = readCidrs(read("trustedProxies"), faults);
-  const databaseUrl = readDatabaseUrl(read("databaseUrl"), faults);
+  const isDatabasePlaintextAllowed = readPlaintext(read("databasePlaintext"), faults);
+  const databaseUrl = readDatabaseUrl(read("databaseUrl"), isDatabasePlaintextAllowed, faults);
   const config: Config = {
     host,
     port: readNumber(read("port"), { least: 0, most: 65_535, what: "a port" }, faults),
     dataDir: resolve(read("dataDir").text ?? ""),
     databaseUrl,
+    isDatabasePlaintextAllowed,
     tls,
     trustedProxies: proxies.map(({ address, bits }) => `${address}/${bits}`),
     log: readLogStyle(read("log"), faults),
@@ -357,8 +367,14 @@ function readCidrs({ text, from }: SettingValue, faults: string[]): CidrBlock[] 
   return blocks;
 }
 
-function readDatabaseUrl({ text, from }: SettingValue, faults: string[]): string | undefined {
-  if (text !== undefined && !/^postgres(ql)?:\/\//.test(text)) faults.push(`${from}: must begin with postgres:// or postgresql://`);
+function readPlaintext({ text, from }: SettingValue, faults: string[]): boolean {
+  if (text !== undefined && text !== "allow") faults.push(`${from}: must be allow or not set, not "${text}"`);
+  return text === "allow";
+}
+
+function readDatabaseUrl({ text, from }: SettingValue, isPlaintextAllowed: boolean, faults: string[]): string | undefined {
+  const fault = text === undefined ? undefined : findAddressFault({ url: text, isPlaintextAllowed });
+  if (fault !== undefined) faults.push(`${from}: ${fault}`);
   return text;
 }
 

@@ -4,6 +4,7 @@ import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
+import { isPlaintextUsed } from "../storage/database-address.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/health.ts";
@@ -58,6 +59,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
       "database",
       `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${clusterLocation(config.dataDir)}` : "of DATABASE_URL"}`,
     ),
+    ...checkTransport(config),
     checkSchema(version),
     await runCheck("durability", () => checkDurability(db)),
     checkConnections(server),
@@ -71,6 +73,17 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
       : []),
     // The tables of another schema version may differ from what the queries expect.
     ...(await checkRest(isCurrent ? { db, clock } : undefined)),
+  ];
+}
+
+function checkTransport({ databaseUrl, isDatabasePlaintextAllowed }: Config): Check[] {
+  if (databaseUrl === undefined || !isPlaintextUsed({ url: databaseUrl, isPlaintextAllowed: isDatabasePlaintextAllowed })) return [];
+  return [
+    warn(
+      "database transport",
+      "GODWIT_DATABASE_PLAINTEXT=allow is set: messages may travel to the database in clear text",
+      "switch on ssl in PostgreSQL, put sslmode=verify-full into DATABASE_URL, and remove the setting",
+    ),
   ];
 }
 

@@ -20,6 +20,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
     const problem = address === undefined ? undefined : await reach(address, REACH_MS);
     return toCheck(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
   });
+  checks.push(...shown.flatMap(plaintextWarning));
   if (typeof records === "string") checks.push(warn("links", `what nodes say of them is not known: ${records}`, "mend the database first"));
   if (links.length > MAX_LINKS)
     checks.push(warn("links", `${links.length - MAX_LINKS} more were not looked at`, "godwit links shows them all"));
@@ -54,6 +55,18 @@ function linkAddress({ provider, settings }: Link): TcpAddress | undefined {
   const isTls = protocol === "https:";
   return { host: hostname.replace(/^\[|\]$/g, ""), port: urlPort === "" ? (isTls ? 443 : 80) : Number(urlPort), isTls };
 }
+
+/** Warns about a link that is permitted to do without TLS, whether or not it does at present. */
+const plaintextWarning = ({ name, settings }: Link): Check[] =>
+  (settings as { allowPlaintext?: boolean }).allowPlaintext === true
+    ? [
+        warn(
+          `link ${name} transport`,
+          "allow_plaintext is set: passwords and messages may travel in clear text",
+          "use TLS, and remove allow_plaintext",
+        ),
+      ]
+    : [];
 
 const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 

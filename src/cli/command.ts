@@ -57,7 +57,7 @@ export class UsageError extends Error {
 }
 
 /** The settings that locate the database. The operator's commands accept the other settings too, but do not need them. */
-const DATABASE_FLAGS: ReadonlySet<string> = new Set(["data-dir", "database-url", "config"]);
+const DATABASE_FLAGS: ReadonlySet<string> = new Set(["data-dir", "database-url", "database-plaintext", "config"]);
 
 const settingRows = ({ settings }: Command): readonly Setting[] =>
   settings === "none" ? [] : Object.values<Setting>(settings === "client" ? CLIENT_SETTINGS : SETTINGS);

@@ -19,7 +19,7 @@ export const doctor: Command = {
   settings: "service",
   examples: [
     ["The service of this folder:", "godwit doctor"],
-    ["A node with its own settings:", "DATABASE_URL=postgres://godwit@db/godwit godwit doctor --config godwit.toml"],
+    ["A node with its own settings:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit doctor --config godwit.toml"],
     ["What is not well, for a monitor:", `godwit doctor --json | jq -r '.checks[] | select(.status != "ok") | "\\(.name): \\(.detail)"'`],
   ],
   exitCodes: { 0: "all is well, or there are only warnings", 1: "something has failed", 2: "wrong use" },

@@ -15,7 +15,7 @@ export const migrate: Command = {
   usage: ["migrate [--json]"],
   flags: {},
   settings: "database",
-  examples: [["Before the nodes are changed over:", "DATABASE_URL=postgres://godwit@db/godwit godwit migrate"]],
+  examples: [["Before the nodes are changed over:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"]],
   async run({ flags }) {
     const config = readConfig(flags, "database");
     const { db, close } = await openDatabase({

@@ -19,7 +19,10 @@ export const serve: Command = {
   hasNoJson: true,
   examples: [
     ["On this machine, with nothing else installed:", "godwit serve"],
-    ["One of several nodes, with links to carriers:", "DATABASE_URL=postgres://godwit@db/godwit godwit serve --config godwit.toml"],
+    [
+      "One of several nodes, with links to carriers:",
+      "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit serve --config godwit.toml",
+    ],
     ["With TLS of its own:", "godwit serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem"],
   ],
   exitCodes: {

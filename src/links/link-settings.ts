@@ -1,6 +1,7 @@
 /** The settings of a `[[link]]` table, one schema for each provider. The names are those of the file. A secret is given by the name of
  *  the environment variable that holds it. */
 import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
+import { isLoopback } from "../lib/addresses.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../providers/smpp/settings.ts";
 import { partHeaderBytes } from "../providers/smpp/text.ts";
@@ -23,6 +24,9 @@ const COMMON = {
   window: Type.Optional(count(1, 1_000)),
   rate: Type.Optional(Type.Number({ minimum: 0.1, maximum: 10_000 })),
 };
+
+/** For carriers on another machine that offer no TLS: passwords and messages are readable on the network. */
+const PLAINTEXT = { allow_plaintext: Type.Optional(flag) };
 
 const of = (fields: Record<string, Schema>) => Type.Object({ ...COMMON, ...fields }, { additionalProperties: false });
 const ton = Type.Optional(count(0, 6));
@@ -48,6 +52,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
   },
   smpp: {
     schema: of({
+      ...PLAINTEXT,
       host: text(),
       port: count(1, 65_535),
       tls: Type.Optional(flag),
@@ -76,6 +81,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
   },
   whatsapp: {
     schema: of({
+      ...PLAINTEXT,
       base_url: Type.Optional(url),
       version: Type.Optional(Type.String({ pattern: "^v\\d{1,3}\\.\\d{1,2}$", [HINT]: "must be a version such as v23.0" })),
       phone_number_id: text(64),
@@ -90,6 +96,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
   },
   twilio: {
     schema: of({
+      ...PLAINTEXT,
       base_url: Type.Optional(url),
       account_sid: text(64),
       auth_token_env: secret,
@@ -108,3 +115,15 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
 };
 
 export const isProviderName = (name: unknown): name is ProviderName => typeof name === "string" && Object.hasOwn(LINK_KINDS, name);
+
+/** Returns the setting that makes a link send secrets or messages over a network without TLS, and what to write instead. */
+export function findPlaintext({ host, tls, baseUrl, publicUrl }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof host === "string" && tls !== true && !isLoopback(host))
+    return `tls: is off, and ${host} is on another machine; set tls = true`;
+  for (const [name, value] of Object.entries({ base_url: baseUrl, public_url: publicUrl })) {
+    const address = typeof value === "string" ? URL.parse(value) : null;
+    if (address?.protocol === "http:" && !isLoopback(address.hostname.replaceAll(/[[\]]/g, "")))
+      return `${name}: is http:// on another machine; write https://`;
+  }
+  return undefined;
+}

@@ -6,7 +6,7 @@ import { EMPTY_PLAN, readPlan, type Plan, type Tables } from "./plan.ts";
 const SECRET = "hunter2-and-more";
 const SECRETS: Readonly<Record<string, string>> = { PW: SECRET, TOKEN: "t", APP: "a", VERIFY: "v", AUTH: "x" };
 
-const SMPP = { name: "acme", provider: "smpp", host: "smpp.acme.example", port: 2776, system_id: "godwit", password_env: "PW" };
+const SMPP = { name: "acme", provider: "smpp", host: "smpp.acme.example", port: 2776, tls: true, system_id: "godwit", password_env: "PW" };
 const WHATSAPP = {
   name: "wa",
   provider: "whatsapp",
@@ -340,4 +340,31 @@ test("a route may end at the simulator, also in live", () => {
 test("one number may be on two links of one owner", () => {
   const { plan, faults } = read({ link: [SMPP, TWILIO], sender: [SENDER, { ...SENDER, link: "backup" }] });
   assert.deepEqual([faults, plan.senders.length], [[], 2]);
+});
+
+describe("a link without TLS", () => {
+  const HTTP = { ...WHATSAPP, base_url: "http://graph.example" };
+  const LINKS = [
+    ["over SMPP", { ...SMPP, tls: false }, "tls: is off, and smpp.acme.example is on another machine; set tls = true"],
+    ["of WhatsApp over http", HTTP, "base_url: is http:// on another machine; write https://"],
+    ["of Twilio over http", { ...TWILIO, base_url: "http://[fd00::1]:80" }, "base_url: is http:// on another machine; write https://"],
+    [
+      "that Twilio calls over http",
+      { ...TWILIO, public_url: "http://sms.example" },
+      "public_url: is http:// on another machine; write https://",
+    ],
+  ] as const;
+  for (const [what, link, setting] of LINKS)
+    test(`${what} is refused unless allow_plaintext is true`, () => {
+      const fault = `link ${link.name}: ${setting}, or allow_plaintext = true if the network in between is trusted`;
+      assert.deepEqual(faultsOf({ link: [link] }), [fault]);
+      assert.deepEqual(faultsOf({ link: [{ ...link, allow_plaintext: false }] }), [fault]);
+      assert.deepEqual(faultsOf({ link: [{ ...link, allow_plaintext: true }] }), []);
+    });
+
+  test("may be on loopback", () => {
+    for (const host of ["127.0.0.1", "localhost", "::1"]) assert.deepEqual(faultsOf({ link: [{ ...SMPP, tls: false, host }] }), []);
+    for (const base_url of ["http://127.0.0.1:1", "http://localhost", "http://[::1]:1"])
+      assert.deepEqual(faultsOf({ link: [{ ...WHATSAPP, base_url }] }), []);
+  });
 });

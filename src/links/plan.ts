@@ -6,7 +6,7 @@ import { HEADER_BYTES } from "../lib/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
 import { senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
-import { isProviderName, LINK_KINDS } from "./link-settings.ts";
+import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
 
 /** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
@@ -122,6 +122,8 @@ function readLink(table: unknown, where: string, { secretOf, faults }: ReadConte
     else if (key.endsWith(SECRET_SUFFIX)) settings[camel(key.slice(0, -SECRET_SUFFIX.length))] = readSecret(String(value), `${at}: ${key}`);
     else settings[camel(key)] = value;
   }
+  const plaintext = settings["allowPlaintext"] === true ? undefined : findPlaintext(settings);
+  if (plaintext !== undefined) faults.push(`${at}: ${plaintext}, or allow_plaintext = true if the network in between is trusted`);
   return {
     name: String(name),
     provider,

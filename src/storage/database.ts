@@ -4,12 +4,13 @@ import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
 import { speedUpBind, type BindingConnection } from "./bind.ts";
+import { needsVerifiedTls, refuseClearTextPassword, verifyServer, type DatabaseAddress } from "./database-address.ts";
 import { sql, type Sql } from "./sql.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
 /** `settings` replaces the settings of each session, for the statements of tests. */
-export type DatabaseTarget = ({ url: string } | { socketDir: string; user: string; database: string }) & { settings?: Settings };
+export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & { settings?: Settings };
 
 /** Anything that runs statements: the pool, or one transaction on it. */
 export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
@@ -85,6 +86,7 @@ type Connections = {
 function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void): Connections {
   let sessions = 0;
   const nextSession = (): string => `godwit ${nodeName} ${(sessions += 1)}`;
+  const isVerified = "url" in target && needsVerifiedTls(target);
   class NamedClient extends pg.Client {
     constructor(config: pg.ClientConfig) {
       super(config);
@@ -93,6 +95,8 @@ function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: 
       // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
       // the process. Its statement fails by itself, and the pool drops the client.
       this.on("error", () => undefined);
+      if (isVerified) verifyServer(this);
+      refuseClearTextPassword(this);
       speedUpBind((this as unknown as { connection: BindingConnection }).connection);
     }
   }

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/wait.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
+import { tlsHint } from "./database-address.ts";
 import { Database, DatabaseUnavailable } from "./database.ts";
 import { findLockHolder, lockPath, type LockHolder } from "./directory-lock.ts";
 import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
@@ -12,6 +13,7 @@ import { StartupError } from "./startup-error.ts";
 
 export type OpenOptions = {
   databaseUrl: string | undefined;
+  isDatabasePlaintextAllowed: boolean;
   dataDir: string;
   /** The name of the command, which other processes show when they find the directory locked. */
   command: string;
@@ -30,11 +32,11 @@ const TURN_TIMEOUT_MS = 30_000;
 const TURN_PAUSE_MS = 100;
 
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
-  const { databaseUrl, dataDir, mayJoin, nodeName, onLog } = options;
+  const { databaseUrl, isDatabasePlaintextAllowed: isPlaintextAllowed, dataDir, mayJoin, nodeName, onLog } = options;
   const connect = (target: ConstructorParameters<typeof Database>[0]): Database =>
     new Database(target, nodeName, (error) => onLog(`idle database connection lost: ${error.message}`));
   if (databaseUrl !== undefined) {
-    const db = connect({ url: databaseUrl });
+    const db = connect({ url: databaseUrl, isPlaintextAllowed });
     return { db: await requireUsable(db), close: () => db.close() };
   }
   const deadline = performance.now() + TURN_TIMEOUT_MS;
@@ -95,6 +97,7 @@ async function requireUsable(db: Database): Promise<Database> {
     if (error instanceof StartupError) throw error;
     const cause = error instanceof DatabaseUnavailable ? error.cause : error;
     const reasons = cause instanceof AggregateError ? cause.errors.map(String) : [cause instanceof Error ? cause.message : String(cause)];
-    throw new StartupError(`the database of DATABASE_URL cannot be used: ${reasons.join("; ")}`, { cause: error });
+    const reason = reasons.join("; ");
+    throw new StartupError(`the database of DATABASE_URL cannot be used: ${reason}${tlsHint(reason)}`, { cause: error });
   }
 }

@@ -268,6 +268,15 @@ describe("remote hosts", () => {
     await godwit.rows("delete from link_states");
   });
 
+  test("of links that may do without TLS are named", async () => {
+    const GODWIT_CONFIG = write(
+      `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\nallow_plaintext = true\n`,
+    );
+    const { check } = await doctor({ GODWIT_CONFIG, PASSWORD: "hidden" });
+    assert.equal(check("link acme transport")?.status, "warn");
+    assert.match(check("link acme transport")?.detail ?? "", /allow_plaintext is set/);
+  });
+
   test("of links are checked also without a database", async () => {
     const file = write(
       `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`,

@@ -200,7 +200,10 @@ describe("image and compose file", () => {
 
   test("contain no secret, and name the required ones", () => {
     const { godwit, postgres } = compose.services;
-    assert.match(godwit.environment["DATABASE_URL"] ?? "", /^postgres:\/\/godwit:\$\{POSTGRES_PASSWORD:\?[^}]+\}@postgres:5432\/godwit$/);
+    assert.match(
+      godwit.environment["DATABASE_URL"] ?? "",
+      /^postgres:\/\/godwit:\$\{POSTGRES_PASSWORD:\?[^}]+\}@\/godwit\?host=\/var\/run\/postgresql$/,
+    );
     assert.match(godwit.environment["GODWIT_SECRET_KEY"] ?? "", /^\$\{GODWIT_SECRET_KEY:\?[^}]+\}$/);
     assert.equal(postgres.environment["POSTGRES_PASSWORD"], undefined);
     assert.equal(compose.secrets["postgres_password"]?.environment, "POSTGRES_PASSWORD");

@@ -1,0 +1,88 @@
+/** The transport of a database connection. A server that is neither on loopback nor on a socket is reached over TLS with a verified
+ *  certificate, as libpq's `sslmode=verify-full` does it, unless the operator allows plain text. */
+import { checkServerIdentity, TLSSocket, type ConnectionOptions } from "node:tls";
+import type { Socket } from "node:net";
+import pg from "pg";
+import { isLoopback } from "../lib/addresses.ts";
+
+/** `isPlaintextAllowed`: a remote server is reached as the URL says, without TLS by default. */
+export type DatabaseAddress = { url: string; isPlaintextAllowed?: boolean };
+
+const PLAINTEXT_HINT = "or set GODWIT_DATABASE_PLAINTEXT=allow if the network in between is trusted";
+
+/** The parameters with which a URL can choose less than a verified certificate. */
+const WEAK_PARAMETERS: readonly { name: string; isVerified: (value: string) => boolean }[] = [
+  { name: "sslmode", isVerified: (value) => value === "verify-full" },
+  { name: "ssl", isVerified: (value) => value === "true" || value === "1" },
+];
+
+/** Returns the reason why the URL cannot be used, without its password. */
+export function findAddressFault({ url, isPlaintextAllowed = false }: DatabaseAddress): string | undefined {
+  if (!/^postgres(ql)?:\/\//.test(url)) return "must begin with postgres:// or postgresql://";
+  let host: string;
+  try {
+    host = hostOf(url);
+  } catch (error) {
+    return `cannot be read: ${(error as Error).message}`;
+  }
+  if (isLocal(host) || isPlaintextAllowed) return undefined;
+  const given = new URLSearchParams(url.split("?").slice(1).join("?"));
+  for (const { name, isVerified } of WEAK_PARAMETERS) {
+    const weak = given.getAll(name).find((value) => !isVerified(value));
+    if (weak !== undefined)
+      return `${name}=${weak} does not verify the certificate of ${host}: write sslmode=verify-full, ${PLAINTEXT_HINT}`;
+  }
+  return undefined;
+}
+
+/** Whether connections to the server use TLS with a verified certificate. False for a socket and for loopback. */
+export const needsVerifiedTls = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean =>
+  !isPlaintextAllowed && !isLocal(hostOf(url));
+
+/** Whether plain text is allowed and has an effect. */
+export const isPlaintextUsed = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean =>
+  isPlaintextAllowed && !isLocal(hostOf(url));
+
+/** Explains a failed handshake to the operator. */
+export function tlsHint(reason: string): string {
+  if (/does not support SSL/.test(reason)) return `; switch on ssl in PostgreSQL, ${PLAINTEXT_HINT}`;
+  if (/certificate|altnames/i.test(reason)) return "; sslrootcert=FILE in DATABASE_URL names the certificate authority of the server";
+  return "";
+}
+
+/** The driver takes the host from the URL, from its parameters, or from PGHOST. A path is a socket. Names other than `localhost` count as
+ *  remote, whatever they resolve to: the next lookup may find another address. */
+function hostOf(url: string): string {
+  // The driver prints a warning about each other mode, and only the host is of interest here.
+  return new pg.Client(url.replaceAll(/([?&]sslmode=)[^&]*/g, "$1verify-full")).host;
+}
+
+const isLocal = (host: string): boolean => host.startsWith("/") || isLoopback(host);
+
+/** The parts of the driver's client that decide about the transport. Its types do not declare them. */
+type TransportClient = { host: string; ssl: unknown; connection: TransportConnection };
+type TransportConnection = {
+  ssl: unknown;
+  stream: Socket;
+  prependListener(event: "authenticationCleartextPassword", listener: () => void): void;
+};
+
+/** Makes a client verify the server, whatever the URL, PGSSLMODE or NODE_TLS_REJECT_UNAUTHORIZED say. */
+export function verifyServer(client: pg.Client): void {
+  const { ssl, connection } = client as unknown as TransportClient;
+  const verified: ConnectionOptions = { ...(typeof ssl === "object" ? ssl : {}), rejectUnauthorized: true, checkServerIdentity };
+  // The driver hides the private key of a client certificate from enumeration.
+  const key = (ssl as ConnectionOptions | null | undefined)?.key;
+  (client as unknown as TransportClient).ssl = connection.ssl = key === undefined ? verified : { ...verified, key };
+}
+
+/** Refuses a server that asks for the password in clear text, unless the connection has verified the server's certificate: LDAP, PAM and
+ *  tokens of cloud providers need the clear text. The listener runs before the driver's own, which cannot write to a destroyed stream. */
+export function refuseClearTextPassword(client: pg.Client): void {
+  const { connection } = client as unknown as TransportClient;
+  connection.prependListener("authenticationCleartextPassword", () => {
+    const { stream } = connection;
+    if (stream instanceof TLSSocket && stream.authorized) return;
+    stream.destroy(new Error("the server asks for the password in clear text, without TLS and a verified certificate"));
+  });
+}
