@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Database } from "../src/storage/database.ts";
 import { missingDurability } from "../src/storage/health.ts";
-import { EMBEDDED_USER } from "../src/storage/embedded-postgres.ts";
+import { EMBEDDED_USER } from "../src/storage/embedded-roles.ts";
 import { benchDir, children } from "./run.ts";
 
 /** The checkout that this file belongs to. */
@@ -55,8 +55,8 @@ export async function serve(
   throw new Error(`the service in ${checkout} ended before it listened: ${lines.join("\n")}`);
 }
 
-export const openBenchDatabase = ({ socketDir }: { socketDir: string }): Database =>
-  new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
+export const openBenchDatabase = ({ socketDir }: { socketDir: string }, user = EMBEDDED_USER): Database =>
+  new Database({ socketDir, user, database: "postgres" }, "bench", () => undefined);
 
 export type StartOptions = { checkout?: string; args?: readonly string[]; scopes?: readonly string[] };
 

@@ -1,6 +1,7 @@
 /** Fills a database with messages, idempotency keys, events and queue rows, like those of a busy day. */
 import type { Priority } from "../src/messages/message.ts";
 import { PRIORITY_RANK } from "../src/messages/queue-entry.ts";
+import { EMBEDDED_ADMIN } from "../src/storage/embedded-roles.ts";
 import { openBenchDatabase } from "./godwit.ts";
 
 const CHUNK = 100_000;
@@ -59,7 +60,9 @@ export async function preload({ socketDir }: { socketDir: string }, fill: Fill, 
         say(`preloaded ${to.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} messages`);
     }
     for (const table of ["messages", "events", "idempotency_keys", "delivery_queue"]) await run(`vacuum analyze ${table}`);
-    await run("checkpoint");
   });
   await db.close();
+  const admin = openBenchDatabase({ socketDir }, EMBEDDED_ADMIN);
+  await admin.script("checkpoint");
+  await admin.close();
 }

@@ -12,7 +12,7 @@ import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
 import { fromRequest } from "../../src/messages/compose.ts";
 import { Database } from "../../src/storage/database.ts";
-import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
+import { EMBEDDED_USER } from "../../src/storage/embedded-roles.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);

@@ -1,10 +1,11 @@
 /** godwit serve: runs the service until a signal stops it. */
-import { isUnderNpm, readConfig, type Flags } from "../config.ts";
+import { inspectConfig, isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service/start-service.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
+import { dropRoot } from "./drop-root.ts";
 import { say } from "./output.ts";
 
 export const serve: Command = {
@@ -51,6 +52,7 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
     // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
     service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
     if (service === undefined) return EXIT_UNFINISHED;
+    dropRoot(config, inspectConfig(flags, "serve").file, log);
     say(welcome(service));
     const signal = await stopped;
     log.info({ signal }, "stopping");

@@ -169,6 +169,17 @@ export const LOG_EVENTS = {
     meaning: "Old weeks were kept, since they have unfinished messages.",
     action: "Cancel messages that are not needed any more; a week is dropped after its last message has ended.",
   },
+  "service.reload_unreadable": {
+    level: "warn",
+    meaning:
+      "The service was started as root and has dropped its privileges; its user cannot read `path`, which a reload (`SIGHUP`) reads.",
+    action: "Make the file and its folders readable for `user`, or restart the service in place of a reload.",
+  },
+  "service.runs_as_root": {
+    level: "warn",
+    meaning: "The service was started as root and could not drop its privileges, for the given `reason`.",
+    action: "Start it as an ordinary user, or put the program and the data directory where the user `godwit` can reach them.",
+  },
   "simulator.reports_dropped": {
     level: "warn",
     meaning: "The simulator closed with delivery receipts or replies that could not be stored. It concerns test messages only.",

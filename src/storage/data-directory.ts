@@ -2,11 +2,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   accessSync,
+  chmodSync,
   chownSync,
   constants,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -15,6 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { lockPath } from "./directory-lock.ts";
 import { canReach, SHARED_DIR, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -46,10 +50,40 @@ export function explainDiskError(error: unknown, dataDir: string): unknown {
 
 export function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+    mkdirSync(dirname(dataDir), { recursive: true, mode: 0o755 });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw explainDiskError(whyNotWritable(dataDir) ?? error, dataDir);
   }
+}
+
+/** The files of a data directory, and those that a crash leaves behind. */
+const OWN_FILES = /^(postgres|postgres\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
+
+/** Gives the directory to the user of the service, and closes it to others. A directory with files of others is not changed. */
+export function claimDataDir(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): void {
+  const isOurs = readdirSync(dataDir).every((name) => OWN_FILES.test(name));
+  const { uid, mode } = lstatSync(dataDir);
+  const isOpen = (mode & 0o077) !== 0;
+  if (!isOurs) {
+    if (isOpen) say(`${dataDir} can be read by other users of this machine, and is left so because it holds other files`);
+    return;
+  }
+  const mayChange = uid === process.getuid?.() || process.getuid?.() === 0;
+  if (isOpen && mayChange) chmodSync(dataDir, 0o700);
+  if (runAs === undefined) return;
+  for (const path of [dataDir, secretKeyPath(dataDir), lockPath(dataDir)]) if (existsSync(path)) chownSync(path, runAs.uid, runAs.gid);
+}
+
+/** Gives the folder of the cluster to the user that runs PostgreSQL. The former owner loses access first, and the new owner gets the
+ *  folder itself last: a crash in between leaves a folder of root, with which the next start continues. */
+export function claimFolder(folder: string, runAs: RunAs | undefined, say: (line: string) => void): void {
+  if (runAs === undefined || lstatSync(folder).uid === runAs.uid) return;
+  say(`giving ${folder} to the user ${runAs.name}`);
+  chownSync(folder, 0, 0);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    lchownSync(join(entry.parentPath, entry.name), runAs.uid, runAs.gid);
+  chownSync(folder, runAs.uid, runAs.gid);
 }
 
 /** The reason why a path cannot be created. On a read-only file system `mkdir` reports a missing directory, so the nearest existing

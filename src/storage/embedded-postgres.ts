@@ -1,22 +1,31 @@
 /** The embedded PostgreSQL: a child process whose cluster is created at the first start and recovered at every later one. The server is
  *  restarted if it ends, and stopped before this process. It listens on a Unix socket that only its user can open, and on no port. */
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
-import { clusterPath, explainDiskError, linkCluster, makeDataDir, makeSocketDir, findClusterFolder, socketDir } from "./data-directory.ts";
+import { checkMajor, identity, initialise, isAbsent, writeAuthentication } from "./cluster.ts";
+import {
+  claimDataDir,
+  claimFolder,
+  clusterPath,
+  explainDiskError,
+  findClusterFolder,
+  linkCluster,
+  makeDataDir,
+  makeSocketDir,
+  socketDir,
+} from "./data-directory.ts";
 import type { DatabaseTarget } from "./database.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
+import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
-
-export const EMBEDDED_USER = "godwit";
-const EMBEDDED_DATABASE = "postgres";
 
 // A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
 const READY_TIMEOUT_MS = 120_000;
@@ -24,6 +33,8 @@ const READY_TIMEOUT_MS = 120_000;
 const FAST_STOP_MS = 8_000;
 const IMMEDIATE_STOP_MS = 3_000;
 const RESTART_PAUSE_MS = 500;
+// It is part of the name of the socket. The server listens on no port.
+const DEFAULT_PORT = 5432;
 // After `kill -9` of the postmaster its children need a moment to end. Until then a new postmaster is refused.
 const START_ATTEMPTS = 20;
 
@@ -111,16 +122,20 @@ export class EmbeddedPostgres {
     if ("owner" in lock) return lock;
     try {
       const runAs = chooseUser(clusterPath(dataDir));
+      claimDataDir(dataDir, runAs, say);
       const programs = findPrograms(runAs, say);
       const cluster = findClusterFolder(dataDir, runAs, say);
       if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
+      await endOrphan(cluster);
+      claimFolder(cluster, runAs, say);
+      writeAuthentication(cluster, runAs);
       linkCluster(dataDir, cluster);
       checkMajor(cluster, programs);
       const sockets = socketDir(dataDir);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);
       const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings });
-      await endOrphan(cluster);
       await server.#startChild();
+      await server.#ensureRoles();
       return server;
     } catch (error) {
       lock.release();
@@ -203,6 +218,15 @@ export class EmbeddedPostgres {
     return child;
   }
 
+  async #ensureRoles(): Promise<void> {
+    try {
+      await ensureRoles({ host: this.#socketDir, port: Number(this.#settings["port"] ?? DEFAULT_PORT) });
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
   /** Waits until the server is ready. The postmaster writes its state into its pid file. */
   async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
     const check = async (): Promise<"ready" | "timeout" | undefined> => {
@@ -266,60 +290,6 @@ const ended = (child: ChildProcess): Promise<"ended"> =>
     child.once("error", () => resolve("ended"));
     child.once("exit", () => resolve("ended"));
   });
-
-const identity = (runAs: RunAs | undefined): { uid?: number; gid?: number } =>
-  runAs === undefined ? {} : { uid: runAs.uid, gid: runAs.gid };
-
-/** Whether there is no cluster yet. A folder with other content is not touched. */
-function isAbsent(cluster: string): boolean {
-  if (existsSync(join(cluster, "PG_VERSION"))) return false;
-  if (!existsSync(cluster) || readdirSync(cluster).length === 0) return true;
-  throw new StartupError(
-    `${cluster} is not empty and not a PostgreSQL cluster (it has no PG_VERSION): restore it, or choose another GODWIT_DATA_DIR`,
-  );
-}
-
-/** Creates the cluster beside its final folder and moves it there when it is complete, so that a crash leaves no partial cluster. */
-function initialise(programs: Programs, runAs: RunAs | undefined, cluster: string, dataDir: string, say: (line: string) => void): void {
-  say("first start: creating the database");
-  const unfinished = join(dirname(cluster), "postgres.unfinished");
-  rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(unfinished, { mode: 0o700 });
-  if (runAs !== undefined) chownSync(unfinished, runAs.uid, runAs.gid);
-  const args = [
-    "-D",
-    unfinished,
-    "-U",
-    EMBEDDED_USER,
-    "-E",
-    "UTF8",
-    "--no-locale",
-    "--auth=trust",
-    "--data-checksums",
-    "--no-instructions",
-  ];
-  const done = spawnSync(programs.initdb, args, {
-    ...identity(runAs),
-    cwd: "/",
-    env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
-    encoding: "utf8",
-  });
-  if (done.status !== 0) {
-    rmSync(unfinished, { recursive: true, force: true });
-    const output = `${done.stderr ?? ""}${done.error?.message ?? ""}`.trim();
-    const reason = output.split("\n").find((line) => /error|FATAL|could not|PANIC/.test(line)) ?? output;
-    throw explainDiskError(new StartupError(`the database could not be created: ${reason}`, { cause: output }), dataDir);
-  }
-  renameSync(unfinished, cluster);
-}
-
-function checkMajor(cluster: string, { version }: Programs): void {
-  const major = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
-  if (version.split(".")[0] === major) return;
-  throw new StartupError(
-    `${cluster} was written by PostgreSQL ${major}, this godwit brings ${version}: dump it with the older godwit and restore it here`,
-  );
-}
 
 function readPidFile(cluster: string): string[] {
   try {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { connect as connectTcp } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { connect as connectTls, type SecureVersion, type TLSSocket } from "node:tls";
+import { findServiceUser, isRoot } from "../../src/storage/run-as.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -24,6 +25,8 @@ const keyOf = (name: string): string => join(folder, `${name}.key`);
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "godwit-tls-"));
+  // A service that root starts reads the files again as another user.
+  chmodSync(folder, 0o755);
   if (hasOpenssl) for (const name of ["first", "second"]) makeCertificate(name);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,6 +59,8 @@ describe("with a certificate", { skip }, () => {
   before(async () => {
     copyFileSync(certOf("first"), certOf("used"));
     copyFileSync(keyOf("first"), keyOf("used"));
+    const user = isRoot() ? findServiceUser() : undefined;
+    if (user !== undefined) chownSync(keyOf("used"), user.uid, user.gid);
     godwit = await startGodwit({ asProcess: true, env: { GODWIT_TLS_CERT: certOf("used"), GODWIT_TLS_KEY: keyOf("used") } });
   });
   after(() => godwit.stop());

@@ -10,6 +10,7 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { Database } from "../../src/storage/database.ts";
 import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
+import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { runGodwit, SECRET_KEY } from "../support/harness.ts";
 import { FAST } from "../support/test-server.ts";
@@ -49,7 +50,7 @@ describe("a PostgreSQL with TLS", { skip }, () => {
     const owner = statSync(server.folder);
     for (const name of ["server.key", "server.crt", "hba"]) chownSync(file(name), owner.uid, owner.gid);
     if (!("socketDir" in server.target)) throw new Error("the embedded server listens on a socket");
-    const admin = new pg.Client({ host: server.target.socketDir, port, user: server.target.user, database: "postgres" });
+    const admin = new pg.Client({ host: server.target.socketDir, port, user: EMBEDDED_ADMIN, database: "postgres" });
     await admin.connect();
     await admin.query(`create role remote login password '${PASSWORD}'`);
     await admin.query("create database remote owner remote");

@@ -28,7 +28,8 @@ import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support
 
 const isRoot = process.getuid?.() === 0;
 const rootOnly = isRoot ? false : "needs root";
-const NOBODY = 65_534;
+// Any unprivileged user but the one that other programs share.
+const OTHER_USER = 1;
 
 const folders: string[] = [];
 after(() => {
@@ -305,14 +306,14 @@ test("a read-only disk is reported in one sentence", { skip: rootOnly }, async (
 
 test("an unprivileged user can run the service in a directory of their own", { skip: rootOnly }, async () => {
   const home = temporaryFolder();
-  chownSync(home, NOBODY, NOBODY);
+  chownSync(home, OTHER_USER, OTHER_USER);
   const run = spawnGodwit(
     ["serve"],
     { GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_DATA_DIR: join(home, "data") },
-    { uid: NOBODY, gid: NOBODY, cwd: home },
+    { uid: OTHER_USER, gid: OTHER_USER, cwd: home },
   );
   await run.waitFor(({ msg }) => msg === "listening");
-  assert.equal(statSync(join(home, "data", "postgres")).uid, NOBODY);
+  assert.equal(statSync(join(home, "data", "postgres")).uid, OTHER_USER);
   run.child.kill("SIGTERM");
   assert.equal(await run.exit, 0);
 });
@@ -355,8 +356,10 @@ test(
     await run.waitFor(({ msg }) => msg === "listening");
     const place = readlinkSync(join(dataDir, "postgres"));
     context.after(() => rmSync(dirname(place), { recursive: true, force: true }));
-    assert.match(run.output.join("\n"), new RegExp(`keeping the database in ${dirname(place)}, since nobody cannot reach ${dataDir}`));
+    assert.match(run.output.join("\n"), new RegExp(`keeping the database in ${dirname(place)}, since godwit cannot reach ${dataDir}`));
     assert.ok(existsSync(join(place, "PG_VERSION")));
+    const kept = await run.waitFor(({ event }) => event === "service.runs_as_root");
+    assert.match(String(kept["reason"]), /the user godwit cannot read the program/);
     assert.equal(statSync(place).uid === 0, false, `${basename(place)} belongs to an unprivileged user`);
     run.child.kill("SIGTERM");
     assert.equal(await run.exit, 0);
@@ -381,8 +384,8 @@ test(
     const folder = temporaryFolder();
     const cluster = join(folder, "cluster");
     mkdirSync(cluster, { mode: 0o700 });
-    const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
-    if (isRoot) chownSync(cluster, NOBODY, NOBODY);
+    const identity = isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {};
+    if (isRoot) chownSync(cluster, OTHER_USER, OTHER_USER);
     const programs = debianServer() ?? "";
     const init = spawnSync(join(programs, "initdb"), ["-D", cluster, "-U", "postgres", "--auth=trust", "-E", "UTF8"], {
       ...identity,

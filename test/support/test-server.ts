@@ -7,6 +7,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { Database } from "../../src/storage/database.ts";
 import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
+import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import { createPartitions } from "../../src/storage/partitions.ts";
 import { findPrograms } from "../../src/storage/postgres-binaries.ts";
@@ -31,7 +32,7 @@ export class TestServer {
 
   private constructor(server: EmbeddedPostgres, folder: string) {
     if (!("socketDir" in server.target)) throw new Error("the embedded server listens on a socket");
-    this.url = `postgres://godwit@/postgres?host=${encodeURIComponent(server.target.socketDir)}`;
+    this.url = `postgres://${EMBEDDED_ADMIN}@/postgres?host=${encodeURIComponent(server.target.socketDir)}`;
     this.#server = server;
     this.#folder = folder;
   }
