@@ -1,6 +1,7 @@
 /** Calls to a carrier's HTTP API, with limits on connections, bytes and time. The outcome says exactly whether bytes may have left.
  *  No redirect is followed, and no request is sent twice. */
 import { Pool, type Dispatcher } from "undici";
+import { connectionError, EarlyConnector } from "./early-connector.ts";
 
 export type HttpRequest = { path: string; headers: Readonly<Record<string, string>>; body: string };
 export type HttpCall = Omit<HttpRequest, "body"> & { method: "GET" | "POST" | "DELETE"; body?: string };
@@ -39,10 +40,12 @@ export class HttpCaller {
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
-  readonly #closed = new AbortController();
+  readonly #connector: EarlyConnector;
 
   constructor({ baseUrl, connections, timeoutMs, maxBodyBytes = MAX_BODY_BYTES }: HttpCallerOptions) {
-    const { origin, pathname } = new URL(baseUrl);
+    const url = new URL(baseUrl);
+    const { origin, pathname } = url;
+    this.#connector = new EarlyConnector(url, { timeoutMs: CONNECT_TIMEOUT_MS, idleMs: IDLE_MS });
     this.#prefix = pathname.replace(/\/+$/, "");
     this.#timeoutMs = timeoutMs;
     this.#maxBodyBytes = maxBodyBytes;
@@ -51,7 +54,7 @@ export class HttpCaller {
       pipelining: 1,
       // With HTTP/2 allowed, all calls would wait for the first handshake, to share its connection.
       allowH2: false,
-      connect: { timeout: CONNECT_TIMEOUT_MS, allowH2: false, signal: this.#closed.signal },
+      connect: this.#connector.connect,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -59,6 +62,11 @@ export class HttpCaller {
       headersTimeout: 2 * timeoutMs,
       bodyTimeout: 2 * timeoutMs,
     });
+  }
+
+  /** Makes sure that there is a connection, and sends nothing. Resolves with undefined, or with the cause of the failure. */
+  async connect(): Promise<string | undefined> {
+    return this.#pool.stats.connected > 0 ? undefined : this.#connector.openEarly();
   }
 
   /** Never rejects. */
@@ -77,7 +85,7 @@ export class HttpCaller {
   async close(): Promise<void> {
     await this.#pool.destroy();
     // `destroy` does not end connections that are still being opened.
-    this.#closed.abort();
+    this.#connector.close();
   }
 }
 
@@ -132,7 +140,7 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#end(this.#status === 0 ? this.#failed(errorText(error)) : this.#response());
+    this.#end(this.#status === 0 ? this.#failed(connectionError(error)) : this.#response());
   }
 
   /** Ends the call. A status is a response, even if its body never arrives completely. */
@@ -165,10 +173,4 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
-}
-
-/** The code of an error, which contains no address, or else its message. */
-function errorText(error: Error): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? message;
 }

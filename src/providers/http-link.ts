@@ -1,6 +1,10 @@
 /** A link to a carrier with an HTTP API. Sends at the carrier's rate and within its window, and stops while the carrier asks for it.
- *  The provider supplies the requests and the meaning of the responses. */
+ *  The provider supplies the requests and the meaning of the responses.
+ *
+ *  A message begins only where there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
+ *  less and less often, until it succeeds. */
 import { assert, unreachable } from "../lib/assert.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import { HttpCaller, type HttpOutcome, type HttpRequest, type HttpResponse } from "./http-call.ts";
 import { Pace } from "./pace.ts";
 import { hasLease, notSent, WITHDRAWN } from "./provider.ts";
@@ -10,6 +14,8 @@ import { RecipientThrottle } from "./recipient-throttle.ts";
 /** The meaning of a response. `paused`: the carrier accepts nothing on this link until a person acts. */
 export type ResponseOutcome = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
 
+export type Reconnect = { firstMs: number; maxMs: number };
+
 export type HttpCarrier = {
   name: string;
   baseUrl: string;
@@ -17,13 +23,16 @@ export type HttpCarrier = {
   /** The rate, in the unit of `sizeOf`. */
   perSecond: number;
   timeoutMs: number | undefined;
+  /** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
+  reconnect: Reconnect | undefined;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
   interpret: (response: HttpResponse, message: Outgoing) => ResponseOutcome;
 };
 
-// Carriers respond within a second or two. This time and the wait for a turn together stay below the limit of an attempt.
+// Carriers respond within a second or two. This time, the wait for a turn and the opening of a connection together stay below the limit of
+// an attempt.
 const TIMEOUT_MS = 30_000;
 const MAX_TURN_WAIT_MS = 10_000;
 // A message waits at most half of MAX_TURN_WAIT_MS for its turn, where every message has size 1.
@@ -33,7 +42,9 @@ const MAX_WINDOW = 500;
 const PAUSE_MS = 180_000;
 // The wait where the carrier names none.
 const DEFAULT_WAIT_MS = 1_000;
-const UNREACHABLE_WAIT_MS = 2_000;
+// A carrier that restarts is back within seconds. In an outage of hours a message waits two minutes more at most, and the carrier's network
+// sees one attempt in this time.
+const RECONNECT: Reconnect = { firstMs: 1_000, maxMs: 120_000 };
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
 const CLOSED = notSent("link_closed");
@@ -42,21 +53,26 @@ const LEASE_LOST = notSent("link_elsewhere");
 const NOT_SENT = notSent("not_sent");
 
 export class HttpLink implements Connection {
-  readonly isReady = true;
   readonly #carrier: HttpCarrier;
   readonly #host: LeasedHost;
   readonly #caller: HttpCaller;
   readonly #pace: Pace;
   readonly #recipients = new RecipientThrottle();
   readonly #window: number;
+  readonly #reconnect: Reconnect;
   #state: LinkState = CONNECTED;
   #stateChangedAt = 0;
   /** The link sends no message before this time. */
   #blockedUntil = 0;
+  /** The wait for the next attempt to connect, while the carrier cannot be reached. */
+  #reconnecting: NodeJS.Timeout | undefined;
+  #isDown = false;
+  /** Attempts to connect that failed since the last response. */
+  #failures = 0;
   #isClosed = false;
 
   constructor(carrier: HttpCarrier, host: LeasedHost) {
-    const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS } = carrier;
+    const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS, reconnect = RECONNECT } = carrier;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
     this.#carrier = carrier;
@@ -64,15 +80,20 @@ export class HttpLink implements Connection {
     this.#window = Math.min(window, MAX_WINDOW, Math.ceil(perSecond * WINDOW_SECONDS));
     this.#caller = new HttpCaller({ baseUrl, connections: this.#window, timeoutMs });
     this.#pace = new Pace(perSecond, MAX_TURN_WAIT_MS);
+    this.#reconnect = reconnect;
   }
 
   get state(): LinkState {
     return this.#state;
   }
 
-  /** A paused link sends one message at a time, to find out whether a person has acted. */
+  get isReady(): boolean {
+    return !this.#isDown;
+  }
+
+  /** A link that was interrupted sends one message at a time, until a response shows that it works again. */
   get window(): number {
-    return this.#state.kind === "paused" ? 1 : this.#window;
+    return this.#state.kind !== "connected" || this.#failures > 0 ? 1 : this.#window;
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
@@ -83,9 +104,18 @@ export class HttpLink implements Connection {
     const recipientMs = this.#recipients.waitMs(message.recipient, performance.now());
     if (recipientMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: recipientMs, providerCode: null };
     if (!(await this.#pace.waitTurn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
+    const startedAt = performance.now();
+    const cause = await unlessAborted(this.#caller.connect(), signal);
+    if (signal.aborted || this.#isClosed) return NOT_SENT;
+    if (cause !== undefined) return this.#goDown(cause, startedAt);
     if (!hasLease(this.#host)) return LEASE_LOST;
     // The response to another message may have blocked the link during the wait.
     if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
+    return this.#post(message, signal, begin);
+  }
+
+  /** Sends a message for which there is a connection. */
+  async #post(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (!(await begin())) return WITHDRAWN;
     if (!hasLease(this.#host)) return LEASE_LOST;
     const startedAt = performance.now();
@@ -94,6 +124,7 @@ export class HttpLink implements Connection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#reconnecting);
     this.#pace.stop();
     await this.#caller.close();
   }
@@ -105,16 +136,49 @@ export class HttpLink implements Connection {
   #settle(outcome: HttpOutcome, message: Outgoing, startedAt: number): SendOutcome {
     switch (outcome.kind) {
       case "unreachable":
-        this.#changeState({ kind: "connecting", reason: `no connection to the carrier: ${outcome.cause}` }, startedAt);
-        // The message is not the cause, however long this lasts: it waits in the queue, or takes another link.
-        return throttled(UNREACHABLE_WAIT_MS, "carrier_unreachable");
+        return this.#goDown(outcome.cause, startedAt);
       case "no_response":
         return { kind: "unknown", detail: outcome.cause };
       case "response":
+        this.#reached();
         return this.#applyToLink(this.#interpret(outcome, message), startedAt);
       default:
         return unreachable(outcome);
     }
+  }
+
+  /** Takes no more messages until there is a connection. The message is not the cause, however long this lasts: it waits in the queue, or
+   *  takes another link. */
+  #goDown(cause: string, startedAt: number): SendOutcome {
+    // The failure of an attempt that started before the last change is older information.
+    if (!this.#isDown && !this.#isClosed && startedAt >= this.#stateChangedAt) {
+      this.#isDown = true;
+      this.#connectLater(cause);
+    }
+    return throttled(this.#reconnect.firstMs, "carrier_unreachable");
+  }
+
+  #connectLater(cause: string): void {
+    this.#failures += 1;
+    this.#changeState({ kind: "connecting", reason: `no connection to the carrier: ${cause}` }, performance.now());
+    const { firstMs, maxMs } = this.#reconnect;
+    this.#reconnecting = setTimeout(() => void this.#connectAgain(), backoffMs(this.#failures, firstMs, maxMs));
+  }
+
+  async #connectAgain(): Promise<void> {
+    const cause = await this.#caller.connect();
+    if (this.#isClosed) return;
+    if (cause !== undefined) return this.#connectLater(cause);
+    this.#isDown = false;
+    if (this.#state.kind === "connecting") this.#changeState(CONNECTED, performance.now());
+    else this.#host.changed();
+  }
+
+  /** The carrier has responded: the whole window may be used again. */
+  #reached(): void {
+    if (this.#failures === 0 || this.#isDown) return;
+    this.#failures = 0;
+    this.#host.changed();
   }
 
   /** Interprets a response, and throttles its recipient or ends that throttling. */
@@ -137,7 +201,8 @@ export class HttpLink implements Connection {
     if (outcome.kind === "throttled" && outcome.scope === "link") {
       this.#blockFor(outcome.retryAfterMs ?? DEFAULT_WAIT_MS);
       this.#changeState({ kind: "throttled", reason: `the carrier asks for less: ${outcome.providerCode ?? "no code"}` }, startedAt);
-    } else if (outcome.kind === "accepted" || (outcome.kind === "refused" && this.#state.kind !== "paused"))
+    } else if (outcome.kind === "accepted" || (outcome.kind !== "unknown" && this.#state.kind !== "paused"))
+      // A refusal, or the throttling of one recipient, shows that the carrier handles messages.
       this.#changeState(CONNECTED, startedAt);
     return outcome;
   }
@@ -160,6 +225,15 @@ export class HttpLink implements Connection {
     else this.#host.log.warn({ event: "links.interrupted", ...facts }, "the link is interrupted");
     this.#host.changed();
   }
+}
+
+/** Resolves like the promise, or with undefined as soon as `signal` is aborted. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const abort = (): void => resolve(undefined);
+    signal.addEventListener("abort", abort, { once: true });
+    void promise.then(resolve).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 const throttled = (retryAfterMs: number, providerCode: string | null): SendOutcome => ({

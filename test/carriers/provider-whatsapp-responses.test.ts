@@ -248,7 +248,7 @@ for (const [what, baseUrl] of [
     onLink(
       async ({ connection }) => {
         const outcome = await send(connection);
-        assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 2_000, providerCode: "carrier_unreachable" });
+        assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "carrier_unreachable" });
         assert.equal(connection.state?.kind, "connecting");
       },
       { baseUrl },

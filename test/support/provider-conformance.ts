@@ -214,7 +214,11 @@ function describeSending({ open, openMute, recipients }: ProviderUnderTest, chan
   test(`${channel}: a send that is aborted while the carrier is silent has an unknown outcome at once`, () =>
     onLink(openMute, new RecordingHost(), async (connection) => {
       const limit = new AbortController();
-      const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal, mayLeave));
+      let begun = 0;
+      const begin = async (): Promise<boolean> => (begun += 1) > 0;
+      const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal, begin));
+      const haveBegun = async (): Promise<true | undefined> => begun === sends.length || undefined;
+      assert.ok(await poll(haveBegun, { timeoutMs: LIMIT_MS, everyMs: 2 }), "all messages begin");
       assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier is silent");
       limit.abort();
       const outcomes = await settled(Promise.all(sends), "an aborted send");

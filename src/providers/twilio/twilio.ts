@@ -2,7 +2,7 @@
  *  messages. */
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../lib/segments.ts";
-import { HttpLink } from "../http-link.ts";
+import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
 import { toForm } from "./request.ts";
@@ -23,6 +23,8 @@ export type TwilioSettings = {
   window?: number;
   /** How long a response may take. */
   timeoutMs?: number;
+  /** The waits between attempts to connect to a carrier that cannot be reached. */
+  reconnect?: Reconnect;
 };
 
 const BASE_URL = "https://api.twilio.com";
@@ -53,6 +55,7 @@ export const twilio: Provider<TwilioSettings> = {
         window: settings.window ?? WINDOW,
         perSecond: settings.partsPerSecond ?? PARTS_PER_SECOND,
         timeoutMs: settings.timeoutMs,
+        reconnect: settings.reconnect,
         toRequest: (message) => ({ path, headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: interpretResponse,

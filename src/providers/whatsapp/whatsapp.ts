@@ -1,6 +1,6 @@
 /** The WhatsApp Cloud API: a POST for each message, and signed webhook requests for statuses and inbound messages. */
 import { assert } from "../../lib/assert.ts";
-import { HttpLink } from "../http-link.ts";
+import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
 import { requestBody } from "./request.ts";
@@ -23,6 +23,8 @@ export type WhatsAppSettings = {
   window?: number;
   /** How long a response may take. */
   timeoutMs?: number;
+  /** The waits between attempts to connect to a carrier that cannot be reached. */
+  reconnect?: Reconnect;
 };
 
 const BASE_URL = "https://graph.facebook.com";
@@ -60,6 +62,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
         window: settings.window ?? WINDOW,
         perSecond: settings.messagesPerSecond ?? MESSAGES_PER_SECOND,
         timeoutMs: settings.timeoutMs,
+        reconnect: settings.reconnect,
         toRequest: (message) => ({ path, headers, body: requestBody(message) }),
         sizeOf: () => 1,
         interpret: (response, message) => {

@@ -28,14 +28,18 @@ export class HttpCarrierServer {
   refusesConnections = false;
   /** Closes a connection after the head of the first request. */
   closesEarly = false;
+  /** The connections that were opened. */
+  opened = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #stop = new AbortController();
   readonly #calls = new Set<Promise<void>>();
+  #at: Pick<AddressInfo, "address" | "port"> = { address: "", port: 0 };
 
   constructor(behaviour: (seen: Seen) => CarrierBehaviour) {
     this.#server = createServer((request, response) => void this.#take(request, response, behaviour));
     this.#server.on("connection", (socket: Socket) => {
+      this.opened += 1;
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
       socket.on("error", () => undefined);
@@ -43,14 +47,29 @@ export class HttpCarrierServer {
     });
   }
 
-  async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
+  async listen(address = "127.0.0.1"): Promise<this> {
+    this.#server.listen(0, address);
     await once(this.#server, "listening");
+    this.#at = this.#server.address() as AddressInfo;
     return this;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { address, port } = this.#at;
+    return `http://${address}:${port}`;
+  }
+
+  /** Ends all connections and refuses new ones. Returns the function that ends the outage, at the same address. */
+  async goDown(): Promise<() => Promise<void>> {
+    const { address, port } = this.#at;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    return async () => {
+      this.#server.listen(port, address);
+      await once(this.#server, "listening");
+    };
   }
 
   get connections(): number {

@@ -42,9 +42,9 @@ export class FakeTwilio {
     this.behaviours.set(TWILIO_RECIPIENTS.unknown, { kind: "disconnects" });
   }
 
-  static async start(): Promise<FakeTwilio> {
+  static async start(address?: string): Promise<FakeTwilio> {
     const fake = new FakeTwilio();
-    await fake.server.listen();
+    await fake.server.listen(address);
     return fake;
   }
 
