@@ -9,6 +9,7 @@ import type { Limiter } from "../access/limiter.ts";
 import type { IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { errorFields, type Log } from "../lib/log.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
@@ -45,6 +46,8 @@ export type ServerOptions = {
   pages: readonly Page[];
   authenticator: Authenticator;
   limiter: Limiter;
+  /** Makes the keyed hashes of idempotency keys. */
+  box: SecretBox;
   metrics: Metrics;
   log: Log;
   tracing?: Tracing | undefined;
@@ -232,7 +235,7 @@ export class Server {
   }
 
   #addRoute(route: Route): void {
-    const { parse, check, read } = createReader(route);
+    const { parse, check, read } = createReader(route, this.#options.box);
     const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
     const { metrics, tracing } = this.#options;
     this.#app.route({

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { Problem } from "../http/problem.ts";
 import { idKey } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromText, type Uuid } from "../lib/uuid.ts";
 
 /** The UUID that a client chose for a request. */
@@ -29,32 +30,12 @@ export const fingerprintOf = (method: string, target: string, body: unknown): Bu
 /** The claim of a request on its key. `lock` and `scopedKey` are the same on every node, and differ for the same key of two environments. */
 export type IdempotencyClaim = { key: IdempotencyKey; lock: Buffer; scopedKey: string; fingerprint: Buffer };
 
-export const idempotencyClaim = (environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim => ({
-  key,
-  fingerprint,
-  scopedKey: `${environmentKey}/${idKey(key)}`,
-  lock: lockOf(key, saltOf(environmentKey)),
-});
-
-/** Derives the number of an advisory lock, which has 64 bits. A version-4 UUID is random, so its two halves combined are a good hash.
- *  The salt makes the same key of two environments differ. */
-function lockOf(key: IdempotencyKey, salt: Buffer): Buffer {
-  const lock = Buffer.allocUnsafe(LOCK_BYTES);
-  for (const at of [0, 4]) lock.writeInt32BE(key.readInt32BE(at) ^ key.readInt32BE(LOCK_BYTES + at) ^ salt.readInt32BE(at), at);
-  return lock;
-}
-
+// The lock of a key is an advisory lock, whose number has 64 bits.
 const LOCK_BYTES = 8;
-const MAX_SALTS = 10_000;
-const salts = new Map<string, Buffer>();
 
-/** The salt is the same on every node. */
-function saltOf(environmentKey: string): Buffer {
-  let salt = salts.get(environmentKey);
-  if (salt === undefined) {
-    if (salts.size >= MAX_SALTS) salts.clear();
-    salt = Buffer.from(hash("sha256", environmentKey, "hex"), "hex").subarray(0, LOCK_BYTES);
-    salts.set(environmentKey, salt);
-  }
-  return salt;
+/** The number of the lock is a keyed hash: without the secret key of the service, no client can find another key with the same lock, so a request
+ *  cannot hold up one of another account. Nodes with different secret keys have different locks; then the unique key of the table decides. */
+export function idempotencyClaim(box: SecretBox, environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim {
+  const scopedKey = `${environmentKey}/${idKey(key)}`;
+  return { key, fingerprint, scopedKey, lock: box.mac(scopedKey, "idempotency lock").subarray(0, LOCK_BYTES) };
 }

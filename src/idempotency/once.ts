@@ -121,7 +121,7 @@ export class Once {
         response = await work(tx);
         if (claim === undefined) return;
         const stored = { ...response, body: this.#bodyToStore(response, sealContext(claim, owner)) };
-        await storeResponse(tx, { ...owner, ...claim }, stored, this.#clock.now());
+        if ((await storeResponse(tx, { ...owner, ...claim }, stored, this.#clock.now())).length === 0) throw new Taken();
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";

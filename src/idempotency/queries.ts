@@ -30,7 +30,8 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
 
 const KEPT_MS = 24 * 3_600_000;
 
-/** Stores the response under a key that is free or expired. The caller holds the lock of the key. */
+/** Stores the response under a key that is free or expired. Returns no row where another transaction has stored one: a node with another
+ *  secret key, or of another version, takes another lock. */
 export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
@@ -38,12 +39,15 @@ export const storeResponse = (
   nowMs: number,
 ): Promise<unknown[]> =>
   tx.rows(sql`
-  insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
+  insert into idempotency_keys as stored
+         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
   values (${accountId}, ${environment}, ${key}, ${fingerprint}, ${new Date(nowMs)}, ${new Date(nowMs + KEPT_MS)},
           ${status}, ${location}, ${body}, ${eventId})
   on conflict (account_id, environment, key) do update
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
-         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id`);
+         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id
+   where stored.expires_at <= excluded.created_at
+  returning 1`);
 
 /** The status of a transaction whose connection was lost. */
 export const transactionStatus = (db: Queryable, transaction: string): Promise<{ status: string | null }[]> =>

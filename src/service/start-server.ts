@@ -36,7 +36,7 @@ export type ListeningServer = { url: string; reloadTls: () => boolean };
 type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
 
 export async function startServer(shared: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
-  const { config, clock, node, metrics, log, tracing, stops } = shared;
+  const { config, clock, node, box, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
   const forRequests = { ...shared, db: shared.db.share(REQUESTS_SHARE) };
   const access = await openAccess(forRequests, shared.db.share(STRANGERS_SHARE));
@@ -55,6 +55,7 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
     pages: [...publicPages({ document, metrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
     authenticator: access.authenticator,
     limiter,
+    box,
     metrics,
     log,
     tracing,

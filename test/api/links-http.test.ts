@@ -8,6 +8,7 @@ import { carrierPages, MAX_CARRIER_BODY_BYTES } from "../../src/links/pages.ts";
 import type { Authenticator } from "../../src/access/authenticate.ts";
 import type { Limiter } from "../../src/access/limiter.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
 import type { CarrierRequest, Host, Provider } from "../../src/providers/provider.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
@@ -206,6 +207,7 @@ describe("the endpoint for carriers", () => {
       pages,
       authenticator: {} as Authenticator,
       limiter: {} as Limiter,
+      box: new SecretBox(Buffer.alloc(32)),
       metrics: createMetrics("0"),
       log,
       writeLogLine: () => undefined,
