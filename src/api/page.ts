@@ -10,7 +10,10 @@ type PageRequest = PageHead & {
   url: string;
   /** The unchanged bytes, empty where the page accepts no body. */
   body: Buffer;
+  /** The address of the client; behind a trusted proxy, the one that the proxy names. */
   peer: string;
+  /** The request comes from this machine, and not through a proxy. */
+  isLocal: boolean;
   origin: string;
 };
 export type PageResponse = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };

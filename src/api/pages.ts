@@ -1,7 +1,7 @@
 /** The pages that need no credential: health, metrics, the OpenAPI document, the console and the documentation. */
 import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { isLoopback, type AddressSet } from "../lib/addresses.ts";
+import type { AddressSet } from "../lib/addresses.ts";
 import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
@@ -22,9 +22,9 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
       if (!(await isReady())) throw unavailable("the database does not answer");
       return json({ status: "ok" });
     }),
-    get("/metrics", async ({ peer }) => {
+    get("/metrics", async ({ peer, isLocal }) => {
       // To a client that may not read the metrics, the path looks like any unknown path.
-      if (!isLoopback(peer) && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
+      if (!isLocal && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
       return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
     }),
     get("/openapi.json", async () => ({ status: 200, contentType: JSON_TYPE, body: openApi })),

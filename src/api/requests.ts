@@ -1,9 +1,11 @@
 /** Helpers of the server that read a raw request: the methods of its path, its origin, and its line in the log. */
-import { METHODS } from "node:http";
+import { METHODS, type IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Credential } from "../access/authenticate.ts";
 import { encodeId } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
+import type { Fault } from "../http/problem.ts";
+import { isLoopback } from "../lib/addresses.ts";
 
 /** Decodes a path like the router. */
 export function decodedPath(path: string): string {
@@ -37,7 +39,8 @@ export const callerOf = ({ ip, id }: FastifyRequest, { keyId, keyName, tokenExpi
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 export function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
   const { id, method, credential, headers, ip } = request;
-  const clientRequestId = sanitised(headers["x-request-id"]);
+  // A client without a credential must not be able to write to the log.
+  const clientRequestId = credential && sanitised(headers["x-request-id"]);
   return (
     `,"request_id":"${id}","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
     `,"peer":"${sanitised(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential)}` +
@@ -65,20 +68,41 @@ const sanitised = (text: string | string[] | undefined): string | undefined =>
 export const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 
-/** Counts the Host headers. Node silently keeps the first of several. Names and values alternate in the raw list. */
-export function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
+// Node silently keeps the first of several of these, and a proxy in front of this service may use another one.
+const SINGLE_HEADERS = ["Host", "Authorization", "Content-Type"];
+const LOWER_CASE = SINGLE_HEADERS.map((name) => name.toLowerCase());
+
+/** Returns the fault of a request without Host, or with two of a header that must be there once. Names and values alternate in the raw list. */
+export function headerFault({ rawHeaders, httpVersion }: IncomingMessage): Fault | undefined {
+  const counts = SINGLE_HEADERS.map(() => 0);
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+    const index = LOWER_CASE.findIndex((each) => each.length === name.length && each === name.toLowerCase());
+    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1;
   }
-  return count;
+  if (counts[0] === 0 && httpVersion === "1.1") return { header: "Host", code: "required", detail: "is required" };
+  const header = SINGLE_HEADERS[counts.findIndex((count) => count > 1)];
+  return header === undefined ? undefined : { header, code: "repeated", detail: "must be there once" };
 }
 
-/** The origin that the client used, for links in its responses. An origin with other characters than those of a host is dropped. */
+// A proxy that adds none of these to its requests looks like a client on this machine.
+const FORWARDING_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+
+/** Whether the request comes from this machine: over a loopback address, under a local name, and not through a proxy. A web page whose name
+ *  resolves to a loopback address has its own name in Host. */
+export const isFromThisMachine = ({ headers, socket }: IncomingMessage): boolean =>
+  isLoopback(socket.remoteAddress ?? "") &&
+  isLoopback(hostName(headers.host ?? "localhost")) &&
+  FORWARDING_HEADERS.every((name) => headers[name] === undefined);
+
+/** The name or address in a Host header, without its port and the brackets of IPv6. */
+const hostName = (host: string): string => host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+
+/** The origin that the client used, for links in its responses. An origin with other characters than those of a host, or with another scheme
+ *  than that of a web page, is dropped: a proxy may pass on what its client wrote. */
 export function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
-  return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
+  return /^https?$/.test(protocol) && /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
 }
 
 /** Ends a hook after its work, which may return a promise. */

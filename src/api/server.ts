@@ -20,7 +20,17 @@ import { Intake, type Arrival } from "./intake.ts";
 import { certificateEnd, explainListenError } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import { callerOf, countHosts, decodedPath, methodTable, originOf, requestLine, settleHook, singles } from "./requests.ts";
+import {
+  callerOf,
+  decodedPath,
+  headerFault,
+  isFromThisMachine,
+  methodTable,
+  originOf,
+  requestLine,
+  settleHook,
+  singles,
+} from "./requests.ts";
 import {
   BODY_LIMIT_BYTES,
   commonHeaders,
@@ -209,11 +219,8 @@ export class Server {
       reply.header("connection", "close");
       return unavailable("the service is stopping");
     }
-    const hosts = countHosts(request.raw.rawHeaders);
-    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === "1.1")) {
-      const detail = hosts === 0 ? "is required" : "must be there once";
-      return new Problem("invalid_request_payload", { errors: [{ header: "Host", code: "required", detail }] });
-    }
+    const fault = headerFault(request.raw);
+    if (fault !== undefined) return new Problem("invalid_request_payload", { errors: [fault] });
     if (request.is404) return this.#unmatched(request);
     return undefined;
   }
@@ -350,6 +357,7 @@ export class Server {
           url: `${origin}${request.url}`,
           body: page.maxBodyBytes !== undefined && Buffer.isBuffer(request.body) ? request.body : NO_BODY,
           peer: request.ip,
+          isLocal: isFromThisMachine(request.raw),
           origin,
         });
         return reply.code(status).headers(headers).header("content-type", contentType).send(body);

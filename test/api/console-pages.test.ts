@@ -101,7 +101,7 @@ test("an installation without the console reports that", async () => {
   try {
     const [page] = consolePages(folder);
     assert.ok(page !== undefined);
-    const request = { params: {}, query: {}, headers: {}, url: "", body: Buffer.alloc(0), peer: "", origin: "" };
+    const request = { params: {}, query: {}, headers: {}, url: "", body: Buffer.alloc(0), peer: "", isLocal: true, origin: "" };
     await assert.rejects(
       page.render(request),
       (error) => error instanceof Problem && error.code === "not_found" && /came without it/.test(error.detail),
@@ -114,7 +114,7 @@ test("an installation without the console reports that", async () => {
 test("the compressed files equal the built files", async () => {
   const [page] = consolePages();
   assert.ok(page !== undefined);
-  const request = { params: {}, query: {}, url: "", body: Buffer.alloc(0), peer: "", origin: "" };
+  const request = { params: {}, query: {}, url: "", body: Buffer.alloc(0), peer: "", isLocal: true, origin: "" };
   const zipped = await page.render({ ...request, headers: { "accept-encoding": "gzip" } });
   const plain = await page.render({ ...request, headers: {} });
   assert.equal(gunzipSync(zipped.body).toString(), plain.body.toString());

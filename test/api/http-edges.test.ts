@@ -81,6 +81,20 @@ describe("unusual but valid requests", () => {
     assertProblem(await exchange(godwit.url, get("/livez", "host: other.test")), "invalid_request_payload");
   });
 
+  for (const name of ["Authorization", "Content-Type"])
+    test(`two ${name} headers are refused, whichever of them is valid`, async () => {
+      const [valid, other] = name === "Authorization" ? [`Bearer ${key}`, "Bearer gw_test_other"] : ["application/json", "text/plain"];
+      for (const values of [
+        [valid, other],
+        [other, valid],
+        [valid, valid],
+      ]) {
+        const reply = await exchange(godwit.url, get("/v1/messages", values.map((value) => `${name}: ${value}`).join("\r\n")));
+        assertProblem(reply, "invalid_request_payload");
+        assert.deepEqual(faultsOf(reply), [{ header: name, code: "repeated", detail: "must be there once" }]);
+      }
+    });
+
   for (const [what, header] of [
     ["an unknown Expect header", "expect: something"],
     ["an Upgrade header", "upgrade: websocket\r\nconnection: upgrade"],
@@ -221,7 +235,7 @@ const lineOf = (server: Godwit, requestId: string | null, isWanted: (line: LogLi
 describe("the log", () => {
   test("contains the sanitised request id of the client, which the response does not repeat", async () => {
     const theirs = 'trace-1."<script>';
-    const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": theirs } });
+    const reply = await godwit.request("GET", "/v1/messages", { key, headers: { "x-request-id": theirs } });
     assertCommonHeaders(reply);
     const line = await lineOf(godwit, reply.headers.get("x-request-id"));
     assert.equal(line["client_request_id"], "trace-1.script");
@@ -229,9 +243,21 @@ describe("the log", () => {
   });
 
   test("contains at most 64 characters of the client's request id", async () => {
-    const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": "a".repeat(500) } });
+    const reply = await godwit.request("GET", "/v1/messages", { key, headers: { "x-request-id": "a".repeat(500) } });
     const line = await lineOf(godwit, reply.headers.get("x-request-id"));
     assert.equal(line["client_request_id"], "a".repeat(64));
+  });
+
+  test("contains nothing of the client's request id without a credential", async () => {
+    for (const [path, options] of [
+      ["/livez", {}],
+      ["/v1/messages", {}],
+      ["/v1/messages", { key: "gw_test_made_up" }],
+    ] as const) {
+      const reply = await godwit.request("GET", path, { ...options, headers: { "x-request-id": "14155559876" } });
+      const line = await lineOf(godwit, reply.headers.get("x-request-id"));
+      assert.equal(line["client_request_id"], undefined);
+    }
   });
 
   test("contains malformed requests with the id in their response", async () => {

@@ -1,7 +1,7 @@
 /** The pages beside the API: health, docs and metrics. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertProblem } from "../support/expect.ts";
+import { assertProblem, exchange } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
 
@@ -62,5 +62,19 @@ describe("pages beside the API", () => {
     assertProblem(await from("198.51.100.7"), "not_found");
     assertProblem(await from("203.0.113.7, 198.51.100.7"), "not_found");
     assert.equal((await from("203.0.113.7")).status, 200);
+    // A proxy that passes on the header of its client, and one that names itself.
+    assertProblem(await from("127.0.0.1"), "not_found");
+    assertProblem(await from("::1"), "not_found");
+    assert.equal((await server.request("GET", "/metrics")).status, 200);
+  });
+
+  test("/metrics is not found through a proxy that is not declared, or under a name that is not local", async () => {
+    for (const name of ["x-forwarded-for", "x-real-ip", "forwarded", "via"])
+      assertProblem(await godwit.request("GET", "/metrics", { headers: { [name]: "127.0.0.1" } }), "not_found");
+    const { port } = new URL(godwit.url);
+    const under = (host: string): Promise<{ status: number }> =>
+      exchange(godwit.url, `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    for (const host of ["rebound.example", `rebound.example:${port}`, "127.0.0.1.nip.io"]) assert.equal((await under(host)).status, 404);
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) assert.equal((await under(host)).status, 200);
   });
 });
