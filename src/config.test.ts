@@ -40,7 +40,7 @@ function assertFaults(faults: readonly string[], patterns: readonly RegExp[]): v
 }
 
 test("without any setting the defaults hold", () => {
-  const { metricsAllow, webhookAllow, log, ...rest } = serve({});
+  const { metricsAllow, webhookAddresses, log, ...rest } = serve({});
   assert.deepEqual(rest, {
     host: "127.0.0.1",
     port: 8080,
@@ -64,13 +64,13 @@ test("without any setting the defaults hold", () => {
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
   });
   assert.equal(metricsAllow.isEmpty, true);
-  assert.equal(webhookAllow.isEmpty, true);
+  assert.deepEqual([webhookAddresses.allow.isEmpty, webhookAddresses.deny.isEmpty], [true, true]);
   assert.equal(log, process.stdout.isTTY ? "pretty" : "json");
 });
 
 test("an empty variable is no setting", () => {
   const env = Object.fromEntries(Object.values(SETTINGS).map(({ env: name }) => [name, " "]));
-  assert.deepEqual({ ...serve(env), metricsAllow: 0, webhookAllow: 0 }, { ...serve({}), metricsAllow: 0, webhookAllow: 0 });
+  assert.deepEqual({ ...serve(env), metricsAllow: 0, webhookAddresses: 0 }, { ...serve({}), metricsAllow: 0, webhookAddresses: 0 });
 });
 
 const file = write('port = 1001\nlog = "pretty"\nrequest_timeout = 11\n');

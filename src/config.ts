@@ -32,7 +32,7 @@ export type Config = {
   /** The secret key before a change, set for the first start with the new key. */
   previousSecretKey: Buffer | undefined;
   /** Addresses that are not public and that webhooks may be sent to nevertheless, also over plain HTTP. */
-  webhookAllow: AddressSet;
+  webhookAddresses: { allow: AddressSet; deny: AddressSet };
   /** The tasks of this process: serve requests, deliver messages, deliver webhooks. */
   roles: ReadonlySet<Role>;
   simulatorSpeed: number;
@@ -176,6 +176,12 @@ export const SETTINGS = {
     env: "GODWIT_WEBHOOK_ALLOW",
     help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
   },
+  webhookDeny: {
+    flag: "webhook-deny",
+    value: "CIDRS",
+    env: "GODWIT_WEBHOOK_DENY",
+    help: "CIDRs that webhooks are never sent to, such as this network's own NAT64 prefix; wins over webhook-allow",
+  },
   ...TRACING_SETTINGS,
   previousSecretKey: {
     flag: "",
@@ -263,7 +269,10 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     intake: readIntake((name, range) => readNumber(read(name), range, faults)),
     secretKey: readSecretKey(read("secretKey"), faults),
     previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
-    webhookAllow: addressSet(readCidrs(read("webhookAllow"), faults)),
+    webhookAddresses: {
+      allow: addressSet(readCidrs(read("webhookAllow"), faults)),
+      deny: addressSet(readCidrs(read("webhookDeny"), faults)),
+    },
     roles: readRoles(read("roles"), faults),
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,

@@ -14,7 +14,7 @@ const CONCURRENCY = 10;
 const REACH_MS = 8_000;
 const MAX_SHOWN = 5;
 
-export async function checkEndpoints(db: Queryable, { webhookAllow }: Config): Promise<Check> {
+export async function checkEndpoints(db: Queryable, { webhookAddresses }: Config): Promise<Check> {
   const { enabled, failing, gone, given_up: givenUp } = await readEndpointHealth(db);
   const health = [
     `${enabled} enabled`,
@@ -24,7 +24,7 @@ export async function checkEndpoints(db: Queryable, { webhookAllow }: Config): P
   ].join(", ");
   if (enabled === 0) return ok("webhooks", health);
   const origins = (await listOrigins(db, MAX_ENDPOINTS)).slice(0, MAX_ORIGINS);
-  const problems = await findUnreached(origins, new Outbound({ allow: webhookAllow, resolve: createResolve() }));
+  const problems = await findUnreached(origins, new Outbound({ ...webhookAddresses, resolve: createResolve() }));
   const reached = `${origins.length - problems.length} of ${origins.length} hosts reached`;
   if (problems.length === 0 && failing === 0) return ok("webhooks", `${health}; ${reached}`);
   const shown = problems.slice(0, MAX_SHOWN).join("; ");

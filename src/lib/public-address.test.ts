@@ -50,6 +50,8 @@ const PUBLIC: Octets = [8, 8, 4, 4];
 
 /** The forms of an IPv4 address inside an IPv6 address. */
 const FORMS: readonly (readonly [form: string, wrap: (octets: Octets) => string])[] = [
+  ["ISATAP", (octets) => `2400:cb00::5efe:${hex(octets)}`],
+  ["ISATAP, of a public address", (octets) => `2400:cb00::200:5efe:${hex(octets)}`],
   ["mapped, with dots", (octets) => `::ffff:${octets.join(".")}`],
   ["mapped, in hex", (octets) => `::ffff:${hex(octets)}`],
   ["mapped, written out", (octets) => `0:0:0:0:0:ffff:${hex(octets)}`],

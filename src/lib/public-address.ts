@@ -63,10 +63,14 @@ export function isPublicAddress(address: string): boolean {
 const isPublicIPv4 = (bytes: Bytes): boolean => !NOT_PUBLIC_IPV4.some((each) => isIn(bytes, each));
 
 function isPublicIPv6(bytes: Bytes): boolean {
+  if (isIsatap(bytes) && !isPublicIPv4(bytes.slice(12))) return false;
   const wrapper = WRAPPERS.find((each) => isIn(bytes, each.range));
   if (wrapper !== undefined) return wrapper.unwrap(bytes).every(isPublicIPv4);
   return isIn(bytes, GLOBAL_IPV6) && !NOT_PUBLIC_IPV6.some((each) => isIn(bytes, each));
 }
+
+/** ISATAP (RFC 5214): any prefix, then an interface identifier with this mark and an IPv4 address. */
+const isIsatap = (bytes: Bytes): boolean => bytes[10] === 0x5e && bytes[11] === 0xfe && bytes[9] === 0 && ((bytes[8] ?? 0) & 0xfd) === 0;
 
 function isIn(bytes: Bytes, { bytes: prefix, bits }: Range): boolean {
   for (let bit = 0; bit < bits; bit += 8) {

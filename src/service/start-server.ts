@@ -103,7 +103,7 @@ function makeRoutes(
     batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
-    endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, wakeWebhooks }),
+    endpoints: new EndpointChanger({ db, clock, box, addresses: config.webhookAddresses, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     templates: reviews.changer,

@@ -105,7 +105,7 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   const worker = new WebhookWorker({
     db,
     clock,
-    outbound: new Outbound({ allow: config.webhookAllow, resolve: createResolve() }),
+    outbound: new Outbound({ ...config.webhookAddresses, resolve: createResolve() }),
     signer: new Signer(box),
     wakeWebhooks,
     watch: webhookWatch(metrics.registry),

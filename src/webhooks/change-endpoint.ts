@@ -7,7 +7,6 @@ import { publishEventTo } from "../events/publish.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
-import type { AddressSet } from "../lib/addresses.ts";
 import { decodeId, encodeId, newId, type EndpointId } from "../lib/id.ts";
 import { actorText } from "../lib/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -23,7 +22,8 @@ import {
   storeEndpoint,
 } from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
-import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
+import { normalisedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
+import type { AddressRules } from "./resolve.ts";
 import { newSecret } from "./signature.ts";
 
 /** How long deliveries are signed with the old and the new secret after a rotation. */
@@ -39,7 +39,7 @@ export async function findOwnEndpoint(db: Database, credential: Credential, text
 
 export const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: "no such endpoint in this environment" });
 
-export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; wakeWebhooks: () => void };
+export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; addresses: AddressRules; wakeWebhooks: () => void };
 
 /** The work of the transaction. A returned problem is stored as the response; a thrown one rolls back. */
 type Work = (tx: Tx, endpoint: Endpoint) => Promise<WriteResponse | Problem>;
@@ -55,7 +55,7 @@ export class EndpointChanger {
 
   create(call: AuditedCall, request: NewEndpoint): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
-      const refusal = refuseUrl(request.url, this.#parts.allow);
+      const refusal = refuseUrl(request.url, this.#parts.addresses);
       if (refusal !== undefined) return refusal;
       if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
         return new Problem("too_many_endpoints", { detail: `an environment may have ${MAX_ENDPOINTS_EACH}` });
@@ -70,11 +70,11 @@ export class EndpointChanger {
   edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
-      const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.allow) : undefined;
+      const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.addresses) : undefined;
       if (refusal !== undefined) return refusal;
       const edited: Endpoint = {
         ...endpoint,
-        url: url ?? endpoint.url,
+        url: typeof url === "string" ? normalisedUrl(url) : endpoint.url,
         // Null means absent, so an empty text removes the description.
         description: description === "" ? null : (description ?? endpoint.description),
         eventTypes: eventTypes ?? endpoint.eventTypes,
@@ -140,7 +140,7 @@ export class EndpointChanger {
       accountId,
       environment,
       id,
-      url: request.url,
+      url: normalisedUrl(request.url),
       description: request.description || null,
       eventTypes: request.event_types ?? ["*"],
       status: "enabled",

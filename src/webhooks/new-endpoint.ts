@@ -2,9 +2,8 @@
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
-import type { AddressSet } from "../lib/addresses.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
-import { urlRefusal } from "./resolve.ts";
+import { urlRefusal, type AddressRules } from "./resolve.ts";
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;
@@ -49,11 +48,13 @@ export function checkEndpoint({ url: text, event_types: types }: Readonly<Record
 function urlFaults(text: string): Fault[] {
   const fault = (detail: string): Fault[] => [{ pointer: "/url", code: "invalid_format", detail }];
   const parsed = URL.parse(text);
-  // The parser would drop invisible characters. The stored URL is the one that is called, so they are refused.
-  if (parsed === null || /[\s\p{Cc}]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
+  // The parser drops invisible characters, or keeps them for people to misread, and takes a backslash for a slash.
+  if (parsed === null || /[\s\p{Cc}\p{Cf}\\]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return fault("must be an https URL");
   if (parsed.username !== "" || parsed.password !== "") return fault("must not hold a user name or password");
   if (parsed.hash !== "") return fault("must not have a fragment");
+  if (parsed.href.length > MAX_URL_LENGTH)
+    return [{ pointer: "/url", code: "too_long", detail: `must have at most ${MAX_URL_LENGTH} characters when it is encoded` }];
   return [];
 }
 
@@ -64,9 +65,12 @@ const typeFaults = (types: readonly unknown[]): Fault[] =>
       : [],
   );
 
+/** The URL as it is called, and so as it is stored and shown. */
+export const normalisedUrl = (text: string): string => new URL(text).href;
+
 /** Refuses a URL that may never be called. This is a refusal and no fault, because the operator decides which addresses are allowed. */
-export function refuseUrl(text: string, allow: AddressSet): Problem | undefined {
-  const reason = urlRefusal(new URL(text), allow);
+export function refuseUrl(text: string, rules: AddressRules): Problem | undefined {
+  const reason = urlRefusal(new URL(text), rules);
   return reason === undefined
     ? undefined
     : new Problem("endpoint_url_refused", { errors: [{ pointer: "/url", code: "not_allowed", detail: reason }] });

@@ -4,8 +4,7 @@
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import type { AddressSet } from "../lib/addresses.ts";
-import { isAllowed, type Resolve } from "./resolve.ts";
+import { isAllowed, type AddressRules, type Resolve } from "./resolve.ts";
 
 export const FAILURES = ["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] as const;
 export type Failure = (typeof FAILURES)[number];
@@ -17,9 +16,7 @@ export type Reply =
 
 export type Post = { url: URL; headers: Readonly<Record<string, string>>; body: string };
 
-export type OutboundOptions = {
-  /** Addresses that may be called although they are not public, also without TLS. */
-  allow: AddressSet;
+export type OutboundOptions = AddressRules & {
   resolve: Resolve;
   /** How long a response may take. */
   timeoutMs?: number;
@@ -47,12 +44,12 @@ export class Outbound {
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
 
-  constructor({ allow, resolve, timeoutMs = TIMEOUT_MS, ca }: OutboundOptions) {
+  constructor({ allow, deny, resolve, timeoutMs = TIMEOUT_MS, ca }: OutboundOptions) {
     this.#timeoutMs = timeoutMs;
     // If HTTP/2 were allowed, all calls to an origin would wait for the first handshake, to share its connection.
     const protocol = { allowH2: false };
     const socket = { signal: this.#closed.signal, ...(ca === undefined ? {} : { ca }) };
-    this.#connect = checkedConnector(allow, resolve, buildConnector({ ...protocol, ...socket, timeout: CONNECT_TIMEOUT_MS }));
+    this.#connect = checkedConnector({ allow, deny }, resolve, buildConnector({ ...protocol, ...socket, timeout: CONNECT_TIMEOUT_MS }));
     this.#agent = new Agent({
       ...protocol,
       connect: this.#connect,
@@ -193,11 +190,11 @@ const readable = (bytes: Buffer): string =>
     .trim();
 
 /** Resolves a name, keeps the allowed addresses, and connects to one of them. An address in the URL is checked like a resolved one. */
-function checkedConnector(allow: AddressSet, resolve: Resolve, connect: buildConnector.connector): buildConnector.connector {
+function checkedConnector(rules: AddressRules, resolve: Resolve, connect: buildConnector.connector): buildConnector.connector {
   const connectChecked = callbackify(async (options: buildConnector.Options): Promise<Socket> => {
     const host = options.hostname.replace(/^\[|\]$/g, "");
     let problem: unknown;
-    for (const address of await checkedAddresses(host, options.protocol, allow, resolve)) {
+    for (const address of await checkedAddresses(host, options.protocol, rules, resolve)) {
       try {
         // TLS checks the certificate against the name, which must not end in a dot there.
         const name = isIP(host) === 0 ? { servername: host.replace(/\.$/, "") } : {};
@@ -223,10 +220,12 @@ const opened = (connect: buildConnector.connector, options: buildConnector.Optio
     });
   });
 
-async function checkedAddresses(host: string, protocol: string, allow: AddressSet, resolve: Resolve): Promise<readonly string[]> {
+/** A name without an address fails like one whose addresses may not be called. Otherwise a customer could find out which names exist in the
+ *  operator's network. */
+async function checkedAddresses(host: string, protocol: string, rules: AddressRules, resolve: Resolve): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-  if (addresses.length === 0) throw new Error(`no address is known for ${host}`);
-  const allowed = addresses.filter((address) => isAllowed(address, protocol, allow));
+  if (addresses.length === 0) throw new NotAllowed(`no address is known for ${host}`);
+  const allowed = addresses.filter((address) => isAllowed(address, protocol, rules));
   if (allowed.length === 0) throw new NotAllowed(`${host} is at ${addresses.slice(0, MAX_ADDRESSES).join(", ")}`);
   return allowed.slice(0, MAX_ADDRESSES);
 }

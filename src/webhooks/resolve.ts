@@ -43,17 +43,21 @@ function shared(resolve: Resolve): Resolve {
   };
 }
 
+/** The operator's rules: addresses that may be called although they are not public, also without TLS, and addresses that are never called.
+ *  A network with its own NAT64 prefix denies that prefix, since its addresses lead to private ones and look public. */
+export type AddressRules = { allow: AddressSet; deny: AddressSet };
+
 /** Returns why a URL may never be called, whatever its name resolves to; undefined when it may be. */
-export function urlRefusal(url: URL, allow: AddressSet): string | undefined {
+export function urlRefusal(url: URL, rules: AddressRules): string | undefined {
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !isAllowed(host, url.protocol, allow))
-    return isAllowed(host, "https:", allow) ? "must be https" : "names an address that is not on the public internet";
-  if (url.protocol === "http:" && allow.isEmpty) return "must be https";
+  if (isIP(host) !== 0 && !isAllowed(host, url.protocol, rules))
+    return isAllowed(host, "https:", rules) ? "must be https" : "names an address that is not on the public internet";
+  if (url.protocol === "http:" && rules.allow.isEmpty) return "must be https";
   return undefined;
 }
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
 /** Public addresses may be called only with TLS, addresses that the operator allows also without. */
-export const isAllowed = (address: string, protocol: string, allow: AddressSet): boolean =>
-  allow.has(address) || (protocol === "https:" && isPublicAddress(address));
+export const isAllowed = (address: string, protocol: string, { allow, deny }: AddressRules): boolean =>
+  !deny.has(address) && (allow.has(address) || (protocol === "https:" && isPublicAddress(address)));

@@ -102,7 +102,7 @@ export class Sender {
   readonly outbound: Outbound;
 
   constructor(options: Partial<OutboundOptions> = {}) {
-    this.outbound = new Outbound({ allow: LOOPBACK, resolve: never, timeoutMs: 20_000, ...options });
+    this.outbound = new Outbound({ allow: LOOPBACK, deny: NO_ADDRESSES, resolve: never, timeoutMs: 20_000, ...options });
   }
 
   post(url: URL | string, signal?: AbortSignal): Promise<Reply> {

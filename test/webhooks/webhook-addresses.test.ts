@@ -75,9 +75,25 @@ describe("a name with an address that is not public", () => {
   });
 });
 
-test("a name without an address: connection_failed", async () => {
-  await using sender = new Sender({ resolve: resolveBy([]) });
-  assertFailed(await sender.post(`http://${NAME}/`), "connection_failed");
+test("a name without an address fails like one with a private address", async () => {
+  for (const addresses of [[], ["10.0.0.1"]]) {
+    await using sender = new Sender({ resolve: resolveBy(addresses) });
+    assertFailed(await sender.post(`http://${NAME}/`), "address_not_allowed");
+  }
+});
+
+test("an address that the operator denies is not called, although it is public or allowed", async () => {
+  // A NAT64 prefix of the operator's own network: its addresses lead to private ones.
+  const prefix = addressSet([{ address: "2001:67c:2e8::", bits: 96 }]);
+  await using sender = new Sender({ deny: prefix, resolve: resolveBy(["2001:67c:2e8::7f00:1"]) });
+  assertFailed(await sender.post(`https://${NAME}/`), "address_not_allowed");
+  assert.equal(
+    urlRefusal(new URL("https://[2001:67c:2e8::7f00:1]/"), { allow: NO_ADDRESSES, deny: prefix }),
+    "names an address that is not on the public internet",
+  );
+  await using receiver = await Receiver.listen(answer(OK));
+  await using other = new Sender({ deny: LOOPBACK });
+  assertFailed(await other.post(receiver.url("127.0.0.1")), "address_not_allowed");
 });
 
 test("a lookup that throws: connection_failed", async () => {
@@ -180,7 +196,10 @@ describe("an address in the URL", () => {
       await using sender = new Sender({ allow: NO_ADDRESSES, resolve });
       for (const scheme of ["https", "http"]) {
         assertFailed(await sender.post(receiver.url(host, scheme)), "address_not_allowed");
-        assert.equal(urlRefusal(receiver.url(host, scheme), NO_ADDRESSES), "names an address that is not on the public internet");
+        assert.equal(
+          urlRefusal(receiver.url(host, scheme), { allow: NO_ADDRESSES, deny: NO_ADDRESSES }),
+          "names an address that is not on the public internet",
+        );
       }
       assert.deepEqual(resolve.asked, []);
       assert.equal(receiver.connections, 0);
@@ -250,7 +269,8 @@ describe("a URL", () => {
   ];
   for (const [url, allow, refusal] of ROWS) {
     const whose = allow.isEmpty ? "" : ", where loopback is allowed,";
-    test(`${url}${whose} ${refusal ?? "may be called"}`, () => assert.equal(urlRefusal(new URL(url), allow), refusal));
+    test(`${url}${whose} ${refusal ?? "may be called"}`, () =>
+      assert.equal(urlRefusal(new URL(url), { allow, deny: NO_ADDRESSES }), refusal));
   }
 });
 
