@@ -13,7 +13,7 @@ let files = 0;
 function write(text: string): string {
   files += 1;
   const path = join(folder, `file${files}`);
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 

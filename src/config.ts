@@ -2,16 +2,14 @@
  *  All faults are reported together, and the service does not start while there is one. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { createSecureContext } from "node:tls";
 import { parse as parseToml } from "smol-toml";
 import { INTAKE_SETTINGS, readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
+import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { findAddressFault } from "./storage/database-address.ts";
 import { readTracing, TRACING_SETTINGS, type TracingSettings } from "./tracing/settings.ts";
-
-export type TlsFiles = { certPath: string; keyPath: string };
 
 export type Config = {
   host: string;
@@ -401,13 +399,6 @@ function readTls(certPath: string | undefined, keyPath: string | undefined, faul
     }
   }
   return undefined;
-}
-
-/** Reads the certificate and the key. Throws if they do not belong together. Also called on SIGHUP. */
-export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; key: Buffer } {
-  const pair = { cert: readFileSync(certPath), key: readFileSync(keyPath) };
-  createSecureContext(pair);
-  return pair;
 }
 
 const SECRET_KEY_BYTES = 32;

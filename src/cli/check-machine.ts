@@ -4,7 +4,8 @@ import { existsSync, realpathSync, statfsSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
-import { hostInUrl, readTlsFiles, type Config, type ConfigInspection } from "../config.ts";
+import { hostInUrl, type Config, type ConfigInspection } from "../config.ts";
+import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { clusterPath } from "../storage/data-directory.ts";
 import { errorMessage, fail, ok, warn, type Check } from "./check.ts";
 
@@ -69,7 +70,9 @@ export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
     return fail("tls", fault, "name a certificate chain and the private key that belongs to it, both readable by this user");
   if (tls === undefined) return ok("tls", "not configured: plain HTTP on loopback, or behind a proxy that ends TLS");
   try {
-    return checkCertificate(new X509Certificate(readTlsFiles(tls).cert));
+    const checked = checkCertificate(new X509Certificate(readTlsFiles(tls).cert));
+    if (checked.status !== "ok" || !isKeyShared(tls)) return checked;
+    return warn("tls", `${checked.detail}; the group of ${tls.keyPath} may read the key`, `chmod 600 ${tls.keyPath}`);
   } catch (error) {
     return fail("tls", errorMessage(error), "name a certificate chain in PEM");
   }

@@ -83,6 +83,11 @@ export const LOG_EVENTS = {
     meaning: "An event stream ended with an error. The reader reconnects and continues after its last event.",
     action: CHECK_DATABASE,
   },
+  "http.tls_key_shared": {
+    level: "warn",
+    meaning: "The group of the file may read the private key of the certificate. A key that every user may read is refused.",
+    action: "Set its mode to 0600, or make sure that the group has no other members.",
+  },
   "idempotency.cleanup_failed": {
     level: "error",
     meaning: "Expired idempotency keys could not be deleted. The next run repeats it; expired keys have no effect.",

@@ -11,7 +11,7 @@ import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
-import { readTlsFiles } from "../config.ts";
+import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
 import { watchPositions } from "../events/metrics.ts";
 import { EventPositions } from "../events/positions.ts";
@@ -61,6 +61,8 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
     tracing,
     writeLogLine: writeLine,
   });
+  if (config.tls !== undefined && isKeyShared(config.tls))
+    log.warn({ event: "http.tls_key_shared", file: config.tls.keyPath }, "the group of the file may read the private key");
   stops.push(() => server.stop());
   const url = await server.listen();
   const reloadTls = (): boolean => {

@@ -196,6 +196,12 @@ describe("without a certificate", () => {
     const withoutKey = await serve({ GODWIT_TLS_CERT: certOf("first") });
     assert.equal(withoutKey.code, 2);
     assert.match(withoutKey.stderr, /GODWIT_TLS_KEY: is needed/);
+    const open = keyOf("open");
+    copyFileSync(keyOf("first"), open);
+    chmodSync(open, 0o644);
+    const withOpenKey = await serve({ GODWIT_TLS_CERT: certOf("first"), GODWIT_TLS_KEY: open });
+    assert.equal(withOpenKey.code, 2);
+    assert.match(withOpenKey.stderr, /every user of this machine may use the key/);
     const withOtherKey = await serve({ GODWIT_TLS_CERT: certOf("first"), GODWIT_TLS_KEY: keyOf("second") });
     assert.equal(withOtherKey.code, 2);
     assert.match(withOtherKey.stderr, /GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/);

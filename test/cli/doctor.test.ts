@@ -37,10 +37,10 @@ after(async () => {
 });
 
 let files = 0;
-function write(text: string): string {
+function write(text: string, mode = 0o600): string {
   files += 1;
   const path = join(folder, `file${files}`);
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode });
   return path;
 }
 
@@ -191,6 +191,20 @@ describe("certificates", { concurrency: 2 }, () => {
       assert.match(check?.detail ?? "", says);
     });
   }
+
+  test("a key that its group may read: warn; one that every user may read: fail", async () => {
+    const { cert, key } = selfSigned({ to: inDays(365) });
+    for (const [mode, status] of [
+      [0o640, "warn"],
+      [0o644, "fail"],
+    ] as const) {
+      const path = write(key);
+      chmodSync(path, mode);
+      const check = await tlsOf(write(cert), path);
+      assert.equal(check?.status, status, check?.detail);
+      assert.match(`${check?.detail} ${check?.hint}`, /chmod 600/);
+    }
+  });
 
   test("one that does not match its key, or is missing: fail", async () => {
     const [mine, other] = [selfSigned(), selfSigned()];
