@@ -1,11 +1,10 @@
 /** Serves the console: one page for every path below /console, and the files that Vite built from console/ for it. */
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { HTML_TYPE } from "./html.ts";
 import type { Page } from "./page.ts";
+import { staticResponse, toStaticFile, type StaticFile } from "./static-file.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "console", "dist");
 
@@ -26,19 +25,17 @@ const TYPES: Readonly<Record<string, string>> = {
 // The name of an asset contains a hash of its content, so the content under a name never changes.
 const FOREVER = "public, max-age=31536000, immutable";
 
-type Asset = { plain: Buffer; zipped: Buffer };
-
 // The paths of the application, and one level more, for which the application shows its own "not found" page.
 const PATHS = ["/console", "/console/", "/console/{section}", "/console/{section}/{id}", "/console/{section}/{id}/{more}"];
 
 export function consolePages(folder = FOLDER): Page[] {
   const assets = new Assets(folder);
-  const app: Page["render"] = async ({ headers }) => assetResponse(await assets.read("index.html"), HTML_TYPE, headers, HEADERS);
+  const app: Page["render"] = async ({ headers }) => staticResponse(await assets.read("index.html"), HTML_TYPE, headers, HEADERS);
   const asset: Page["render"] = async ({ params: { file = "" }, headers }) => {
     const type = TYPES[extname(file)];
     // Only a plain file name is allowed, never a path.
     if (type === undefined || !/^[\w.-]+$/.test(file)) throw notFound();
-    return assetResponse(await assets.read(join("assets", file)), type, headers, { "cache-control": FOREVER });
+    return staticResponse(await assets.read(join("assets", file)), type, headers, { "cache-control": FOREVER });
   };
   return [
     ...PATHS.map((path): Page => ({ method: "GET", path, render: app })),
@@ -51,13 +48,13 @@ const notFound = (): Problem => new Problem("not_found", { detail: "no such file
 /** Reads and compresses each file once, at its first request. There are few files. */
 class Assets {
   readonly #folder: string;
-  readonly #loaded = new Map<string, Promise<Asset>>();
+  readonly #loaded = new Map<string, Promise<StaticFile>>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  async read(name: string): Promise<Asset> {
+  async read(name: string): Promise<StaticFile> {
     const loading = this.#loaded.get(name) ?? load(join(this.#folder, name));
     this.#loaded.set(name, loading);
     try {
@@ -70,18 +67,4 @@ class Assets {
   }
 }
 
-async function load(path: string): Promise<Asset> {
-  const plain = await readFile(path);
-  return { plain, zipped: await promisify(gzip)(plain, { level: 9 }) };
-}
-
-function assetResponse(
-  { plain, zipped }: Asset,
-  contentType: string,
-  requestHeaders: Readonly<Record<string, string>>,
-  headers: Record<string, string>,
-) {
-  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(requestHeaders["accept-encoding"] ?? "");
-  const encoding: Record<string, string> = isZipped ? { "content-encoding": "gzip" } : {};
-  return { status: 200, contentType, body: isZipped ? zipped : plain, headers: { ...headers, ...encoding, vary: "accept-encoding" } };
-}
+const load = async (path: string): Promise<StaticFile> => toStaticFile(await readFile(path));

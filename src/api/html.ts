@@ -67,14 +67,14 @@ type Document = {
   components: { schemas: Record<string, Schema> };
 };
 
-const EXAMPLE = `curl -sS {origin}/v1/messages \\
+const EXAMPLE = `curl -sS "$GODWIT_URL/v1/messages" \\
   -H "Authorization: Bearer $GODWIT_KEY" \\
   -H "Idempotency-Key: $(node -p 'crypto.randomUUID()')" \\
   -H "Content-Type: application/json" \\
   -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'`;
 
 /** The API reference: the OpenAPI document as a page. */
-export function referencePage(document: object, origin: string): string {
+export function referencePage(document: object): string {
   const { info, paths, components } = document as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
@@ -88,7 +88,7 @@ export function referencePage(document: object, origin: string): string {
   return page(
     `${info.title} API`,
     `<p class="top"><a href="/docs">Godwit documentation</a></p><h1>${escapeHtml(info.title)} API</h1><p class="muted">Version ${escapeHtml(info.version)} · <a href="/openapi.json">OpenAPI 3.1</a></p><p>${inline(info.description)}</p>` +
-      `<pre>${escapeHtml(EXAMPLE.replace("{origin}", origin))}</pre>${operations.join("")}${records.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
+      `<pre>${escapeHtml(EXAMPLE)}</pre>${operations.join("")}${records.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
   );
 }
 

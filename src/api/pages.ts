@@ -8,11 +8,11 @@ import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page, PageResponse } from "./page.ts";
 import { JSON_TYPE } from "./responses.ts";
+import { staticPage } from "./static-file.ts";
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 
 export function publicPages({ document, metrics, metricsAllow, isReady }: PagesOptions): Page[] {
-  const openApi = JSON.stringify(document);
   const docs = new DocsPages();
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
   return [
@@ -27,9 +27,15 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
       if (!isLocal && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
       return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
     }),
-    get("/openapi.json", async () => ({ status: 200, contentType: JSON_TYPE, body: openApi })),
+    get(
+      "/openapi.json",
+      staticPage(JSON_TYPE, () => JSON.stringify(document)),
+    ),
     get("/docs", async () => html(docsIndex())),
-    get("/docs/reference", async ({ origin }) => html(referencePage(document, origin))),
+    get(
+      "/docs/reference",
+      staticPage(HTML_TYPE, () => referencePage(document), HTML_HEADERS),
+    ),
     get("/docs/{page}", async ({ params: { page = "" } }) => html(await docs.render(page))),
     get("/errors/{code}", async ({ params: { code = "" } }) => {
       if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code" });

@@ -43,6 +43,20 @@ describe("pages beside the API", () => {
     assert.ok(!/<script/i.test(docs.text));
   });
 
+  for (const path of ["/openapi.json", "/docs/reference"])
+    test(`${path} is compressed, and not sent again to a client that has it`, async () => {
+      const head = (headers: Record<string, string> = {}): Promise<Reply> => godwit.request("HEAD", path, { headers, isDeclared: false });
+      const [plain, zipped] = [await head(), await head({ "accept-encoding": "br, gzip" })];
+      assert.deepEqual([plain.headers.get("content-encoding"), zipped.headers.get("content-encoding")], [null, "gzip"]);
+      assert.ok(Number(zipped.headers.get("content-length")) < Number(plain.headers.get("content-length")) / 5);
+      const { text } = await godwit.request("GET", path);
+      assert.equal(Buffer.byteLength(text), Number(plain.headers.get("content-length")));
+      const etag = plain.headers.get("etag") ?? "";
+      assert.notEqual(etag, zipped.headers.get("etag"));
+      const known = await head({ "if-none-match": `"other", ${etag}` });
+      assert.deepEqual([known.status, known.headers.get("etag")], [304, etag]);
+    });
+
   test("/metrics counts requests by route, method and status, and never by input of clients", async () => {
     await godwit.send(key);
     await godwit.request("GET", "/v1/made-up-by-a-client");
