@@ -874,7 +874,7 @@ export interface paths {
         };
         /**
          * List links
-         * @description How each link is doing, as the nodes that have it open said within the last seconds. `test` has the simulator alone.
+         * @description How each link is doing, as the nodes that have it open said within the last seconds, with the messages of this environment. `test` has the simulator alone.
          *
          *     Scope: `links:read`.
          */
@@ -2401,22 +2401,26 @@ export interface components {
              * @example connected
              */
             state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
-            /** @description Why it is not simply connected. */
-            reason: string | null;
+            /**
+             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_operator, no_node; may grow.
+             * @example carrier_unreachable
+             */
+            reason: "carrier_unreachable" | "carrier_throttles" | "needs_operator" | "no_node" | (string & {}) | null;
             sender: string | null;
             /** @description Parts, or messages, a second. */
             rate: number | null;
             /** @description How many may be without an answer at one time. */
             window: number | null;
-            /** @description Messages that a node has in hand for it. */
+            /** @description Messages of this environment that are `sending` on it. */
             in_flight: number;
+            /** @description For the operator alone; null here. */
             last_error: string | null;
             /**
              * Format: date-time
-             * @description When the last error came.
+             * @description For the operator alone; null here.
              */
             last_error_at: string | null;
-            /** @description Who has it open. */
+            /** @description For the operator alone; empty here. */
             nodes: string[];
         };
         /** @description Messages by the minute, hour or day in which they were created, and by what they are now. */

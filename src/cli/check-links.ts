@@ -2,7 +2,7 @@
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
 import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
-import type { LinkRecord } from "../links/link-record.ts";
+import type { LinkReport } from "../links/link-record.ts";
 import { listLinks } from "../links/link-record.ts";
 import type { ReadDatabase } from "./check-database.ts";
 import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
@@ -27,7 +27,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
   return checks;
 }
 
-async function readRecords(links: readonly Link[], database: ReadDatabase | undefined): Promise<LinkRecord[] | string | undefined> {
+async function readRecords(links: readonly Link[], database: ReadDatabase | undefined): Promise<LinkReport[] | string | undefined> {
   if (database === undefined) return undefined;
   try {
     return await listLinks(database.db, links, database.clock.now());
@@ -74,7 +74,7 @@ function toCheck(
   { name: link, provider }: Link,
   address: TcpAddress | undefined,
   problem: string | undefined,
-  record: LinkRecord | undefined,
+  record: LinkReport | undefined,
 ): Check {
   const name = `link ${link}`;
   const location = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
@@ -98,5 +98,5 @@ function toCheck(
   );
 }
 
-const describeState = ({ state, reason: why, last_error: error }: LinkRecord): string =>
+const describeState = ({ state, reason: why, last_error: error }: LinkReport): string =>
   [state, why, error === null ? null : `last error: ${error}`].filter((part) => part !== null).join(", ");

@@ -1,5 +1,6 @@
 /** All SQL of links: the leases, and the states that nodes report. */
 import type { Queryable } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
 
 /** Takes or renews the lease of a link. Returns whether this node holds it now. The first node to ask gets a lease that is free or has
@@ -70,3 +71,33 @@ export const readStates = (db: Queryable, sinceMs: number): Promise<StateRow[]> 
     from link_states
    where updated_at > ${new Date(sinceMs)}
    order by link, node`);
+
+// A message at a carrier has a lease, which lasts seconds. Other rows with such due times are retries that are due soon.
+const MAX_LEASE_MS = 60_000;
+const MAX_ROWS = 1_000;
+
+/** The number of messages of an owner that are `sending` on each of the links, in the hands of a node. */
+export async function countSending(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  links: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.rows<{ link: string; count: number }>(sql`
+  select lane.link, count(*)::integer as count
+    from unnest(${links}::text[]) as lane(link)
+   cross join (values (0::smallint), (1::smallint), (2::smallint)) as rank(priority)
+   cross join lateral (select message_id
+                         from delivery_queue
+                        where link = lane.link and priority = rank.priority and account_id = ${accountId}
+                          and environment = ${environment}
+                          and due_at > ${new Date(nowMs)} and due_at <= ${new Date(nowMs + MAX_LEASE_MS)}
+                        limit ${MAX_ROWS}) leased
+   cross join lateral (select
+                         from messages m
+                        where m.account_id = ${accountId} and m.environment = ${environment} and m.id = leased.message_id
+                          and m.status = 'sending'
+                        limit 1) sending
+   group by lane.link`);
+  return new Map(rows.map(({ link, count }) => [link, count]));
+}

@@ -5,7 +5,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import { SIMULATOR_LINK } from "./link.ts";
-import { LinkRecord, listLinks } from "./link-record.ts";
+import { LinkRecord, listLinksFor } from "./link-record.ts";
 
 const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });
 
@@ -14,7 +14,8 @@ export const linkRoutes = (db: Database, clock: Clock, linkChooser: LinkChooser)
     method: "GET",
     path: "/v1/links",
     summary: "List links",
-    description: "How each link is doing, as the nodes that have it open said within the last seconds. `test` has the simulator alone.",
+    description:
+      "How each link is doing, as the nodes that have it open said within the last seconds, with the messages of this environment. `test` has the simulator alone.",
     tag: "Links",
     scope: "links:read",
     isIdempotent: false,
@@ -22,7 +23,7 @@ export const linkRoutes = (db: Database, clock: Clock, linkChooser: LinkChooser)
     problems: [],
     handle: async ({ credential }) => {
       const links = linkChooser.links.filter(({ name }) => credential.environment === "live" || name === SIMULATOR_LINK);
-      return { status: 200, body: JSON.stringify({ data: await listLinks(db, links, clock.now()) }) };
+      return { status: 200, body: JSON.stringify({ data: await listLinksFor(credential, db, links, clock.now()) }) };
     },
   }),
 ];

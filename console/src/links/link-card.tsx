@@ -1,13 +1,12 @@
-/** One link: its state with the reason, its limits, and the nodes that have it open. */
+/** One link: its state with the reason, its limits, and the messages of the account on it. */
 import type { Link } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";
 import { Facts } from "../ui/facts.tsx";
-import { Ago } from "../ui/moment.tsx";
 import { Status } from "../ui/status.tsx";
 
 export function LinkCard({ link }: { link: Link }): JSX.Element {
-  const { name, provider, channels, state, reason, sender, rate, window, in_flight: inFlight, nodes } = link;
+  const { name, provider, channels, state, reason, sender, rate, window, in_flight: inFlight } = link;
   return (
     <li class="card">
       <div class="card-head">
@@ -23,17 +22,8 @@ export function LinkCard({ link }: { link: Link }): JSX.Element {
           ["Rate", rate === null ? "no limit" : `${formatCount(rate)} a second`],
           ["Window", window === null ? "no limit" : `${formatCount(window)} at one time`],
           ["In flight", formatCount(inFlight)],
-          ["Last error", lastError(link)],
-          ["Nodes", nodes.length === 0 ? "none has it open" : nodes.join(", ")],
         ]}
       />
     </li>
   );
 }
-
-const lastError = ({ last_error: error, last_error_at: at }: Link): JSX.Element | null =>
-  error === null ? null : (
-    <>
-      {error} {at !== null && <span class="quiet">· {<Ago iso={at} />}</span>}
-    </>
-  );
