@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireAddress, requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../access/limiter.ts";
-import { parseJsonBody } from "../http/json-body.ts";
+import { assertStorable, parseJsonBody, type ParsedBody } from "../http/json-body.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { coerceQuery, compile, compileSized, MAX_FAULTS, type Checked, type Validate } from "../http/validate.ts";
@@ -86,11 +86,12 @@ type CheckedRequest = { value: unknown; query: unknown; key: IdempotencyKey | un
 /** Reads a request in three steps: parses its body as JSON, checks it against the schemas, and computes its fingerprint. The server may
  *  yield to other requests between the steps, since each takes tens of milliseconds for a body of megabytes. */
 export type Reader = {
-  parse: (request: FastifyRequest) => unknown;
-  check: (request: FastifyRequest, value: unknown) => CheckedRequest;
+  parse: (request: FastifyRequest) => ParsedBody;
+  check: (request: FastifyRequest, parsed: ParsedBody) => CheckedRequest;
   read: (request: FastifyRequest, checked: CheckedRequest, credential: Credential, context: CallContext) => Call<never, never, never>;
 };
 
+const NO_BODY: ParsedBody = { value: undefined, isSuspect: false };
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 /** Creates the reader of a route, which turns an admitted request into a call: everything is parsed and needs no further check. */
@@ -101,8 +102,9 @@ export function createReader(route: Route, box: SecretBox): Reader {
     params: route.params && compile(route.params, "path"),
   };
   const parse: Reader["parse"] = (request) =>
-    route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
-  const check: Reader["check"] = (request, value) => {
+    route.body === undefined ? NO_BODY : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+  const check: Reader["check"] = (request, { value, isSuspect }) => {
+    if (isSuspect) assertStorable(value);
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
     const faults = findFaults(route, validators, { params: request.params, query, value });

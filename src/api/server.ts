@@ -273,10 +273,10 @@ export class Server {
         request.arrival.complete();
         // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
         const isLarge = Buffer.isBuffer(request.body) && request.body.length > BODY_LIMIT_BYTES;
-        const value = parse(request);
-        if (route.cost !== undefined) await chargeMore(route, value, credential, reply, this.#options);
+        const parsed = parse(request);
+        if (route.cost !== undefined) await chargeMore(route, parsed.value, credential, reply, this.#options);
         if (isLarge) await setImmediate();
-        const checked = check(request, value);
+        const checked = check(request, parsed);
         if (isLarge) await setImmediate();
         const call = read(request, checked, credential, {
           origin: () => callerOf(request, credential),

@@ -11,7 +11,11 @@ const MAX_VALUES = 32_768;
 const invalidBody = (detail: string, code: string, pointer = ""): Problem =>
   new Problem("invalid_request_payload", { errors: [{ pointer, code, detail }] });
 
-export function parseJsonBody(bytes: Buffer): unknown {
+/** `isSuspect`: the value may contain a text or a number that cannot be stored. */
+export type ParsedBody = { value: unknown; isSuspect: boolean };
+
+/** Parses a body. The caller passes a suspect value to `assertStorable`, for a large body in another turn of the event loop. */
+export function parseJsonBody(bytes: Buffer): ParsedBody {
   if (bytes.length === 0) throw invalidBody("a JSON body is required", "required");
   if (!isUtf8(bytes)) throw invalidBody("is not UTF-8", "invalid_encoding");
   const { isTooDeep, hasTooMany, mayHaveInfinity } = scanJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
@@ -25,11 +29,13 @@ export function parseJsonBody(bytes: Buffer): unknown {
     throw invalidBody("is not valid JSON", "invalid_json");
   }
   // In valid JSON in UTF-8, only an escape can contain the refused characters.
-  if (mayHaveInfinity || text.includes("\\u")) {
-    const fault = findFault(value);
-    if (fault !== undefined) throw invalidBody(fault.detail, fault.code, toPointer(fault.path));
-  }
-  return value;
+  return { value, isSuspect: mayHaveInfinity || text.includes("\\u") };
+}
+
+/** Throws where the database cannot store a text or a number of the value. */
+export function assertStorable(value: unknown): void {
+  const fault = findFault(value);
+  if (fault !== undefined) throw invalidBody(fault.detail, fault.code, toPointer(fault.path));
 }
 
 /** Why a text cannot be stored, or undefined: PostgreSQL's text cannot hold NUL, and a lone surrogate is not valid in UTF-8. */
