@@ -10,6 +10,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "yaml";
 import { DASHBOARD_PATH, dashboardText } from "../../scripts/dashboard.ts";
 import { SETTINGS } from "../../src/config.ts";
+import { socketDir } from "../../src/storage/data-directory.ts";
 import { VERSION } from "../../src/version.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 
@@ -136,6 +137,12 @@ describe("the systemd unit", () => {
     assert.equal(value("MemoryDenyWriteExecute"), undefined);
   });
 
+  test("limits memory, processes and capabilities, with room for the embedded database", () => {
+    assert.match(value("MemoryMax") ?? "", /^\d+G$/);
+    assert.ok(Number(value("TasksMax")) > 160);
+    assert.equal(value("CapabilityBoundingSet"), "");
+  });
+
   test("is valid according to systemd", { skip: needs("systemd-analyze") }, () => {
     // systemd-analyze looks for the program, which is not installed here.
     const copy = join(folder, "godwit.service");
@@ -148,7 +155,20 @@ describe("the systemd unit", () => {
 });
 
 describe("image and compose file", () => {
-  type Service = { image: string; environment: Record<string, string>; ports?: string[]; user?: string; read_only?: boolean };
+  type Service = {
+    image: string;
+    environment: Record<string, string>;
+    ports?: string[];
+    user?: string;
+    read_only?: boolean;
+    cap_drop: string[];
+    security_opt: string[];
+    mem_limit: string;
+    pids_limit: number;
+    network_mode?: string;
+    command?: string[];
+    volumes: string[];
+  };
   const compose = parseYaml(read("compose.yaml")) as {
     services: Record<"godwit" | "postgres", Service>;
     secrets: Record<string, { environment: string }>;
@@ -180,7 +200,7 @@ describe("image and compose file", () => {
 
   test("run as an unprivileged user on the oldest supported Node", () => {
     const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
-    const bases = Array.from(dockerfile.matchAll(/^FROM (\S+)/gm), ([, base]) => base);
+    const bases = Array.from(dockerfile.matchAll(/^FROM ([^\s@]+)/gm), ([, base]) => base);
     assert.deepEqual(new Set(bases), new Set([`node:${engines.node.replace(">=", "")}-slim`]));
     assert.match(dockerfile, /^USER 10001:10001$/m);
     assert.match(dockerfile, /^ENTRYPOINT \["godwit"\]$/m);
@@ -213,6 +233,46 @@ describe("image and compose file", () => {
     for (const name of variables) assert.match(example, new RegExp(`^#?${name}=`, "m"), name);
     assert.match(read(".gitignore"), /^\.env$/m);
     assert.equal(godwit.image, `godwit:${VERSION}`);
+  });
+
+  test("limit memory, processes and capabilities of both containers", () => {
+    for (const { cap_drop, security_opt, mem_limit, pids_limit, read_only } of Object.values(compose.services)) {
+      assert.deepEqual([cap_drop, security_opt, read_only], [["ALL"], ["no-new-privileges:true"], true]);
+      assert.match(mem_limit, /^\$\{\w+:-\d+g\}$/);
+      assert.ok(pids_limit > 0);
+    }
+  });
+
+  test("give PostgreSQL no network, and share its socket", () => {
+    const { godwit, postgres } = compose.services;
+    assert.deepEqual([postgres.network_mode, postgres.command], ["none", ["postgres", "-c", "listen_addresses="]]);
+    for (const { volumes } of [godwit, postgres]) assert.ok(volumes.includes("socket:/var/run/postgresql"));
+    const script = postgres.volumes.find((volume) => volume.includes("initdb.d"))?.split(":")[0] ?? "";
+    assert.ok(existsSync(join(ROOT, script)), script);
+  });
+
+  test("create an ordinary role that needs its password", { skip: needs("psql") }, async () => {
+    const dataDir = join(folder, "compose");
+    const server = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
+    const socket = socketDir(dataDir);
+    // The role and the database of the embedded server are in the way.
+    const psql = (text: string): string => {
+      const { status, stdout, stderr } = spawnSync("psql", ["-XAtq", "-h", socket, "-U", "godwit_admin", "postgres", "-c", text], {
+        encoding: "utf8",
+      });
+      assert.equal(status, 0, stderr);
+      return stdout.trim();
+    };
+    psql("alter role godwit rename to embedded");
+    writeFileSync(join(folder, "pg_hba.conf"), "local all all scram-sha-256\n");
+    const env = { ...process.env, PGHOST: socket, PGDATA: folder, POSTGRES_USER: "godwit_admin", POSTGRES_PASSWORD: "it's secret" };
+    const { status, stderr } = spawnSync("sh", [join(ROOT, "packaging", "compose-database.sh")], { env, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.equal(psql("select rolsuper, rolcanlogin from pg_roles where rolname = 'godwit'"), "f|t");
+    assert.equal(psql("select pg_get_userbyid(datdba) from pg_database where datname = 'godwit'"), "godwit");
+    assert.equal(psql("select rolname from pg_authid where rolpassword like 'SCRAM-SHA-256%'"), "godwit");
+    assert.equal(readFileSync(join(folder, "pg_hba.conf"), "utf8"), "local all godwit_admin peer\nlocal all all scram-sha-256\n");
+    await server.stop("SIGKILL");
   });
 
   test("publish the port only on loopback", () => {
