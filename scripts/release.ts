@@ -1,17 +1,22 @@
 /** Makes a release: npm run release -- 0.2.0 [--dry-run]. Checks the preconditions, dates the changelog, sets the version, runs every check
- *  and test, packs, writes checksums, commits and tags. Never pushes and never publishes; prints the commands for both. A failure leaves
+ *  and test, packs, writes the bill of materials and signed checksums, commits and tags. GODWIT_RELEASE_KEY names the signing key. Never pushes and never publishes; prints the commands for both. A failure leaves
  *  the checkout unchanged. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { findUnpinned } from "./pin-images.ts";
+import { findSbomFaults, makeSbom, type LockFile } from "./sbom.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = "release";
 const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/;
 /** The heading of the newest section before its release. */
 const UNRELEASED = /^## (?:(\S+) \(unreleased\)|Unreleased)$/im;
+
+/** The signer and the purpose of a signature, which a verification names as well. */
+const [SIGNER, NAMESPACE, SIGNERS] = ["releases@godwit", "godwit-release", "packaging/release-signers"];
 
 class ReleaseFault extends Error {
   override name = "ReleaseFault";
@@ -43,7 +48,19 @@ function findFaults(version: string): string[] {
   if (branch !== "main") faults.push(`releases are made on main, and this is ${branch === "" ? "no branch" : branch}`);
   if (readOutput("git", "status", "--porcelain") !== "") faults.push("the checkout has changes that are not committed");
   if (readOutput("git", "tag", "--list", `v${version}`) !== "") faults.push(`there is a tag v${version} already`);
-  return [...faults, ...findChangelogFaults(version)];
+  return [...faults, ...findChangelogFaults(version), ...findUnpinned(), ...findKeyFaults()];
+}
+
+/** The signing key: the file of a private key, or of a public key whose private half an agent has. */
+const keyPath = (): string => process.env["GODWIT_RELEASE_KEY"] ?? "";
+
+function findKeyFaults(): string[] {
+  if (keyPath() === "") return ["GODWIT_RELEASE_KEY must name the key that signs the checksums: make one with ssh-keygen -t ed25519"];
+  if (!existsSync(keyPath())) return [`there is no key ${keyPath()} (GODWIT_RELEASE_KEY)`];
+  const isPublic = keyPath().endsWith(".pub");
+  const publicKey = isPublic ? readFileSync(keyPath(), "utf8").trim() : readOutput("ssh-keygen", "-y", "-P", "", "-f", keyPath());
+  const [, material = ""] = publicKey.split(" ");
+  return read(SIGNERS).includes(material) ? [] : [`the key ${keyPath()} is not in ${SIGNERS}: users could not verify its signature`];
 }
 
 function findChangelogFaults(version: string): string[] {
@@ -78,21 +95,42 @@ function setVersion(version: string, date: string): void {
   if (printed !== version) throw new ReleaseFault(`the program calls itself ${printed}`);
 }
 
-/** Packs the service and the SDK, and writes the checksums of both. Returns the file names. */
-function pack(): string[] {
+/** Writes the bill of materials, which must agree with the lock file. Returns the file name. */
+function writeSbom(version: string): string {
+  const lock = JSON.parse(read("package-lock.json")) as LockFile;
+  const sbom = makeSbom(lock, version);
+  const faults = findSbomFaults(sbom, lock);
+  if (faults.length > 0) throw new ReleaseFault(`the bill of materials differs from the lock file: ${faults.join("; ")}`);
+  const name = `godwit-${version}.cdx.json`;
+  writeFileSync(inRoot(join(OUT, name)), `${JSON.stringify(sbom, null, 2)}\n`);
+  return name;
+}
+
+/** Signs the checksums, and verifies the signature as users do. */
+function sign(): void {
+  const sums = join(OUT, "SHA256SUMS");
+  readOutput("ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", keyPath(), inRoot(sums));
+  const verify = ["-Y", "verify", "-f", SIGNERS, "-I", SIGNER, "-n", NAMESPACE, "-s", `${sums}.sig`];
+  const { status, stdout, stderr } = spawnSync("ssh-keygen", verify, { cwd: ROOT, input: read(sums), encoding: "utf8" });
+  if (status !== 0) throw new ReleaseFault(`the signature cannot be verified: ${(stdout + stderr).trim()}`);
+}
+
+/** Packs the service and the SDK, and writes the bill of materials and the signed checksums of all. Returns the names of the packages. */
+function pack(version: string): string[] {
   rmSync(inRoot(OUT), { recursive: true, force: true });
   mkdirSync(inRoot(OUT));
   const names = [".", "./sdk"].map((folder) => {
     const output = JSON.parse(readOutput("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
     return (Object.values(output)[0] as { filename: string }).filename;
   });
-  const sums = names.map(
+  const sums = [...names, writeSbom(version)].map(
     (name) =>
       `${createHash("sha256")
         .update(readFileSync(inRoot(join(OUT, name))))
         .digest("hex")}  ${name}\n`,
   );
   writeFileSync(inRoot(join(OUT, "SHA256SUMS")), sums.join(""));
+  sign();
   return names;
 }
 
@@ -100,7 +138,7 @@ function release(version: string): string[] {
   try {
     setVersion(version, new Date().toISOString().slice(0, 10));
     run("npm", "test");
-    const names = pack();
+    const names = pack(version);
     run("git", "commit", "--quiet", "--all", "--message", `Release ${version}`);
     run("git", "tag", "--annotate", `v${version}`, "--message", `Godwit ${version}`);
     return names;
@@ -117,7 +155,7 @@ const nextSteps = (version: string, names: readonly string[]): string =>
     `  git push origin main v${version}`,
     ...names.map((name) => `  npm publish ${OUT}/${name}`),
     `  docker build --tag godwit:${version} .`,
-    `${OUT}/SHA256SUMS belongs to the release's page, with the section of CHANGELOG.md.`,
+    `SHA256SUMS, SHA256SUMS.sig and godwit-${version}.cdx.json of ${OUT}/ belong to the release's page, with the section of CHANGELOG.md.`,
   ].join("\n");
 
 function main(): void {

@@ -1,17 +1,19 @@
 /** The release script, in a separate checkout. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { findSbomFaults, type LockFile, type Sbom } from "../../scripts/sbom.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const NEXT = "9.8.7";
-const hasGit = spawnSync("git", ["--version"]).error === undefined;
+const missing = ["git", "ssh-keygen"].find((program) => spawnSync(program, ["--version"]).error !== undefined);
 
-describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 240_000 }, () => {
+describe("a release", { skip: missing === undefined ? false : `${missing} is not installed`, timeout: 240_000 }, () => {
   let checkout: string;
+  let keys: string;
   const path = (...names: string[]): string => join(checkout, ...names);
   const read = (...names: string[]): string => readFileSync(path(...names), "utf8");
 
@@ -23,6 +25,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     GIT_COMMITTER_NAME: "tester",
     GIT_COMMITTER_EMAIL: "tester@example.com",
   };
+  const DIGEST = "a".repeat(64);
   const git = (...args: string[]): string => {
     const { status, stdout, stderr } = spawnSync("git", args, { cwd: checkout, env, encoding: "utf8" });
     assert.equal(status, 0, stderr);
@@ -46,12 +49,20 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
       if (!left.has(name) && !name.endsWith(".tgz")) cpSync(join(ROOT, name), path(name), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), path("node_modules"));
     writeFileSync(path("CHANGELOG.md"), `# Changelog\n\n## ${NEXT} (unreleased)\n\n- A thing.\n\n## 0.1.0 (2020-01-01)\n\n- The first.\n`);
+    for (const file of ["Dockerfile", "compose.yaml"])
+      writeFileSync(path(file), read(file).replaceAll(/(node:24-slim|postgres:18)(@sha256:\w+)?/g, `$1@sha256:${DIGEST}`));
+    keys = mkdtempSync(join(tmpdir(), "godwit-release-key-"));
+    for (const name of ["release", "other"]) spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(keys, name)]);
+    appendFileSync(path("packaging", "release-signers"), `releases@godwit ${readFileSync(join(keys, "release.pub"), "utf8")}`);
+    env["GODWIT_RELEASE_KEY"] = join(keys, "release");
     git("init", "--quiet", "--initial-branch=main");
     git("add", "--all");
     git("commit", "--quiet", "--message", "all of it");
     setTests("exit 0");
   });
-  after(() => rmSync(checkout, { recursive: true, force: true }));
+  after(() => {
+    for (const folder of [checkout, keys]) rmSync(folder, { recursive: true, force: true });
+  });
 
   test("is refused with all reasons together, and changes nothing", () => {
     git("switch", "--quiet", "--create", "aside");
@@ -64,6 +75,25 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
       assert.match(stderr, reason);
     assert.equal(git("tag"), "");
     assert.match(release().stderr, /give the version/);
+  });
+
+  test("is refused without a signing key that users can verify, and with an image without a digest", () => {
+    const refusal = (key: string | undefined): string =>
+      spawnSync(process.execPath, ["scripts/release.ts", NEXT, "--dry-run"], {
+        cwd: checkout,
+        env: { ...env, GODWIT_RELEASE_KEY: key },
+        encoding: "utf8",
+      }).stderr;
+    assert.match(refusal(undefined), /GODWIT_RELEASE_KEY must name the key/);
+    assert.match(refusal(join(keys, "none")), /there is no key/);
+    assert.match(refusal(join(keys, "other")), /is not in packaging\/release-signers/);
+    assert.equal(refusal(join(keys, "release")), "");
+    writeFileSync(path("Dockerfile"), read("Dockerfile").replace(`@sha256:${DIGEST}`, ""));
+    assert.match(refusal(join(keys, "release")), /Dockerfile: node:24-slim has no digest/);
+    git("restore", "Dockerfile");
+  });
+
+  test("takes no unknown flag", () => {
     assert.match(release(NEXT, "--fast").stderr, /--fast/);
   });
 
@@ -98,11 +128,33 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
 
-    assert.deepEqual(readdirSync(path("release")).toSorted(), ["SHA256SUMS", `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`]);
+    const files = ["SHA256SUMS", "SHA256SUMS.sig", `godwit-${NEXT}.cdx.json`, `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`];
+    assert.deepEqual(readdirSync(path("release")).toSorted(), files);
     const sums = spawnSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: path("release"), encoding: "utf8" });
     if (sums.error === undefined) assert.equal(sums.status, 0, sums.stdout + sums.stderr);
-    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 2);
+    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 3);
+    const sbom = JSON.parse(read("release", `godwit-${NEXT}.cdx.json`)) as Sbom;
+    assert.deepEqual([sbom.bomFormat, sbom.metadata.component.version], ["CycloneDX", NEXT]);
+    assert.deepEqual(findSbomFaults(sbom, JSON.parse(read("package-lock.json")) as LockFile), []);
     for (const step of [`git push origin main v${NEXT}`, `npm publish release/godwit-${NEXT}.tgz`]) assert.ok(stdout.includes(step), step);
     assert.match(release(NEXT).stderr, /there is a tag v9\.8\.7 already/);
+  });
+
+  test("has a signature that the command of the documentation verifies, and that fails for changed checksums", () => {
+    const command = /ssh-keygen -Y verify .+/.exec(readFileSync(join(ROOT, "docs", "packaging.md"), "utf8"))?.[0] ?? "";
+    const verify = (): number | null =>
+      spawnSync("sh", ["-c", command.replaceAll("release-signers", "../packaging/release-signers")], { cwd: path("release") }).status;
+    assert.equal(verify(), 0, command);
+    const sums = read("release", "SHA256SUMS");
+    writeFileSync(
+      path("release", "SHA256SUMS"),
+      sums.replace(/^./, (digit) => (digit === "0" ? "1" : "0")),
+    );
+    assert.notEqual(verify(), 0);
+    writeFileSync(path("release", "SHA256SUMS"), sums);
+    spawnSync("ssh-keygen", ["-Y", "sign", "-n", "godwit-release", "-f", join(keys, "other"), path("release", "SHA256SUMS")], {
+      input: "y\n",
+    });
+    assert.notEqual(verify(), 0, "a signature of another key");
   });
 });
