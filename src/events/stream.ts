@@ -1,17 +1,22 @@
 /** The event stream (Server-Sent Events), for clients that cannot receive webhooks. Events are sent in the order of their positions, once
  *  all events up to a position are settled (`positions.ts`). A reader that reconnects with the last id it received gets exactly the events
  *  that it has not received. */
+import type { Credential } from "../access/authenticate.ts";
+import type { Limiter } from "../access/limiter.ts";
 import { Problem } from "../http/problem.ts";
-import { encodeId, toId, type EventId } from "../lib/id.ts";
+import { FairLimit } from "../lib/fair-limit.ts";
+import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
 import { MAX_UUID, NIL_UUID, uuidFromBytes } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
 import type { Database } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
-import { eventText } from "./event.ts";
+import { eventText, type StoredEvent } from "./event.ts";
 import { writersEnd, type EventPositions } from "./positions.ts";
 import { cursorAt, lastPosition, listEntriesAfter, readEvents, type EventCursor } from "./queries.ts";
 
 const PAGE = 500;
+// As long as a page of `GET /v1/events`, since both cost one request of the quota.
+const HISTORY_PAGE = 100;
 const CHUNK = 50;
 const BUSY_POLL_MS = 200;
 const IDLE_POLL_MS = 1_000;
@@ -23,9 +28,12 @@ const START_WAIT_MS = 1_000;
 // Each stream queries the database by itself.
 const MAX_STREAMS = 100;
 const MAX_STREAMS_EACH = 20;
+// Readers that are behind wait for each other, so that they leave the database and this process to requests.
+const HISTORY_LIMITS = { total: 2, perOwner: 1, maxWaiting: Infinity };
+const HISTORY_PAUSE_MS = 250;
 
 export type StreamRequest = {
-  owner: Owner & { environmentKey: string };
+  owner: Credential;
   /** The last event that the reader received; undefined: only new events. */
   after: EventId | undefined;
   /** A type, a kind such as `message.*`, or all. */
@@ -52,39 +60,66 @@ const positionOf = (id: EventId): number | undefined =>
 
 const isEventId = (after: EventId | undefined): after is EventId => after !== undefined && positionOf(after) === undefined;
 
+export type EventStreamsParts = {
+  db: Database;
+  positions: EventPositions;
+  limiter: Pick<Limiter, "take">;
+  heartbeatMs?: number;
+  maxStreams?: number;
+};
+
 /** The streams of this process. */
 export class EventStreams {
   readonly #db: Database;
   readonly #positions: EventPositions;
+  readonly #limiter: Pick<Limiter, "take">;
   readonly #heartbeatMs: number;
-  readonly #open = new Map<string, number>();
+  readonly #maxStreams: number;
+  /** The open streams of each account, the oldest first. */
+  readonly #open = new Map<string, Set<AbortController>>();
+  readonly #history = new FairLimit(HISTORY_LIMITS);
 
-  constructor(db: Database, positions: EventPositions, { heartbeatMs = HEARTBEAT_MS } = {}) {
+  constructor({ db, positions, limiter, heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS }: EventStreamsParts) {
     this.#db = db;
     this.#positions = positions;
+    this.#limiter = limiter;
     this.#heartbeatMs = heartbeatMs;
+    this.#maxStreams = maxStreams;
   }
 
   get count(): number {
-    return this.#open.values().reduce((sum, each) => sum + each, 0);
+    return this.#open.values().reduce((sum, each) => sum + each.size, 0);
   }
 
   /** Yields frames until the signal, or until the credential ends. Throws at once when there are too many streams. */
   open(request: StreamRequest): AsyncGenerator<string> {
-    const name = request.owner.environmentKey;
-    const mine = this.#open.get(name) ?? 0;
-    if (mine >= MAX_STREAMS_EACH || this.count >= MAX_STREAMS)
-      throw new Problem("rate_limit_exceeded", {
-        detail: `${mine >= MAX_STREAMS_EACH ? "this environment" : "this server"} has as many event streams as it may have`,
-        headers: { "retry-after": "10" },
-      });
-    this.#open.set(name, mine + 1);
+    const account = idKey(request.owner.accountId);
+    const mine = this.#open.get(account) ?? new Set();
+    if (mine.size >= MAX_STREAMS_EACH) throw tooManyStreams("this account");
+    if (this.count >= this.#maxStreams) this.#makeRoom(mine.size);
+    const ending = new AbortController();
+    this.#open.set(account, mine.add(ending));
     const close = (): void => {
-      const left = (this.#open.get(name) ?? 1) - 1;
-      if (left === 0) this.#open.delete(name);
-      else this.#open.set(name, left);
+      mine.delete(ending);
+      if (mine.size === 0 && this.#open.get(account) === mine) this.#open.delete(account);
     };
-    return this.#frames(request, close);
+    return this.#frames({ ...request, signal: AbortSignal.any([request.signal, ending.signal]) }, close);
+  }
+
+  /** Ends the oldest stream of the account that has most, where that has more than the account that asks will have. So no account can
+   *  keep another one from its part; the reader of the ended stream continues where it was when it finds room. */
+  #makeRoom(mine: number): void {
+    const [largest] = [...this.#open.values()].toSorted((one, other) => other.size - one.size);
+    const [oldest] = largest ?? [];
+    if (largest === undefined || oldest === undefined || largest.size <= mine + 1) throw tooManyStreams("this server");
+    largest.delete(oldest);
+    oldest.abort();
+  }
+
+  /** Takes the quota for a page of history, or returns false. */
+  async #takeQuota(owner: Credential): Promise<boolean> {
+    const decision = await this.#limiter.take(owner);
+    return decision?.isAdmitted ?? true;
   }
 
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
@@ -92,10 +127,12 @@ export class EventStreams {
       const cursor = await this.#cursorOf(owner, after, signal);
       // A reader that is disconnected before its first event continues from this id.
       yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : placeId(cursor.position))}\n\n`;
-      const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor });
+      const history = <T>(work: () => Promise<T>): Promise<T> => this.#history.run(idKey(owner.accountId), work);
+      const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor, history });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
-        for await (const frame of reader.news()) {
+        const isPaused = reader.isInHistory && !(await this.#takeQuota(owner));
+        for await (const frame of isPaused ? [] : reader.news()) {
           yield frame;
           if (signal.aborted) return;
           spokeAt = performance.now();
@@ -110,6 +147,7 @@ export class EventStreams {
           checkedAt = now;
         }
         if (reader.isLost) return;
+        if (isPaused) await pause(HISTORY_PAUSE_MS, signal);
         if (reader.isBehind) continue;
         await pause(now - spokeAt > IDLE_AFTER_MS ? IDLE_POLL_MS : BUSY_POLL_MS, signal);
       }
@@ -134,7 +172,18 @@ export class EventStreams {
   }
 }
 
-type ReaderOptions = { db: Database; positions: EventPositions; owner: Owner; type: string; cursor: EventCursor };
+const tooManyStreams = (whose: string): Problem =>
+  new Problem("rate_limit_exceeded", { detail: `${whose} has as many event streams as it may have`, headers: { "retry-after": "10" } });
+
+type ReaderOptions = {
+  db: Database;
+  positions: EventPositions;
+  owner: Owner;
+  type: string;
+  cursor: EventCursor;
+  /** Runs a query for events of the past when it is its turn. */
+  history: <T>(work: () => Promise<T>) => Promise<T>;
+};
 
 /** One reader, and its place in the order of events. */
 class Reader {
@@ -142,6 +191,8 @@ class Reader {
   #cursor: EventCursor;
   /** Whether there are settled events that were not read yet. */
   isBehind = true;
+  /** The position up to which events were there when the stream began. */
+  #historyEnd: number | undefined;
   readonly #restores: number;
 
   constructor(options: ReaderOptions) {
@@ -155,26 +206,39 @@ class Reader {
     return this.#options.positions.restores > this.#restores;
   }
 
+  /** Whether the next page is one of history, and not the first one. */
+  get isInHistory(): boolean {
+    return this.isBehind && this.#historyEnd !== undefined && this.#cursor.position < this.#historyEnd;
+  }
+
   /** Yields a page of settled events after the last one. */
   async *news(): AsyncGenerator<string> {
     const { db, positions, owner, type } = this.#options;
     const until = await positions.settled();
+    this.#historyEnd ??= until;
     this.isBehind = false;
     if (until <= this.#cursor.position || this.isLost) return;
-    const page = await listEntriesAfter(db, owner, { after: this.#cursor, until, type, limit: PAGE });
+    const isHistory = this.#cursor.position < this.#historyEnd;
+    const limit = isHistory ? HISTORY_PAGE : PAGE;
+    const run: ReaderOptions["history"] = isHistory ? this.#options.history : (work) => work();
+    const page = await run(() => listEntriesAfter(db, owner, { after: this.#cursor, until, type, limit }));
     const wanted = page.filter((entry) => entry.is_wanted);
-    for (let at = 0; at < wanted.length; at += CHUNK) yield* this.#read(wanted.slice(at, at + CHUNK));
-    this.isBehind = page.length === PAGE;
+    for (let at = 0; at < wanted.length; at += CHUNK) {
+      const events = await run(() => this.#read(wanted.slice(at, at + CHUNK)));
+      for (const event of events) yield toFrame(event);
+    }
+    this.isBehind = page.length === limit;
     const last = page.at(-1);
     this.#cursor = this.isBehind && last !== undefined ? last : { position: until, id: MAX_UUID };
   }
 
-  async *#read(entries: readonly { id: EventId }[]): AsyncGenerator<string> {
+  #read(entries: readonly { id: EventId }[]): Promise<StoredEvent[]> {
     const { db, owner } = this.#options;
-    const events = await readEvents(
+    return readEvents(
       db,
       entries.map((entry) => ({ ...owner, entry })),
     );
-    for (const event of events) yield `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
   }
 }
+
+const toFrame = (event: StoredEvent): string => `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;

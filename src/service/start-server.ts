@@ -41,7 +41,7 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
   const forRequests = { ...shared, db: shared.db.share(REQUESTS_SHARE) };
   const access = await openAccess(forRequests, shared.db.share(STRANGERS_SHARE));
   const limiter = new Limiter(forRequests.db, clock, node);
-  const routes = isApi ? makeRoutes(forRequests, workers, access) : [];
+  const routes = isApi ? makeRoutes(forRequests, workers, { ...access, limiter }) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
@@ -87,13 +87,13 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 function makeRoutes(
   { config, db, clock, box, metrics, tracing }: Process,
   { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
-  { authenticator }: Access,
+  { authenticator, limiter }: Access & { limiter: Limiter },
 ): Route[] {
   const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
   watchPositions(metrics.registry, positions);
-  const streams = new EventStreams(db, positions);
+  const streams = new EventStreams({ db, positions, limiter });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   return allRoutes({
     db,

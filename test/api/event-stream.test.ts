@@ -7,6 +7,8 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { Credential } from "../../src/access/authenticate.ts";
+import type { QuotaDecision } from "../../src/access/limiter.ts";
 import { pumpFrames } from "../../src/api/stream.ts";
 import { EventPositions } from "../../src/events/positions.ts";
 import { EventStreams } from "../../src/events/stream.ts";
@@ -314,10 +316,11 @@ describe("the limit of streams", () => {
     await untilStreams(godwit, 0);
   });
 
-  test("is twenty for each environment; a further request gets Retry-After", async () => {
+  test("is twenty for each account; a further request gets Retry-After", async () => {
     const { key } = await newOwner(godwit, "many");
+    const live = await newOwner(godwit, "many", "live");
     const other = await newOwner(godwit, "another");
-    const readers = await Promise.all(Array.from({ length: 20 }, () => EventReader.open(godwit, key)));
+    const readers = await Promise.all(Array.from({ length: 20 }, (_, index) => EventReader.open(godwit, index < 15 ? key : live.key)));
     const refused = await godwit.request("GET", STREAM, { key });
     assertProblem(refused, "rate_limit_exceeded");
     assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
@@ -444,12 +447,29 @@ describe("a stream in the process of the test", () => {
   });
   after(() => godwit.stop());
 
-  function open(owner: Owner, after_: string | undefined, heartbeatMs?: number) {
+  /** A quota that counts, and refuses as often as the test says. */
+  const quotaOf = (refusals = 0) => {
+    const quota = { taken: 0, refused: 0, take: (): QuotaDecision => decide() };
+    const decide = (): QuotaDecision => {
+      const isAdmitted = quota.refused >= refusals;
+      if (isAdmitted) quota.taken += 1;
+      else quota.refused += 1;
+      return { isAdmitted, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 };
+    };
+    return quota;
+  };
+
+  type Streaming = { heartbeatMs?: number; maxStreams?: number; limiter?: ReturnType<typeof quotaOf> };
+
+  function streamsWith({ limiter = quotaOf(), ...options }: Streaming = {}): EventStreams {
     assert.ok(godwit.db !== undefined);
+    return new EventStreams({ db: godwit.db, positions: new EventPositions(godwit.db), limiter, ...options });
+  }
+
+  function open(owner: Owner, after_: string | undefined, streams = streamsWith()) {
     const leaving = new AbortController();
-    const streams = new EventStreams(godwit.db, new EventPositions(godwit.db), heartbeatMs === undefined ? {} : { heartbeatMs });
     const frames = streams.open({
-      owner: { ...owner, environmentKey: "" },
+      owner: { accountId: owner.accountId, environment: owner.environment } as Credential,
       after: decodeId("evt", after_ ?? ""),
       type: "*",
       isAdmitted: async () => true,
@@ -461,7 +481,7 @@ describe("a stream in the process of the test", () => {
   const idOf = (frame: string | undefined): string | undefined => /^id: (.*)$/m.exec(frame ?? "")?.[1];
 
   test("sends heartbeats when there are no events", async () => {
-    const { streams, frames, leaving } = open(await newOwner(godwit, "quiet"), undefined, 150);
+    const { streams, frames, leaving } = open(await newOwner(godwit, "quiet"), undefined, streamsWith({ heartbeatMs: 150 }));
     assert.equal(streams.count, 1);
     await frames.next();
     for (let count = 0; count < 3; count += 1) assert.deepEqual(await frames.next(), { value: ":\n\n", done: false });
@@ -492,6 +512,50 @@ describe("a stream in the process of the test", () => {
     assert.deepEqual(received, [...all, ...late, ...next]);
     leaving.abort();
     await frames.next();
+  });
+
+  test("charges pages of history after the first to the quota, waits for it, and follows new events for nothing", async () => {
+    const owner = await newOwner(godwit, "charged");
+    const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
+    const missed = await insertEvents(
+      godwit,
+      owner,
+      Array.from({ length: 450 }, (_, index) => madeAgo(50_000 - index)),
+    );
+    const limiter = quotaOf(2);
+    const { frames, leaving } = open(owner, anchor, streamsWith({ limiter }));
+    const received: (string | undefined)[] = [];
+    const take = async (count: number): Promise<void> => {
+      for (let taken = 0; taken < count; taken += 1) received.push(idOf((await frames.next()).value as string));
+    };
+    await frames.next();
+    await take(450);
+    assert.deepEqual(received, missed, "a reader without quota waits, and misses nothing");
+    assert.deepEqual([limiter.taken, limiter.refused], [4, 2], "five pages of a hundred events, of which the first is free");
+    const next = await insertEvents(godwit, owner, idsNow(1_200));
+    await take(1_200);
+    assert.deepEqual(received.slice(450), next);
+    assert.equal(limiter.taken, 4);
+    leaving.abort();
+    await frames.next();
+  });
+
+  test("gives way to another account when the process has no room, and not to its own", async () => {
+    const streams = streamsWith({ maxStreams: 4 });
+    const [many, few] = [await newOwner(godwit, "has many"), await newOwner(godwit, "has few")];
+    const first = Array.from({ length: 4 }, () => open(many, undefined, streams));
+    for (const { frames } of first) await frames.next();
+    assert.throws(() => open(many, undefined, streams), /this server has as many/);
+    const second = [open(few, undefined, streams), open(few, undefined, streams)];
+    for (const { frames } of second) await frames.next();
+    for (const { frames } of first.slice(0, 2)) assert.equal((await frames.next()).done, true, "the oldest streams end");
+    assert.equal(streams.count, 4);
+    assert.throws(() => open(few, undefined, streams), /this server has as many/, "each account has its part");
+    for (const { leaving, frames } of [...first, ...second]) {
+      leaving.abort();
+      await frames.next();
+    }
+    assert.equal(streams.count, 0);
   });
 
   test("ends when the database is at an earlier position than before, so that its client looks up its place", async () => {

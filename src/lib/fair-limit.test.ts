@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { FairLimit } from "./fair-limit.ts";
+
+/** Starts pieces of work that end when the test says so, and records the order in which they start. */
+class Bench {
+  readonly started: string[] = [];
+  readonly #ends = new Map<string, () => void>();
+  readonly #limit: FairLimit;
+
+  constructor(limit: FairLimit) {
+    this.#limit = limit;
+  }
+
+  add(owner: string, name: string): void {
+    void this.#limit.run(owner, () => {
+      this.started.push(name);
+      return new Promise<void>((resolve) => this.#ends.set(name, resolve));
+    });
+  }
+
+  async end(name: string): Promise<void> {
+    this.#ends.get(name)?.();
+    await nextTurn();
+  }
+}
+
+test("one owner runs no more than its part, and another owner starts at once", async () => {
+  const bench = new Bench(new FairLimit({ total: 4, perOwner: 2, maxWaiting: 10 }));
+  for (const name of ["a1", "a2", "a3"]) bench.add("a", name);
+  bench.add("b", "b1");
+  await nextTurn();
+  assert.deepEqual(bench.started, ["a1", "a2", "b1"]);
+  await bench.end("b1");
+  assert.deepEqual(bench.started, ["a1", "a2", "b1"], "the slot of another owner is not used");
+  await bench.end("a1");
+  assert.deepEqual(bench.started, ["a1", "a2", "b1", "a3"]);
+});
+
+test("owners that wait take turns", async () => {
+  const bench = new Bench(new FairLimit({ total: 1, perOwner: 1, maxWaiting: 10 }));
+  for (const name of ["a1", "a2", "a3"]) bench.add("a", name);
+  for (const name of ["b1", "b2"]) bench.add("b", name);
+  for (const name of ["a1", "b1", "a2", "b2"]) await bench.end(name);
+  assert.deepEqual(bench.started, ["a1", "b1", "a2", "b2", "a3"]);
+});
+
+test("an owner is full when so many of its pieces wait, and others are not", async () => {
+  const limit = new FairLimit({ total: 1, perOwner: 1, maxWaiting: 2 });
+  const bench = new Bench(limit);
+  for (const name of ["a1", "a2"]) bench.add("a", name);
+  assert.equal(limit.isFull("a"), false);
+  bench.add("a", "a3");
+  assert.deepEqual([limit.isFull("a"), limit.isFull("b")], [true, false]);
+  await bench.end("a1");
+  assert.equal(limit.isFull("a"), false);
+});
+
+test("work that fails frees its slot", async () => {
+  const limit = new FairLimit({ total: 1, perOwner: 1, maxWaiting: 2 });
+  await assert.rejects(
+    limit.run("a", () => Promise.reject(new Error("failed"))),
+    /failed/,
+  );
+  assert.equal(await limit.run("a", () => Promise.resolve("done")), "done");
+});
