@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import type { Config } from "../config.ts";
 import type { Log } from "../lib/log.ts";
-import { clusterPath } from "../storage/data-directory.ts";
+import { claimDataDir, clusterPath } from "../storage/data-directory.ts";
 import { chooseUser, findForbidden, findServiceUser, isRoot, type RunAs } from "../storage/run-as.ts";
 
 /** Continues as the user of the service, or warns why the process stays root. Does nothing when the process is not root. */
@@ -15,6 +15,8 @@ export function dropRoot(config: Config, configFile: string | undefined, log: Lo
     log.warn({ event: "service.runs_as_root", reason }, "the service keeps running as root");
     return;
   }
+  // The start has created further files, such as the secret key.
+  if (config.databaseUrl === undefined) claimDataDir(config.dataDir, user, () => undefined);
   become(user);
   log.info({ user: user.name, uid: user.uid }, "root privileges dropped");
   const files = [configFile, config.tls?.certPath, config.tls?.keyPath].filter((path) => path !== undefined);

@@ -123,6 +123,7 @@ describe("a service with its own database", () => {
     assert.ok(!(statusOf(pid, "Groups") ?? "").split(" ").includes("0"));
     const postmaster = Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
     assert.equal(uidOf(postmaster), uid);
+    for (const name of [".", "secret.key", "godwit.lock"]) assert.equal(statSync(join(dataDir, name)).uid, uid, name);
   });
 
   test("restarts its database after it has dropped its privileges", async () => {
