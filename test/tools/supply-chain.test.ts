@@ -66,7 +66,7 @@ test("images are pinned to the digest of the manifest that the registry has", as
   try {
     const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}`;
     const run = spawn(process.execPath, [join(checkout, "scripts", "pin-images.ts"), "--registry", url, "--auth", url], {
-      stdio: "inherit",
+      stdio: ["ignore", "ignore", "inherit"],
     });
     assert.deepEqual(await once(run, "exit"), [0, null]);
     assert.deepEqual(findUnpinned(checkout), []);
