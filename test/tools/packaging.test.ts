@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -22,6 +22,8 @@ const needs = (program: string): string | false => !isInstalled(program) && `${p
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "godwit-packaging-"));
+  // Otherwise the databases of root's services would be in /var/lib/godwit, and stay there.
+  chmodSync(folder, 0o755);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
