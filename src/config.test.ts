@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { ConfigError, readConfig, SETTINGS, type Config, type EnvironmentVariables, type Flags } from "./config.ts";
+import { ConfigError, readConfig, type Config, type EnvironmentVariables, type Flags } from "./config.ts";
+import { SETTINGS } from "./settings.ts";
 import { selfSigned } from "../test/support/certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-config-"));

@@ -3,13 +3,14 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
-import { INTAKE_SETTINGS, readIntake, type IntakeLimits } from "./http/intake-settings.ts";
+import { readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
 import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { findAddressFault } from "./storage/database-address.ts";
-import { readTracing, TRACING_SETTINGS, type TracingSettings } from "./tracing/settings.ts";
+import { ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
+import { readTracing, type TracingSettings } from "./tracing/settings.ts";
 
 export type Config = {
   host: string;
@@ -45,155 +46,6 @@ export type Config = {
   /** Limits on how often verification codes are sent. */
   verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 };
-
-const ROLES = ["api", "dispatch", "webhooks"] as const;
-type Role = (typeof ROLES)[number];
-
-export type Setting = {
-  flag: string;
-  env: string;
-  help: string;
-  fallback?: string;
-  isSecret?: true;
-  /** The placeholder for the value in the help, such as `PORT`. */
-  value?: string;
-  /** The permitted values. A list setting takes several, separated by commas. */
-  choices?: readonly string[];
-  isList?: true;
-};
-
-/** One row for each setting. The key in the TOML file is the flag's name with underscores. The secret keys are read only from the
- *  environment, because flags are visible in process lists and files end up in backups. */
-export const SETTINGS = {
-  host: { flag: "host", value: "HOST", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
-  port: { flag: "port", value: "PORT", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
-  dataDir: { flag: "data-dir", value: "DIR", env: "GODWIT_DATA_DIR", fallback: "./data", help: "where the embedded PostgreSQL lives" },
-  databaseUrl: {
-    flag: "database-url",
-    value: "URL",
-    env: "DATABASE_URL",
-    help: "a PostgreSQL server (15 or newer) instead of the embedded one",
-  },
-  databasePlaintext: {
-    flag: "database-plaintext",
-    value: "allow",
-    env: "GODWIT_DATABASE_PLAINTEXT",
-    help: "a remote database without TLS",
-  },
-  tlsCert: { flag: "tls-cert", value: "FILE", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
-  tlsKey: { flag: "tls-key", value: "FILE", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
-  trustedProxies: {
-    flag: "trusted-proxies",
-    value: "CIDRS",
-    env: "GODWIT_TRUSTED_PROXIES",
-    help: "CIDRs of the proxies that end TLS in front of this service",
-  },
-  config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
-  log: {
-    flag: "log",
-    value: "STYLE",
-    choices: ["json", "pretty", "silent"],
-    env: "GODWIT_LOG",
-    help: "json, pretty or silent; without it pretty at a terminal and json elsewhere",
-  },
-  metricsAllow: {
-    flag: "metrics-allow",
-    value: "CIDRS",
-    env: "GODWIT_METRICS_ALLOW",
-    help: "CIDRs besides loopback that may read /metrics",
-  },
-  requestTimeout: {
-    flag: "request-timeout",
-    value: "SECONDS",
-    env: "GODWIT_REQUEST_TIMEOUT",
-    fallback: "30",
-    help: "seconds a client has to send its request",
-  },
-  ...INTAKE_SETTINGS,
-  roles: {
-    flag: "roles",
-    value: "ROLES",
-    choices: ROLES,
-    isList: true,
-    env: "GODWIT_ROLES",
-    fallback: ROLES.join(","),
-    help: `what this process does: some of ${ROLES.join(", ")}`,
-  },
-  simulatorSpeed: {
-    flag: "simulator-speed",
-    value: "FACTOR",
-    env: "GODWIT_SIMULATOR_SPEED",
-    fallback: "1",
-    help: "how many times faster than usual the simulated carrier is",
-  },
-  receiptWait: {
-    flag: "receipt-wait",
-    value: "SECONDS",
-    env: "GODWIT_RECEIPT_WAIT",
-    fallback: "259200",
-    help: "seconds after which a message without a receipt is expired",
-  },
-  retentionDays: {
-    flag: "retention-days",
-    value: "DAYS",
-    env: "GODWIT_RETENTION_DAYS",
-    fallback: "90",
-    help: "days after which messages and events go away; 40 at least",
-  },
-  auditRetentionDays: {
-    flag: "audit-retention-days",
-    value: "DAYS",
-    env: "GODWIT_AUDIT_RETENTION_DAYS",
-    fallback: "400",
-    help: "days after which entries of the audit log are deleted; 40 at least",
-  },
-  verifyCooldown: {
-    flag: "verify-cooldown",
-    value: "SECONDS",
-    env: "GODWIT_VERIFY_COOLDOWN",
-    fallback: "30",
-    help: "seconds between two verification codes to one recipient",
-  },
-  verifyPerRecipient: {
-    flag: "verify-per-recipient",
-    value: "COUNT",
-    env: "GODWIT_VERIFY_PER_RECIPIENT",
-    fallback: "5",
-    help: "verification codes an hour to one recipient",
-  },
-  verifyPerPrefix: {
-    flag: "verify-per-prefix",
-    value: "COUNT",
-    env: "GODWIT_VERIFY_PER_PREFIX",
-    fallback: "100",
-    help: "verification codes an hour to numbers that differ in their last four digits alone",
-  },
-  webhookAllow: {
-    flag: "webhook-allow",
-    value: "CIDRS",
-    env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
-  },
-  webhookDeny: {
-    flag: "webhook-deny",
-    value: "CIDRS",
-    env: "GODWIT_WEBHOOK_DENY",
-    help: "CIDRs that webhooks are never sent to, such as this network's own NAT64 prefix; wins over webhook-allow",
-  },
-  ...TRACING_SETTINGS,
-  previousSecretKey: {
-    flag: "",
-    env: "GODWIT_PREVIOUS_SECRET_KEY",
-    isSecret: true,
-    help: "the secret key before, for the first start with a new one",
-  },
-  secretKey: {
-    flag: "",
-    env: "GODWIT_SECRET_KEY",
-    isSecret: true,
-    help: "32 bytes in base64 that encrypt secrets at rest; needed with DATABASE_URL",
-  },
-} as const satisfies Record<string, Setting>;
 
 /** Returns the host for use in a URL. A service that listens on all addresses is called on loopback. */
 export const hostInUrl = (host: string): string =>

@@ -4,6 +4,9 @@ import type { FastifyRequest } from "fastify";
 import type { Credential } from "../access/authenticate.ts";
 import { encodeId } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
+import { readTrace } from "../lib/trace.ts";
+import type { Span, Tracing } from "../tracing/tracing.ts";
+import type { Route } from "./route.ts";
 import type { Fault } from "../http/problem.ts";
 import { isLoopback } from "../lib/addresses.ts";
 
@@ -116,3 +119,16 @@ export function settleHook(done: (error?: Error) => void, work: () => Promise<vo
     done(error as Error);
   }
 }
+
+export const beginSpan = (
+  tracing: Tracing,
+  { method, path }: Route,
+  request: FastifyRequest,
+  { environment }: Credential,
+): Span | undefined =>
+  tracing.beginTrace(`${method} ${path}`, "server", readTrace(request.headers), {
+    "http.request.method": method,
+    "http.route": path,
+    "godwit.request_id": request.id,
+    "godwit.environment": environment,
+  });

@@ -21,6 +21,7 @@ import { certificateEnd, explainListenError } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
 import {
+  beginSpan,
   callerOf,
   decodedPath,
   headerFault,
@@ -390,14 +391,6 @@ export class Server {
       .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
 }
-
-const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRequest, { environment }: Credential): Span | undefined =>
-  tracing.beginTrace(`${method} ${path}`, "server", readTrace(request.headers), {
-    "http.request.method": method,
-    "http.route": path,
-    "godwit.request_id": request.id,
-    "godwit.environment": environment,
-  });
 
 const NO_BODY = Buffer.alloc(0);
 

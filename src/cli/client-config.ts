@@ -1,15 +1,6 @@
 /** The settings of commands that call the API of a running service: its URL and an API key. */
-import {
-  ConfigError,
-  environmentVariables,
-  hostInUrl,
-  nonEmpty,
-  nonEmptyFlag,
-  SETTINGS,
-  type EnvironmentVariables,
-  type Flags,
-  type Setting,
-} from "../config.ts";
+import { ConfigError, environmentVariables, hostInUrl, nonEmpty, nonEmptyFlag, type EnvironmentVariables, type Flags } from "../config.ts";
+import { SETTINGS, type Setting } from "../settings.ts";
 
 export const CLIENT_SETTINGS = {
   url: {

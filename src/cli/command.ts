@@ -1,6 +1,7 @@
 /** The description of a command, and the parsing of its words and flags. */
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
-import { SETTINGS, type Flags, type Setting } from "../config.ts";
+import { type Flags } from "../config.ts";
+import { SETTINGS, type Setting } from "../settings.ts";
 import { nearest } from "../lib/nearest.ts";
 import { CLIENT_SETTINGS } from "./client-config.ts";
 

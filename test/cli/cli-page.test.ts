@@ -7,7 +7,7 @@ import { readPage } from "../../scripts/cli-page.ts";
 import { formWords, ownFlags, parseInput, shownFlags, type Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { exitCodes, helpText } from "../../src/cli/help.ts";
-import { SETTINGS } from "../../src/config.ts";
+import { SETTINGS } from "../../src/settings.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const page = (name: string): string => readFileSync(join(root, name), "utf8");

@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "yaml";
 import { DASHBOARD_PATH, dashboardText } from "../../scripts/dashboard.ts";
-import { SETTINGS } from "../../src/config.ts";
+import { SETTINGS } from "../../src/settings.ts";
 import { socketDir } from "../../src/storage/data-directory.ts";
 import { VERSION } from "../../src/version.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";

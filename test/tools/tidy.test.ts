@@ -25,6 +25,7 @@ const RANKS: Readonly<Record<string, number>> = {
   templates: 5,
   consent: 5,
   "config.ts": 4,
+  "settings.ts": 3,
   events: 4,
   usage: 4,
   access: 3,
@@ -157,7 +158,7 @@ const depth: Rule = ({ path }) =>
 
 const environmentReader: Rule = (file) =>
   isSource(file) && file.path !== "src/config.ts" && /\bprocess\s*(\??\.\s*env\b|\[\s*["'`]env)/.test(file.text)
-    ? [`${file.path} reads process.env: add a row to SETTINGS in src/config.ts and take the value as a parameter`]
+    ? [`${file.path} reads process.env: add a row to SETTINGS in src/settings.ts and take the value as a parameter`]
     : [];
 
 const MAX_LINES = 400;
