@@ -241,6 +241,25 @@ export const findKeyOf = (db: Queryable, { accountId, environment }: Owner, id: 
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
+/** The recipient key, sealed. Null before the first start. */
+export async function findRecipientKey(db: Queryable): Promise<string | null> {
+  const [row] = await db.rows<{ recipient_key: string | null }>(sql`
+  select recipient_key
+    from installation`);
+  return row?.recipient_key ?? null;
+}
+
+/** Stores the recipient key where there is none. */
+export const insertRecipientKey = (db: Queryable, sealed: string): Promise<unknown> =>
+  db.rows(sql`
+  update installation
+     set recipient_key = coalesce(recipient_key, ${sealed})`);
+
+export const replaceRecipientKey = (tx: Tx, sealed: string): Promise<unknown> =>
+  tx.rows(sql`
+  update installation
+     set recipient_key = ${sealed}`);
+
 export const findKey = (db: Queryable, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,

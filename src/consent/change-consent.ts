@@ -7,7 +7,15 @@ import { encodeId, firstEventId, idKey, newId, newIdAfter, type MessageId } from
 import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
-import { countInFlight, insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
+import {
+  countInFlight,
+  deleteErasedOptOut,
+  insertSuppressions,
+  lockSuppressions,
+  storeChanges,
+  storeWindow,
+  type Changed,
+} from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
 import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
 
@@ -66,6 +74,8 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
 /** Lifts the suppression of exactly this pair. Returns undefined when there is no active one. A suppression for all senders, which the
  *  account added, stays: START to one sender says nothing about it. */
 export async function optIn(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<Suppression | undefined> {
+  // An erased recipient that writes again is known again: the opt-out becomes a suppression, which is lifted like any other.
+  if (await deleteErasedOptOut(tx, pair)) await optOut(tx, nowMs, pair, { source: "keyword" });
   const [stored] = await lockSuppressions(tx, [pair]);
   return stored?.isActive === true ? lift(tx, nowMs, stored, cause) : undefined;
 }

@@ -249,3 +249,39 @@ export const storeWindow = (
   on conflict (account_id, environment, recipient, sender) do update
      set opened_at = excluded.opened_at
    where w.opened_at < excluded.opened_at`);
+
+/** Keeps the active opt-outs of a recipient as keyed hashes. */
+export const keepErasedOptOuts = (tx: Tx, { accountId, environment }: Owner, recipient: Recipient, nowMs: number): Promise<unknown> =>
+  tx.rows(sql`
+  insert into erased_opt_outs (account_id, environment, recipient_hash, sender, created_at)
+  select account_id, environment, hash_recipient(account_id, recipient), sender, ${new Date(nowMs)}
+    from suppressions
+   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient} and is_active
+  on conflict do nothing`);
+
+/** Deletes the suppressions of a recipient with their history, and its service windows. Returns the number of suppressions. */
+export async function deleteConsent(tx: Tx, { accountId, environment }: Owner, recipient: Recipient): Promise<number> {
+  await tx.rows(sql`
+  delete from suppression_changes c
+   using suppressions s
+   where s.account_id = ${accountId} and s.environment = ${environment} and s.recipient = ${recipient}
+     and c.account_id = s.account_id and c.environment = s.environment and c.suppression_id = s.id`);
+  await tx.rows(sql`
+  delete from service_windows
+   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}`);
+  const deleted = await tx.rows(sql`
+  delete from suppressions
+   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
+  returning 1`);
+  return deleted.length;
+}
+
+/** Deletes the opt-out of an erased recipient towards exactly this sender. Returns whether there was one. */
+export async function deleteErasedOptOut(tx: Tx, { accountId, environment, recipient, sender }: Pair): Promise<boolean> {
+  const deleted = await tx.rows(sql`
+  delete from erased_opt_outs
+   where account_id = ${accountId} and environment = ${environment} and sender = ${sender ?? ANY_SENDER}
+     and recipient_hash = case when exists (select from erased_opt_outs) then hash_recipient(${accountId}, ${recipient}) end
+  returning 1`);
+  return deleted.length > 0;
+}

@@ -18,14 +18,16 @@ const isActiveFor = (row: string, sender: string): string =>
 
 /** Whether the recipient of a row with account_id, environment, recipient and sender has a suppression, for all senders or for the
  *  row's. Never null. Each look-up names the whole primary key, so that no plan turns it into a join or a hash of the table. An
- *  empty table is not queried for each row. */
+ *  empty table is not queried for each row. The opt-outs of erased recipients are in a table of their own. */
 export const isSuppressed = (row: string): string => `
                    (exists (select from suppressions)
                     and (${isActiveFor(row, "''")}
-                      or ${isActiveFor(row, `${row}.sender`)}))`;
+                      or ${isActiveFor(row, `${row}.sender`)})
+                    or exists (select from erased_opt_outs)
+                    and is_erased_opt_out(${row}.account_id, ${row}.environment, ${row}.recipient, ${row}.sender))`;
 
 /** The function that finds the messages that may not be sent now, since their recipients have opted out or are about to, under locks that
- *  opt-outs take as well (migration 0012). `parameters`: the lists of accounts, environments, recipients and senders. */
+ *  opt-outs take as well (migrations 0012 and 0016). `parameters`: the lists of accounts, environments, recipients and senders. */
 export const findSuppressed = (parameters: readonly string[]): string => `find_suppressed(${parameters.join(", ")})`;
 
 /** Whether the recipient of such a row certainly has not written to its sender for 24 hours before the time `now`. Never null. A pair without

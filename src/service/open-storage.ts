@@ -1,6 +1,7 @@
 /** The first phase of a start: the database with its schema, secrets, clock and partitions, and the first account. */
 import { createFirstAccount } from "../access/accounts.ts";
 import { createKey } from "../access/api-key.ts";
+import { openRecipientHasher, resealRecipientKey, type RecipientHasher } from "../access/recipient-hash.ts";
 import { SCOPES } from "../access/scope.ts";
 import { checkSecretKey } from "../access/secret-key.ts";
 import { resealSigningKeys } from "../access/signing-keys.ts";
@@ -25,6 +26,7 @@ export type Storage = {
   db: Database;
   embedded: EmbeddedPostgres | undefined;
   box: SecretBox;
+  recipientHasher: RecipientHasher;
   clock: DatabaseClock;
   /** The test key that the first start creates. */
   firstKey: string | undefined;
@@ -47,6 +49,7 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
   await continuePositions(db);
   await warnAboutDurability(db, log);
   const box = await openSecrets(db, config);
+  const recipientHasher = await openRecipientHasher(db, box);
   const clock = new DatabaseClock(db, {
     onUnconfirmed: (stepMs) =>
       log.warn(
@@ -64,7 +67,7 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
   const partitions = partitionJob(db, () => clock.now(), { onReport, onError });
   stops.push(() => partitions.stop());
   partitions.start();
-  return { db, embedded, box, clock, firstKey: await createFirstKey(db, clock) };
+  return { db, embedded, box, recipientHasher, clock, firstKey: await createFirstKey(db, clock) };
 }
 
 /** The key of the first start. It belongs to `test`, so it has every scope. */
@@ -82,6 +85,7 @@ async function openSecrets(db: Database, { secretKey: given, previousSecretKey, 
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);
     await resealSigningKeys(tx, box);
+    await resealRecipientKey(tx, box);
   });
   return box;
 }

@@ -81,6 +81,10 @@ type Connections = {
   begin: (client: pg.ClientBase) => Promise<void>;
   /** The limits of the shares. */
   limits: ConcurrencyLimit[];
+  /** Settings for all sessions that became known after the first sessions had begun. */
+  late: Map<string, string>;
+  /** How many of the late settings a session has. */
+  known: WeakMap<pg.ClientBase, number>;
 };
 
 function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void): Connections {
@@ -112,7 +116,7 @@ function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: 
   const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
   const pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
   pool.on("error", onIdleError);
-  return { pool, newClient: () => new NamedClient(config), begin, limits: [] };
+  return { pool, newClient: () => new NamedClient(config), begin, limits: [], late: new Map(), known: new WeakMap() };
 }
 
 export class Database implements Queryable {
@@ -230,6 +234,12 @@ export class Database implements Queryable {
     );
   }
 
+  /** Sets a custom setting for every session of the pool, before its next statement. The value is a parameter, so that no list of running
+   *  statements shows it. */
+  setForSessions(name: string, value: string): void {
+    this.#connections.late.set(name, value);
+  }
+
   /** The present use of the pool, and how much work waits for a connection. */
   get load(): { busy: number; idle: number; waiting: number } {
     const { pool, limits } = this.#connections;
@@ -251,7 +261,7 @@ export class Database implements Queryable {
 
   /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
   async #withPooledClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
-    const { pool } = this.#connections;
+    const { pool, late, known } = this.#connections;
     if (pool.waitingCount >= MAX_WAITING) throw tooManyWait();
     let client: pg.PoolClient;
     try {
@@ -260,6 +270,7 @@ export class Database implements Queryable {
       throw new DatabaseUnavailable("the database cannot be reached", { cause: error });
     }
     try {
+      if (late.size !== (known.get(client) ?? 0)) await applyLate(client, this.#connections);
       const result = await work(client);
       client.release();
       return result;
@@ -272,6 +283,11 @@ export class Database implements Queryable {
 }
 
 const tooManyWait = (): DatabaseUnavailable => new DatabaseUnavailable("too many requests wait for a database connection");
+
+async function applyLate(client: pg.ClientBase, { late, known }: Connections): Promise<void> {
+  for (const [name, value] of late) await client.query({ text: "select set_config($1, $2, false)", values: [name, value] });
+  known.set(client, late.size);
+}
 
 const sessionOf = (client: pg.ClientBase): string =>
   (client as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name;

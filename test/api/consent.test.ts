@@ -199,7 +199,7 @@ describe("a change of consent", () => {
     const { suppression, isChanged } = await db.transaction((tx) => optOut(tx, Date.now(), pair, cause));
     const { id, updatedAtMs, ...rest } = suppression;
     assert.equal(isChanged, true);
-    assert.deepEqual(rest, { ...pair, ...cause, isActive: true });
+    assert.deepEqual(rest, { ...pair, ...cause, isActive: true, createdBy: "system" });
     assert.equal(updatedAtMs, uuidTimeMs(id));
     const events = await rows<{ id: Uuid; type: string; record: string }>("select id, type, record from events where account_id = $1", [
       pair.accountId,

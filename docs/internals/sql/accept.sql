@@ -11,7 +11,9 @@ with request as materialized (
                       or coalesce((select s.is_active
                                  from suppressions s
                                 where s.account_id = item.account_id and s.environment = item.environment
-                                  and s.recipient = item.recipient and s.sender = item.sender), false))) then 0
+                                  and s.recipient = item.recipient and s.sender = item.sender), false))
+                    or exists (select from erased_opt_outs)
+                    and is_erased_opt_out(item.account_id, item.environment, item.recipient, item.sender)) then 0
               when item.channel = 'whatsapp' and item.template is null
                and 
                    (exists (select from service_windows)

@@ -1,0 +1,54 @@
+/** The keyed hash of a recipient, by which an erased recipient is recognised. The random key is stored sealed, and does not change with the
+ *  secret key: a hash cannot be computed again without the number. PostgreSQL computes the same hash (migration 0016). */
+import { createHmac, randomBytes } from "node:crypto";
+import type { AccountId } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Database, Queryable, Tx } from "../storage/database.ts";
+import { findRecipientKey, insertRecipientKey, replaceRecipientKey } from "./queries.ts";
+
+const KEY_BYTES = 32;
+const BLOCK_BYTES = 64;
+const CONTEXT = "recipient key";
+
+export class RecipientHasher {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  /** The hash in hexadecimal digits. It differs for the same number in two accounts. */
+  hash(accountId: AccountId, recipient: string): string {
+    return createHmac("sha256", this.#key).update(accountId).update(recipient, "utf8").digest("hex");
+  }
+
+  /** The two blocks of the HMAC, which PostgreSQL needs for the hash. */
+  get blocks(): string {
+    const padded = Buffer.alloc(BLOCK_BYTES);
+    this.#key.copy(padded);
+    return [0x36, 0x5c]
+      .map((pad) => padded.map((byte) => byte ^ pad))
+      .map((block) => Buffer.from(block).toString("hex"))
+      .join("");
+  }
+}
+
+/** Reads the key, or makes it at the first start, and gives it to the sessions of this process. */
+export async function openRecipientHasher(db: Database, box: SecretBox): Promise<RecipientHasher> {
+  const sealed = (await findRecipientKey(db)) ?? (await makeKey(db, box));
+  const hasher = new RecipientHasher(Buffer.from(box.open(sealed, CONTEXT), "base64"));
+  db.setForSessions("godwit.recipient_key", hasher.blocks);
+  return hasher;
+}
+
+/** Another node may make the key at the same time. The first one counts. */
+async function makeKey(db: Queryable, box: SecretBox): Promise<string> {
+  await insertRecipientKey(db, box.seal(randomBytes(KEY_BYTES).toString("base64"), CONTEXT));
+  return (await findRecipientKey(db)) as string;
+}
+
+/** Seals the key again after a change of the secret key. */
+export async function resealRecipientKey(tx: Tx, box: SecretBox): Promise<void> {
+  const sealed = await findRecipientKey(tx);
+  if (sealed !== null) await replaceRecipientKey(tx, box.seal(box.open(sealed, CONTEXT), CONTEXT));
+}
