@@ -79,7 +79,8 @@ export function readOrdinals(rows: readonly OrdinalRow[]): Ordinals {
 
 export type NewEvent = Owner & { id: EventId; type: string; record: string };
 
-const publishTo = (wants: typeof wantsType) =>
+/** Inserts events and queues their deliveries. `where` selects the events to insert. */
+const publishTo = (wants: typeof wantsType, where = "") =>
   batchStatement<NewEvent>(
     [
       column("account_id", "uuid", ({ accountId }) => accountId),
@@ -90,24 +91,31 @@ const publishTo = (wants: typeof wantsType) =>
       column("created_at", "timestamptz", ({ id }) => uuidTimeMs(id)),
     ],
     (items) => `
-with inserted as (${insertEvents(items)}
+with inserted as (${insertEvents(items)}${where}
 ), accepted as (
   select item.account_id, item.environment, item.id as event_id, item.type as event_type, item.record, item.created_at
-    from ${items}
+    from ${items}${where}
 ), delivery as (${queueDeliveries("accepted", "created_at", wants)}
 )
 select 1`,
   );
 
 const publishToAll = publishTo(wantsType);
-const publishToNaming = publishTo(namesType);
+const publishToNaming = publishTo(
+  namesType,
+  `
+   where exists (select
+                   from webhook_endpoints endpoint
+                  where endpoint.account_id = item.account_id and endpoint.environment = item.environment
+                    and ${namesType("endpoint.event_types", "item.type")})`,
+);
 
 /** Publishes events that do not belong to a message, with a delivery for each endpoint that subscribes. */
 export const publishEvents = async (tx: Tx, events: readonly NewEvent[]): Promise<void> => {
   if (events.length > 0) await tx.rows(publishToAll(events));
 };
 
-/** Publishes an entry of the audit log, for the endpoints that name its type. */
+/** Publishes an entry of the audit log for the endpoints that name its type. Without such an endpoint there is no event. */
 export const publishAuditEvent = async (tx: Tx, event: NewEvent): Promise<void> => {
   await tx.rows(publishToNaming([event]));
 };

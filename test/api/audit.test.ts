@@ -11,6 +11,7 @@ import { TEXT } from "../support/client/templates.ts";
 import { createToken, oauthClientOf } from "../support/client/tokens.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 type AuditRecord = {
   id: string;
@@ -322,5 +323,26 @@ describe("the hash chain", () => {
     await sealed();
     const next = await verify(head);
     assert.deepEqual([next.links, next.fault, next.head.sequence], [1, null, head.sequence + 1]);
+  });
+});
+
+describe("the event audit.created", () => {
+  test("goes to endpoints that name it, with the hash, and to no others", async () => {
+    await using hook = await Hook.listen();
+    await using notifying = await startGodwit(WITH_WEBHOOKS);
+    const customer = await Customer.of(notifying);
+    const all = await customer.endpoint(hook, ["*"]);
+    const naming = await customer.endpoint(hook, ["audit.created"]);
+    const kind = await customer.endpoint(hook, ["audit.*"]);
+    await customer.endpoint(hook, ["batch.*"]);
+    await customer.send();
+    const created = (calls: readonly { event: { data: Json } }[]): AuditRecord[] =>
+      calls.map(({ event }) => event.data["audit_event"] as AuditRecord).filter(({ action }) => action === "endpoint.created");
+    await until("both endpoints are notified of the last one", () => created(naming.calls).length >= 2 && created(kind.calls).length >= 1);
+    assert.ok(created(naming.calls).every(({ hash }) => /^[0-9a-f]{64}$/.test(hash ?? "")));
+    await until("the message is notified", () => all.calls.length >= 2);
+    assert.ok(all.calls.every(({ event }) => event.type.startsWith("message.")));
+    const reply = await notifying.request("GET", "/v1/events?limit=100", { key: customer.key });
+    assert.ok(!reply.text.includes("audit.created"));
   });
 });

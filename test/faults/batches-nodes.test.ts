@@ -257,7 +257,7 @@ describe("a service that is killed during batches", () => {
 
 describe("a connection cut while a batch is stored", () => {
   const COMMIT = "commit\0";
-  const STORE_RESPONSE = "insert into idempotency_keys (account_id";
+  const STORE_RESPONSE = "insert into idempotency_keys as stored";
   const INSERT_BATCH = "insert into batches";
   let wire: DatabaseWire;
   let direct: Godwit;

@@ -18,7 +18,7 @@ const canceledOf = async (godwit: Godwit, id: unknown): Promise<number> =>
 describe("a connection that is cut while a message is changed", () => {
   // The commit as the driver sends it. Background tasks commit, too; the cut is made while our transaction runs.
   const COMMIT = "commit\0";
-  const STORE_RESPONSE = "insert into idempotency_keys (account_id";
+  const STORE_RESPONSE = "insert into idempotency_keys as stored";
   let wire: DatabaseWire;
   let cut: Godwit;
   let direct: Godwit;

@@ -79,7 +79,8 @@ export class DatabaseWire {
         near.destroy();
         return;
       }
-      pending = moment;
+      // A large statement arrives in several chunks, and the mark is in one of them.
+      pending = moment ?? pending;
       far.write(chunk, () => {
         // The connection to the database stays open, as after a crash of the client's machine.
         if (moment === "running") near.destroy();
