@@ -12,6 +12,8 @@ const TRIES = 5;
 const WARM_UP_SHARE = 0.4;
 const MAX_GROWTH_BYTES = 24 * 1_048_576;
 const MAX_VIOLATIONS = 20;
+// A slow machine sends these however long it takes.
+const MIN_REQUESTS = 50;
 
 export type FuzzReport = {
   seed: number;
@@ -52,8 +54,9 @@ export class Fuzzer {
 
   async #send(forMs: number): Promise<void> {
     const endsAt = performance.now() + forMs;
-    while (performance.now() < endsAt && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS)
-      await this.#check(this.#drawer.draw());
+    const atLeast = this.report.requests + MIN_REQUESTS;
+    const isDone = (): boolean => performance.now() >= endsAt && this.report.requests >= atLeast;
+    while (!isDone() && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS) await this.#check(this.#drawer.draw());
   }
 
   async #check(request: FuzzRequest): Promise<void> {

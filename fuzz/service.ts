@@ -45,6 +45,15 @@ const SETTINGS = {
   WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken,
 };
 
+const MAX_ADDRESSES = 64;
+
+/** Loopback addresses. Other systems than Linux have only one. */
+const addresses = (): string[] =>
+  process.platform === "linux" ? Array.from({ length: MAX_ADDRESSES }, (_, index) => `127.0.1.${index + 1}`) : ["127.0.0.1"];
+
+const newDispatcher = (localAddress: string): Agent =>
+  new Agent({ connections: 1, pipelining: 1, bodyTimeout: 0, headersTimeout: 0, localAddress });
+
 /** The figures of some work: its longest turn, and all its processor time on the main thread. */
 export type Cost = { worstTurnMs: number; cpuMs: number };
 
@@ -53,7 +62,8 @@ export class MeasuredService {
   readonly key: { id: string; secret: string };
   /** The errors in the log. */
   readonly errors: readonly string[];
-  readonly dispatcher = new Agent({ connections: 1, pipelining: 1, bodyTimeout: 0, headersTimeout: 0 });
+  readonly #dispatchers = addresses().map((localAddress) => newDispatcher(localAddress));
+  #requests = 0;
   readonly #child: ChildProcess;
 
   private constructor(fields: { url: string; key: { id: string; secret: string }; errors: readonly string[]; child: ChildProcess }) {
@@ -111,8 +121,15 @@ export class MeasuredService {
     return figures;
   }
 
+  /** The connection for the next request. The requests come from many addresses in turn: the service delays its responses to an address that
+   *  fails to authenticate again and again. */
+  get dispatcher(): Agent {
+    this.#requests += 1;
+    return this.#dispatchers[this.#requests % this.#dispatchers.length] as Agent;
+  }
+
   async stop(): Promise<void> {
-    await this.dispatcher.destroy();
+    await Promise.all(this.#dispatchers.map((each) => each.destroy()));
     if (this.hasEnded) return;
     const ended = once(this.#child, "exit");
     this.#child.kill("SIGKILL");

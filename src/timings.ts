@@ -1,4 +1,4 @@
-/** How long work stays reserved for the node that took it, and how often a node looks for work. A node that dies keeps its work until the
+/** How long work stays reserved for the node that took it, how often a node looks for work, and how long refusals wait. A node that dies keeps its work until the
  *  lease ends; then another node takes it. Tests use other times, so that they need not wait. */
 
 export type Timings = {
@@ -13,6 +13,8 @@ export type Timings = {
   /** How often a node looks for messages to deliver, and for webhook deliveries, when no node announces any. */
   deliveryPollMs: number;
   webhookPollMs: number;
+  /** How much longer each refusal of a peer that keeps failing to authenticate waits. */
+  failureDelayMs: number;
 };
 
 // A lease takes seconds, so that another node takes over soon. It takes no less, so that a slow database or a pause of the process does
@@ -24,4 +26,5 @@ export const TIMINGS: Timings = {
   linkLeaseMs: 6_000,
   deliveryPollMs: 1_000,
   webhookPollMs: 1_000,
+  failureDelayMs: 50,
 };

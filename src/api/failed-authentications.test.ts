@@ -4,7 +4,7 @@ import { FailedAuthentications } from "./failed-authentications.ts";
 
 function failuresAt(): { failures: FailedAuthentications; clock: { nowMs: number } } {
   const clock = { nowMs: 0 };
-  return { failures: new FailedAuthentications(() => clock.nowMs), clock };
+  return { failures: new FailedAuthentications(50, () => clock.nowMs), clock };
 }
 
 const fail = (failures: FailedAuthentications, peer: string, times: number): number =>

@@ -6,7 +6,6 @@ import { pause } from "../lib/wait.ts";
 // A deployment with a wrong key makes some requests before somebody notices, and should not wait for each response.
 const FREE_FAILURES = 20;
 const FORGIVEN_PER_SECOND = 1;
-const DELAY_PER_FAILURE_MS = 50;
 // A delayed response keeps its connection, and each peer has few.
 const MAX_DELAY_MS = 2_000;
 const MAX_PEERS = 10_000;
@@ -15,10 +14,12 @@ type Failures = { count: number; atMs: number };
 
 export class FailedAuthentications {
   readonly #peers = new Map<string, Failures>();
+  readonly #delayMs: number;
   readonly #now: () => number;
 
-  /** `now` is a monotonic clock. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `delayMs` is added for each failure beyond the free ones. `now` is a monotonic clock. */
+  constructor(delayMs: number, now: () => number = () => performance.now()) {
+    this.#delayMs = delayMs;
     this.#now = now;
   }
 
@@ -39,6 +40,6 @@ export class FailedAuthentications {
     const [oldest] = this.#peers.size < MAX_PEERS ? [] : this.#peers.keys();
     if (oldest !== undefined) this.#peers.delete(oldest);
     this.#peers.set(peer, { count, atMs: nowMs });
-    return Math.min(MAX_DELAY_MS, Math.max(0, count - FREE_FAILURES) * DELAY_PER_FAILURE_MS);
+    return Math.min(MAX_DELAY_MS, Math.max(0, count - FREE_FAILURES) * this.#delayMs);
   }
 }

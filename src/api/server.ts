@@ -51,6 +51,7 @@ export type ServerOptions = {
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
+  failureDelayMs: number;
   intake: IntakeLimits;
   routes: readonly Route[];
   /** The paths that need no credential: health, metrics, documents. */
@@ -97,7 +98,7 @@ export class Server {
   readonly #intake: Intake;
   /** Ends streaming responses. */
   readonly #streaming = new AbortController();
-  readonly #failures = new FailedAuthentications();
+  readonly #failures: FailedAuthentications;
   /** The requests whose clients send the body only after `100 Continue`. */
   readonly #awaitingContinue = new WeakSet<IncomingMessage>();
   #isDraining = false;
@@ -105,6 +106,7 @@ export class Server {
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    this.#failures = new FailedAuthentications(options.failureDelayMs);
     this.#allowedMethods = methodTable([...options.routes, ...options.pages]);
     this.#intake = new Intake(options.intake, options.trustedProxies, (reason) => options.metrics.rejected(reason));
     this.#app = this.#createApp();
@@ -150,6 +152,8 @@ export class Server {
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
       headersTimeout: requestTimeoutMs,
+      // Node compares both before Fastify sets it.
+      requestTimeout: requestTimeoutMs,
       // Node would respond to a missing Host header itself, without a request id.
       requireHostHeader: false,
     };
@@ -372,10 +376,8 @@ export class Server {
     if (request.credential === undefined && hasLargeRest(request.raw)) closeUnread(request, reply);
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
-    if (problem.status === 401) {
-      this.#options.metrics.failedToAuthenticate(problem.code);
-      await this.#failures.delay(request.ip, this.#streaming.signal);
-    }
+    if (problem.status === 401) this.#options.metrics.failedToAuthenticate(problem.code);
+    if (problem.status === 401) await this.#failures.delay(request.ip, this.#streaming.signal);
     // A refusal for load has no cause, and is expected: a line for each would help to overload the service.
     if (known === undefined || (known.status >= 500 && known.cause !== undefined))
       this.#options.log.error(

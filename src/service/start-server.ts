@@ -50,6 +50,7 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
   ];
   const server = new Server({
     ...config,
+    failureDelayMs: shared.timings.failureDelayMs,
     tls: config.tls && readTlsFiles(config.tls),
     routes,
     pages: [...publicPages({ document, metrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],

@@ -7,10 +7,12 @@ import { readMetrics } from "../support/metrics-text.ts";
 
 const MIB = 1_048_576;
 const TWILIO = `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:1"\naccount_sid = "AC1"\nauth_token_env = "TOKEN"\npublic_url = "https://sms.example"\n`;
-const CALLBACK = "/providers/twilio/tw";
+const WHATSAPP = `[[link]]\nname = "wa"\nprovider = "whatsapp"\nphone_number_id = "1"\naccess_token_env = "TOKEN"\napp_secret_env = "TOKEN"\nverify_token_env = "TOKEN"\n`;
+// WhatsApp has the largest bodies.
+const CALLBACK = "/providers/whatsapp/wa";
 
 const withLink = (env: Record<string, string> = {}, options: StartOptions = {}): Promise<Godwit> =>
-  startGodwit({ config: TWILIO, env: { TOKEN: "t", ...env }, ...options });
+  startGodwit({ config: TWILIO + WHATSAPP, env: { TOKEN: "t", ...env }, ...options });
 
 type RequestHead = { path: string; length?: number; from?: string; headers?: Record<string, string> };
 
@@ -60,7 +62,7 @@ describe("a callback of a carrier", () => {
 
   test("with a method that its provider does not handle gets 404", async () => {
     await using godwit = await withLink();
-    assertProblem(await godwit.request("GET", CALLBACK), "not_found");
+    assertProblem(await godwit.request("GET", "/providers/twilio/tw"), "not_found");
   });
 
   test("that declares a larger body than its provider accepts gets 413 before its body is read", async () => {

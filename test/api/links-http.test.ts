@@ -223,6 +223,7 @@ describe("the endpoint for carriers", () => {
     });
     const { log } = createLog("silent");
     server = new Server({
+      failureDelayMs: 0,
       host: "127.0.0.1",
       port: 0,
       tls: undefined,

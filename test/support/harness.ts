@@ -224,7 +224,9 @@ export type StartOptions = {
 
 /** Starts the service on a new database, or on the given one; with GODWIT_DATA_DIR as a process with its embedded server. */
 export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
-  const { databaseUrl, env = {}, args = [], config, simulatorSpeed, roles = "api", asProcess, timings } = options;
+  const { databaseUrl, env = {}, args = [], config, simulatorSpeed, roles = "api", asProcess } = options;
+  // Many tests fail to authenticate again and again, and need not wait for it.
+  const timings = { failureDelayMs: 0, ...options.timings };
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
   const configFile = config === undefined ? undefined : writeConfig(config);
   const settings = {

@@ -74,6 +74,7 @@ describe("templates that already exist at the carrier", () => {
       status: "approved",
       status_reason: null,
       version: 1,
+      created_by: "carrier",
     });
     const statuses = await Promise.all(["was_rejected", "is_paused", "is_open", "a_code"].map((name) => rig.templates.read(name)));
     assert.deepEqual(

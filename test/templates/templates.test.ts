@@ -50,7 +50,8 @@ describe("create", () => {
     };
     const reply = await templates.request("POST", "", { body: { ...body, examples: { b: "1", c: "Ada" } } });
     assert.equal(reply.status, 201, reply.text);
-    const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
+    const { id, created_at: createdAt, updated_at: updatedAt, created_by: createdBy, ...rest } = reply.json;
+    assert.match(String(createdBy), /^key_/);
     assert.match(String(id), /^tmpl_[0-9a-z]{26}$/);
     assert.equal(reply.headers.get("location"), `/v1/templates/${String(id)}`);
     assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 5_000);

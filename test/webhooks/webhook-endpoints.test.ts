@@ -32,7 +32,8 @@ describe("create", () => {
     const body = { url: `${URL_TEXT}?a=1`, description: "Läden", event_types: ["message.sent", "endpoint.*"] };
     const reply = await endpoints.request("POST", "", { body });
     assert.equal(reply.status, 201, reply.text);
-    const { id, secret, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
+    const { id, secret, created_at: createdAt, updated_at: updatedAt, created_by: createdBy, ...rest } = reply.json;
+    assert.match(String(createdBy), /^key_/);
     assert.match(String(id), /^whe_[0-9a-z]{26}$/);
     assert.equal(reply.headers.get("location"), `/v1/webhook_endpoints/${String(id)}`);
     assert.match(String(secret), /^whsec_[A-Za-z0-9+/]+=*$/);
