@@ -1,4 +1,5 @@
 /** The client: one object for each resource of the API. A new resource needs a file like messages.ts and two lines here. */
+import { AuditEvents } from "./audit-events.ts";
 import { Batches } from "./batches.ts";
 import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
@@ -28,6 +29,7 @@ export class Godwit {
   readonly queue: QueueDepth;
   readonly links: Links;
   readonly keys: Keys;
+  readonly auditEvents: AuditEvents;
   readonly credential: OwnCredential;
 
   constructor(options: GodwitOptions) {
@@ -43,6 +45,7 @@ export class Godwit {
     this.queue = new QueueDepth(transport);
     this.links = new Links(transport);
     this.keys = new Keys(transport);
+    this.auditEvents = new AuditEvents(transport);
     this.credential = new OwnCredential(transport);
   }
 }

@@ -8,6 +8,7 @@ export type { AnswerOf, BodyOf, CallOptions, OperationId, QueryOf, WriteOptions 
 export { type Page, Pages } from "./pages.ts";
 export type {
   AcceptedBatch,
+  AuditEvent,
   Batch,
   BatchItem,
   CheckedVerification,

@@ -89,6 +89,8 @@ test("validation, batches, templates, verifications, suppressions and usage coun
   assert.ok((await client.usage.get({ interval: "hour" })).totals.messages > 0);
   assert.equal((await client.queue.get()).object, "queue");
   assert.ok((await client.links.list()).data.length > 0);
+  const [audited] = (await client.auditEvents.list({ action: "suppression.lifted" }).page()).data;
+  assert.equal(audited?.target.id, suppression.id);
   const { type, environment, scopes } = await client.credential.get();
   assert.deepEqual([type, environment, scopes.includes("messages:send")], ["api_key", "test", true]);
 });
