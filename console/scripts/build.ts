@@ -1,7 +1,7 @@
 /** Builds the console into dist/, unless dist/ was built from the same sources. Runs after `npm ci`, before the tests, and before
  *  `npm start`. With `if-possible`, a failure is only reported and the service starts without a console, as in a read-only checkout. */
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import config from "../vite.config.ts";
 
@@ -40,6 +40,8 @@ async function buildConsole(): Promise<void> {
       build: { ...config.build, outDir: fresh, emptyOutDir: true },
     });
     writeFileSync(join(fresh, FINGERPRINT_FILE), sources);
+    // mkdtemp keeps the folder to its owner, but a service that root starts continues as another user.
+    chmodSync(fresh, 0o755);
     rmSync(DIST, { recursive: true, force: true });
     renameSync(fresh, DIST);
   } finally {

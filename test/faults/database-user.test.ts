@@ -126,6 +126,14 @@ describe("a service with its own database", () => {
     for (const name of [".", "secret.key", "godwit.lock"]) assert.equal(statSync(join(dataDir, name)).uid, uid, name);
   });
 
+  test("serves the files of the console after it has dropped its privileges", { skip: rootOnly }, async () => {
+    await until("the service to drop its privileges", () => godwit.logs.find(({ msg }) => msg === "root privileges dropped"));
+    const { text } = await godwit.request("GET", "/console");
+    const files = [...text.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, path]) => String(path));
+    assert.ok(files.length >= 3, text);
+    for (const path of files) assert.equal((await fetch(`${godwit.url}${path}`)).status, 200, path);
+  });
+
   test("restarts its database after it has dropped its privileges", async () => {
     const postmaster = (): number => Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
     const first = postmaster();
