@@ -178,6 +178,24 @@ describe("usage and links", () => {
 });
 
 describe("an endpoint", () => {
+  test("gets the entries of the audit log only when they are selected beside all other events", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      const { json } = await visits.godwit.request("POST", "/v1/webhook_endpoints", {
+        key: visits.key,
+        body: { url: "https://example.com/all", event_types: ["*"] },
+      });
+      await visitor.signIn(visits.key, `endpoints/${String(json["id"])}`);
+      const facts = page.getByRole("region", { name: "Endpoint" });
+      await visitor.sees("all but the audit log", facts);
+      await visitor.button("Edit").click();
+      await dialog.getByRole("checkbox", { name: "audit.created" }).check();
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await visitor.sees("all events", facts);
+      const changed = await visits.godwit.request("GET", `/v1/webhook_endpoints/${String(json["id"])}`, { key: visits.key });
+      assert.deepEqual(changed.json["event_types"], ["*", "audit.created"]);
+    }));
+
   test("can be tested, disabled, enabled, recovered, given another secret, and deleted", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;

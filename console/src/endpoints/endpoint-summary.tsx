@@ -2,14 +2,14 @@
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { Status } from "../ui/status.tsx";
-import { ALL } from "./event-types.ts";
+import { ALL, namesAudit } from "./event-types.ts";
 
 export const EndpointStatus = ({ of: { status, failing_since: failingSince } }: { of: WebhookEndpoint }): JSX.Element => (
   <Status of={status === "enabled" && failingSince !== null ? "failing" : status} />
 );
 
 export function EventTypes({ of: types }: { of: readonly string[] }): JSX.Element {
-  if (types.includes(ALL)) return <>all events</>;
+  if (types.includes(ALL)) return <>{namesAudit(types) ? "all events" : "all but the audit log"}</>;
   return (
     <ul class="words">
       {types.map((type) => (

@@ -1,7 +1,7 @@
-/** The form field for event types: all of them, or a selection by kind and type. */
+/** The form field for event types: all of them, or a selection by kind and type. Those of the audit log are always a selection. */
 import type { JSX } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { ALL, KINDS, unknownTypes, wildcard, type Kind } from "./event-types.ts";
+import { ALL, isAudit, KINDS, unknownTypes, wildcard, type Kind } from "./event-types.ts";
 
 type Choice = { chosen: readonly string[]; onChosen: (chosen: string[]) => void };
 
@@ -9,19 +9,23 @@ export function EventTypesField({ chosen, onChosen, error }: Choice & { error: s
   const name = useId();
   const isAll = chosen.includes(ALL);
   const { current: others } = useRef(unknownTypes(chosen));
+  const kinds = isAll ? KINDS.filter(({ types }) => types.every(isAudit)) : KINDS;
   return (
     <fieldset class="checks">
       <legend>Event types</legend>
       <div>
         <label>
-          <input type="radio" name={name} checked={isAll} onChange={() => onChosen([ALL])} /> <span>All events</span>
+          <input type="radio" name={name} checked={isAll} onChange={() => onChosen([ALL, ...chosen.filter(isAudit)])} />{" "}
+          <span>All but the audit log</span>
         </label>
         <label>
           <input type="radio" name={name} checked={!isAll} onChange={() => onChosen(chosen.filter((type) => type !== ALL))} />{" "}
           <span>Only some</span>
         </label>
       </div>
-      {!isAll && KINDS.map((kind) => <KindChoice key={kind.name} kind={kind} chosen={chosen} onChosen={onChosen} />)}
+      {kinds.map((kind) => (
+        <KindChoice key={kind.name} kind={kind} chosen={chosen} onChosen={onChosen} />
+      ))}
       {!isAll && others.length > 0 && <KindChoice kind={{ name: "other", types: others }} chosen={chosen} onChosen={onChosen} />}
       {error !== undefined && <p class="fault">{error}</p>}
     </fieldset>
@@ -32,7 +36,7 @@ export function EventTypesField({ chosen, onChosen, error }: Choice & { error: s
 function KindChoice({ kind, chosen, onChosen }: Choice & { kind: Kind }): JSX.Element {
   const whole = wildcard(kind);
   const isWhole = chosen.includes(whole);
-  const hasWhole = kind.types.length > 1 && kind.name !== "other";
+  const hasWhole = (kind.types.length > 1 || isWhole) && kind.name !== "other";
   const toggle = (type: string): void => onChosen(chosen.includes(type) ? chosen.filter((other) => other !== type) : [...chosen, type]);
   const toggleWhole = (): void => {
     const rest = chosen.filter((type) => type !== whole && !kind.types.includes(type));

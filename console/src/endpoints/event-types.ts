@@ -27,7 +27,12 @@ export const KINDS: readonly Kind[] = [
   { name: "template", types: ["template.approved", "template.rejected", "template.paused"] },
   { name: "batch", types: ["batch.completed"] },
   { name: "endpoint", types: ["endpoint.disabled"] },
+  { name: "audit", types: ["audit.created"] },
 ];
+
+/** The kind that `*` does not include: an endpoint gets entries of the audit log only where it names them. */
+export const isAudit = (type: string): boolean => type.startsWith("audit.");
+export const namesAudit = (types: readonly string[]): boolean => types.some(isAudit);
 
 export const wildcard = ({ name }: Kind): string => `${name}.*`;
 
@@ -35,6 +40,6 @@ export const wildcard = ({ name }: Kind): string => `${name}.*`;
 export const unknownTypes = (chosen: readonly string[]): string[] =>
   chosen.filter((type) => type !== ALL && !KINDS.some((kind) => type === wildcard(kind) || kind.types.includes(type)));
 
-/** Whether an endpoint with these event types receives an event of this type. */
+/** Whether an endpoint with these event types receives an event of this type. The event stream has no events of the audit log. */
 export const receives = (chosen: readonly string[], type: string): boolean =>
   chosen.some((each) => each === ALL || each === type || (each.endsWith(".*") && type.startsWith(each.slice(0, -1))));
