@@ -84,6 +84,8 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
     if (section === "messages") return <MessagePage key={id} id={id} />;
     if (section === "templates") return <TemplatePage key={id} id={id} />;
     if (section === "endpoints") return <EndpointPage key={id} id={id} />;
+    if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
+    if (section === "keys") return <KeysPage key={id} id={id} />;
     return undefined;
   }
   return PAGES[section];

@@ -69,12 +69,14 @@ describe("keys", () => {
       await visitor.button("Create a key").click();
       await dialog.getByLabel("Name").fill("made in the console");
       await dialog.getByRole("checkbox", { name: "messages:read" }).check();
+      await dialog.getByLabel("Your API key").fill(visits.key);
       await dialog.getByRole("button", { name: "Create" }).click();
       const made = (await dialog.locator("pre").textContent()) ?? "";
       assert.match(made, /^gw_test_/);
       await dialog.getByRole("button", { name: "Done" }).click();
       const { json } = await visits.godwit.request("GET", "/v1/credential", { key: made });
       assert.deepEqual(json["scopes"], ["messages:read"]);
+      assert.equal(json["expires_at"], null, "it outlives the access token of the session");
       assert.ok(!(await page.content()).includes(made), "the key is not on the page any more");
 
       const row = page.getByRole("row").filter({ hasText: "made in the console" });
@@ -82,6 +84,7 @@ describe("keys", () => {
         .first()
         .getByRole("button", { name: /^Rotate/ })
         .click();
+      await dialog.getByLabel("Your API key").fill(visits.key);
       await dialog.getByRole("button", { name: "Rotate" }).click();
       const next = (await dialog.locator("pre").textContent()) ?? "";
       assert.match(next, /^gw_test_/);
@@ -97,6 +100,71 @@ describe("keys", () => {
       await until("the key to be refused", async () =>
         (await visits.godwit.request("GET", "/v1/credential", { key: next })).status === 401 ? true : undefined,
       );
+    }));
+
+  test("are created only with a valid key of the session's account and environment, which the page then forgets", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { dialog, page } = visitor;
+      const [live, foreign] = [await visits.godwit.key({ environment: "live" }), await visits.godwit.key({ account: "another" })];
+      await visitor.signIn(visits.key, "keys");
+      await visitor.button("Create a key").click();
+      const again = dialog.getByLabel("Your API key");
+      assert.deepEqual([await again.getAttribute("type"), await again.getAttribute("autocomplete")], ["password", "off"]);
+      await dialog.getByLabel("Name").fill("after several attempts");
+      await dialog.getByRole("checkbox", { name: "messages:read" }).check();
+      const refusals: [typed: string, fault: RegExp][] = [
+        ["", /A key looks like/],
+        [`${visits.key.slice(0, -1)}${visits.key.endsWith("A") ? "B" : "A"}`, /unknown, expired or revoked/],
+        [live, /This key belongs to live, and you are signed in to test/],
+        [foreign, /This key belongs to another account/],
+      ];
+      for (const [typed, fault] of refusals) {
+        await again.fill(typed);
+        await dialog.getByRole("button", { name: "Create" }).click();
+        await dialog.getByRole("alert").getByText(fault).waitFor();
+        assert.equal(await again.getAttribute("aria-invalid"), "true");
+        const kept = [await again.inputValue(), await dialog.getByLabel("Name").inputValue()];
+        assert.deepEqual(kept, [typed, "after several attempts"]);
+      }
+      const { json } = await visits.godwit.request("GET", "/v1/keys", { key: visits.key });
+      assert.ok(!JSON.stringify(json).includes("after several attempts"), "no key was created");
+      await again.fill(visits.key);
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await dialog.locator("pre").waitFor();
+      await dialog.getByRole("button", { name: "Done" }).click();
+      await visitor.button("Create a key").click();
+      assert.equal(await again.inputValue(), "");
+      assert.ok(!String(await page.evaluate("JSON.stringify({ ...sessionStorage })")).includes(visits.key));
+    }));
+
+  test("can be limited to addresses, and a key for other addresses cannot sign in", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { dialog, page } = visitor;
+      await visitor.signIn(visits.key, "keys");
+      await visitor.button("Create a key").click();
+      await dialog.getByLabel("Name").fill("elsewhere");
+      await dialog.getByRole("checkbox", { name: "messages:read" }).check();
+      await dialog.getByLabel("Your API key").fill(visits.key);
+      const addresses = dialog.getByLabel("Allowed addresses");
+      await addresses.fill("192.0.2.0/24, 192.0.2.300\n2001:db8::/32");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await visitor.sees(/^192\.0\.2\.300 must be an address or a CIDR block/, dialog);
+      assert.equal(await addresses.getAttribute("aria-invalid"), "true");
+      await addresses.fill("192.0.2.0/24, 198.51.100.7\n2001:db8::/32");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      const made = (await dialog.locator("pre").textContent()) ?? "";
+      await dialog.getByRole("button", { name: "Done" }).click();
+      const row = page.getByRole("row").filter({ hasText: "elsewhere" });
+      for (const block of ["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]) await visitor.sees(block, row);
+      const { json } = await visits.godwit.request("GET", "/v1/credential", { key: visits.key });
+      await row.getByRole("link", { name: String(json["key_id"]) }).click();
+      await visitor.sees("All keys");
+      await visitor.sees("this session", page.getByRole("table"));
+      assert.equal(await page.getByRole("row").count(), 2, "the heading and the key that created it");
+      await visitor.button("Sign out").click();
+      await page.getByLabel("API key").fill(made);
+      await visitor.button("Sign in").click();
+      await visitor.sees("The key cannot be used from this address");
     }));
 });
 

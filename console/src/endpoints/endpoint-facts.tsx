@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Ago, Moment } from "../ui/moment.tsx";
+import { CreatedBy } from "../ui/resource-link.tsx";
 import { EndpointStatus, EventTypes } from "./endpoint-summary.tsx";
 
 export const isAhead = (iso: string | null): iso is string => iso !== null && Date.parse(iso) > Date.now();
@@ -23,6 +24,7 @@ export const EndpointFacts = ({ endpoint }: { endpoint: WebhookEndpoint }): JSX.
         ],
         ["Old secret", isAhead(endpoint.previous_secret_until) && <OldSecret until={endpoint.previous_secret_until} />],
         ["Created", <Moment iso={endpoint.created_at} />],
+        ["Created by", <CreatedBy by={endpoint.created_by} />],
         ["Changed", <Ago iso={endpoint.updated_at} />],
       ]}
     />

@@ -4,26 +4,33 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { fromLocalInput } from "../lib/format.ts";
-import { useApi, useSession } from "../session/use-session.ts";
+import { useSession } from "../session/use-session.ts";
 import { CheckList, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
+import { AllowedAddresses, toBlocks } from "./allowed-addresses.tsx";
+import { KeyAgain, useKeyAgain } from "./key-again.tsx";
 
 export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: () => void }): JSX.Element {
-  const api = useApi();
   const { identity } = useSession();
+  const keyAgain = useKeyAgain();
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>([]);
   const [expiresAt, setExpiresAt] = useState("");
+  const [addresses, setAddresses] = useState("");
+  const [sentBlocks, setSentBlocks] = useState<readonly string[]>([]);
   const [made, setMade] = useState<KeyWithSecret | undefined>(undefined);
   const action = useAction(async () => {
+    const blocks = toBlocks(addresses);
+    setSentBlocks(blocks);
     const body = {
       name: name.trim() || null,
       // The scopes come from the service itself, so they are valid.
       scopes: scopes as NewKey["scopes"],
       expires_at: expiresAt === "" ? null : fromLocalInput(expiresAt),
+      allowed_ips: blocks.length === 0 ? null : blocks,
     };
-    setMade(await api.keys.create(body));
+    setMade(await keyAgain.use((api) => api.keys.create(body)));
   });
   return (
     <SecretDialog
@@ -44,16 +51,18 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
         error={faultAt(action.error, "/name")}
       />
       <CheckList legend="Scopes" options={identity.scopes} chosen={scopes} onChosen={setScopes} error={faultAt(action.error, "/scopes")} />
-      <p class="hint">Nobody gives more than they have: these are the scopes of your own key.</p>
+      <p class="hint">A key can grant only the scopes that it has itself. These are the scopes of the key of this session.</p>
       <TextField
         label="Expires"
         isOptional
         type="datetime-local"
-        hint="Without it, together with your own key."
+        hint="Without it, the key expires with the one that creates it."
         value={expiresAt}
         onValue={setExpiresAt}
         error={faultAt(action.error, "/expires_at")}
       />
+      <AllowedAddresses value={addresses} onValue={setAddresses} error={action.error} sent={sentBlocks} />
+      <KeyAgain of={keyAgain} error={action.error} />
     </SecretDialog>
   );
 }

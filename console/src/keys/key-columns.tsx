@@ -3,10 +3,11 @@ import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import type { Identity } from "../session/session.ts";
 import { Ago } from "../ui/moment.tsx";
+import { CreatedBy } from "../ui/resource-link.tsx";
 import { Status } from "../ui/status.tsx";
 import type { Column } from "../ui/table.tsx";
+import { FoldedList } from "./folded-list.tsx";
 import { keyName, keyState } from "./key-state.ts";
-import { Scopes } from "./scopes.tsx";
 
 export type OpenDialog = (kind: "rotate" | "revoke", key: Key) => void;
 
@@ -23,8 +24,19 @@ export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Colum
   },
   { name: "Key", cell: ({ hint }) => <code class="whole">{hint}</code> },
   { name: "State", cell: (key) => <Status of={keyState(key)} /> },
-  { name: "Scopes", cell: ({ scopes }) => <Scopes of={scopes} /> },
-  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+  { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" /> },
+  { name: "Addresses", cell: ({ allowed_ips: blocks }) => <Addresses of={blocks} /> },
+  {
+    name: "Created",
+    cell: ({ created_at: at, created_by: by }) => (
+      <>
+        <Ago iso={at} />{" "}
+        <span class="quiet">
+          by <CreatedBy by={by} />
+        </span>
+      </>
+    ),
+  },
   { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },
   {
     name: "Expires",
@@ -41,6 +53,9 @@ export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Colum
     ? []
     : [{ name: "Actions", isAction: true, cell: (key: Key) => <Buttons of={key} own={own} onOpen={onOpen} /> }]),
 ];
+
+const Addresses = ({ of: blocks }: { of: readonly string[] | null }): JSX.Element =>
+  blocks === null ? <span class="quiet">any</span> : <FoldedList of={blocks} one="block" />;
 
 const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JSX.Element =>
   iso === null ? <span class="quiet">{otherwise}</span> : <Ago iso={iso} />;

@@ -2,9 +2,10 @@
 import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { Link } from "../lib/router.tsx";
 import { useApi, useMay, useSession } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { More, useList } from "../ui/pages.tsx";
+import { More, singlePage, useList } from "../ui/pages.tsx";
 import { Table } from "../ui/table.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { keyColumns } from "./key-columns.tsx";
@@ -13,13 +14,16 @@ import { RotateKey } from "./rotate-key.tsx";
 
 type Open = { kind: "none" } | { kind: "create" } | { kind: "rotate" | "revoke"; key: Key };
 
-export function KeysPage(): JSX.Element {
+/** With an id, the page shows that key. */
+export function KeysPage({ id }: { id?: string }): JSX.Element {
   const api = useApi();
   const { identity } = useSession();
   const mayWrite = useMay("keys:write");
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const list = useList("keys", (cursor, signal) => api.keys.list({ limit: 100 }, { signal }).page(cursor));
+  const list = useList(`keys ${id ?? ""}`, async (cursor, signal) =>
+    id === undefined ? api.keys.list({ limit: 100 }, { signal }).page(cursor) : singlePage(await api.keys.get(id, { signal })),
+  );
   const onChanged = (): void => {
     close();
     list.resource.reload();
@@ -28,7 +32,13 @@ export function KeysPage(): JSX.Element {
   return (
     <Page
       title="Keys"
-      lead={`What opens the ${identity.environment} environment, newest first. A key is shown once, when it is made.`}
+      lead={
+        id === undefined ? (
+          `What opens the ${identity.environment} environment, newest first. A key is shown once, when it is made.`
+        ) : (
+          <Link to="keys">All keys</Link>
+        )
+      }
       actions={
         mayWrite && (
           <button type="button" class="primary" onClick={() => setOpen({ kind: "create" })}>
@@ -43,7 +53,7 @@ export function KeysPage(): JSX.Element {
             items.length === 0 ? (
               <Empty title="No keys" />
             ) : (
-              <Table label="Keys" columns={keyColumns(identity, onOpen)} rows={items} keyOf={({ id }) => id} />
+              <Table label="Keys" columns={keyColumns(identity, onOpen)} rows={items} keyOf={(row) => row.id} />
             )
           }
         </Loaded>

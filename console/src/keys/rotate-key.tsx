@@ -3,10 +3,10 @@ import type { Key, KeyWithSecret } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { useApi } from "../session/use-session.ts";
 import { SelectField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
+import { KeyAgain, useKeyAgain } from "./key-again.tsx";
 import { keyName } from "./key-state.ts";
 
 const OVERLAPS = [
@@ -19,10 +19,10 @@ const OVERLAPS = [
 type RotateProps = { of: Key; isOwn: boolean; onClose: () => void; onDone: () => void };
 
 export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX.Element {
-  const api = useApi();
+  const keyAgain = useKeyAgain();
   const [overlap, setOverlap] = useState("86400");
   const [made, setMade] = useState<KeyWithSecret | undefined>(undefined);
-  const action = useAction(async () => setMade(await api.keys.rotate(key.id, { overlap_seconds: Number(overlap) })));
+  const action = useAction(async () => setMade(await keyAgain.use((api) => api.keys.rotate(key.id, { overlap_seconds: Number(overlap) }))));
   const overlapText = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1];
   return (
     <SecretDialog
@@ -42,7 +42,7 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
       }
       onDone={onDone}
     >
-      <p>The new key has the same name, scopes and end. It is shown once.</p>
+      <p>The new key has the same name, scopes, addresses and end. It is shown once.</p>
       <SelectField
         label="The old key works on for"
         value={overlap}
@@ -56,6 +56,7 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
         }
         error={faultAt(action.error, "/overlap_seconds")}
       />
+      <KeyAgain of={keyAgain} error={action.error} />
     </SecretDialog>
   );
 }

@@ -6,6 +6,7 @@ export type Scope = string;
 
 export type Identity = {
   keyId: string;
+  accountId: string;
   environment: string;
   name: string | null;
   scopes: readonly Scope[];
@@ -104,7 +105,28 @@ async function exchange(key: string): Promise<TokenGrant> {
 
 async function identify(key: string): Promise<Identity> {
   const found = await new Godwit({ baseUrl: location.origin, apiKey: key, maxRetries: 1 }).credential.get();
-  return { keyId: found.key_id, environment: found.environment, name: found.name, scopes: found.scopes };
+  const { key_id: keyId, account_id: accountId, environment, name, scopes } = found;
+  return { keyId, accountId, environment, name, scopes };
+}
+
+/** Whether the text has the form of an API key. A text of another form is not sent. */
+export const isKeyFormed = (text: string): boolean => /^gw_(test|live)_\w{20,}$/.test(text);
+export const KEY_FORM = "A key looks like gw_test_… or gw_live_…";
+
+/** A key that the user typed again, and that does not fit the session. */
+export class MismatchedKey extends Error {
+  override readonly name = "MismatchedKey";
+}
+
+/** Returns a client that uses the API key itself, and not an access token: a token can create only keys that expire with it. Throws if the
+ *  key is not valid, or not of the account and the environment of the session. */
+export async function confirmKey(key: string, { accountId, environment }: Identity): Promise<Godwit> {
+  if (!isKeyFormed(key)) throw new MismatchedKey(`${KEY_FORM}.`);
+  const found = await identify(key);
+  if (found.accountId !== accountId) throw new MismatchedKey("This key belongs to another account than the session.");
+  if (found.environment !== environment)
+    throw new MismatchedKey(`This key belongs to ${found.environment}, and you are signed in to ${environment}.`);
+  return new Godwit({ baseUrl: location.origin, apiKey: key });
 }
 
 async function createToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
@@ -133,8 +155,9 @@ const store = (grant: TokenGrant): void => sessionStorage.setItem(STORED, JSON.s
 function readStored(): TokenGrant | undefined {
   try {
     const grant = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as TokenGrant;
-    const isComplete = typeof grant.token === "string" && typeof grant.endsAtMs === "number" && Array.isArray(grant.identity.scopes);
-    return isComplete ? grant : undefined;
+    const isComplete = typeof grant.token === "string" && typeof grant.endsAtMs === "number";
+    const hasIdentity = typeof grant.identity.accountId === "string" && Array.isArray(grant.identity.scopes);
+    return isComplete && hasIdentity ? grant : undefined;
   } catch {
     return undefined;
   }

@@ -2,14 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { signIn, type EndReason, type Session } from "../session/session.ts";
+import { isKeyFormed, KEY_FORM, signIn, type EndReason, type Session } from "../session/session.ts";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Logo } from "./logo.tsx";
 
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
-
-const KEY_FORM = /^gw_(test|live)_\w{20,}$/;
 
 export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
   const [key, setKey] = useState("");
@@ -20,13 +18,13 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
     document.title = "Sign in · Godwit";
     input.current?.focus();
   }, []);
-  const isFormed = KEY_FORM.test(key.trim());
+  const isFormed = isKeyFormed(key.trim());
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     setTyped(true);
     if (isFormed) void action.run();
   };
-  const fault = isTyped && !isFormed ? "A key looks like gw_test_… or gw_live_…" : undefined;
+  const fault = isTyped && !isFormed ? KEY_FORM : undefined;
   return (
     <main class="door">
       <Logo />

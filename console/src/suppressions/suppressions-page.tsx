@@ -8,7 +8,8 @@ import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { More, useList } from "../ui/pages.tsx";
+import { More, singlePage, useList } from "../ui/pages.tsx";
+import { CreatedBy } from "../ui/resource-link.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { AddSuppression } from "./add-suppression.tsx";
@@ -17,7 +18,8 @@ import { SuppressionHistory } from "./suppression-history.tsx";
 
 type Open = { kind: "none" } | { kind: "add" } | { kind: "lift" | "history"; suppression: Suppression };
 
-export function SuppressionsPage(): JSX.Element {
+/** With an id, the page shows that suppression, without filters. */
+export function SuppressionsPage({ id }: { id?: string }): JSX.Element {
   const api = useApi();
   const mayWrite = useMay("suppressions:write");
   const { query } = useAddress();
@@ -26,13 +28,11 @@ export function SuppressionsPage(): JSX.Element {
   const debouncedRecipient = useDebounced(recipient.trim(), 300);
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const list = useList(`suppressions ${status} ${debouncedRecipient}`, (cursor, signal) =>
-    api.suppressions.list({ status, ...(debouncedRecipient === "" ? {} : { recipient: debouncedRecipient }) }, { signal }).page(cursor),
+  const list = useList(`suppressions ${id ?? ""} ${status} ${debouncedRecipient}`, async (cursor, signal) =>
+    id === undefined
+      ? api.suppressions.list({ status, ...(debouncedRecipient === "" ? {} : { recipient: debouncedRecipient }) }, { signal }).page(cursor)
+      : singlePage(await api.suppressions.get(id, { signal })),
   );
-  const filter = (change: Record<string, string>): void => {
-    const chosen = Object.entries({ recipient, ...(status === "lifted" ? { status } : {}), ...change }).filter(([, value]) => value !== "");
-    replaceQuery(new URLSearchParams(chosen));
-  };
   const onChanged = (): void => {
     close();
     list.resource.reload();
@@ -40,7 +40,13 @@ export function SuppressionsPage(): JSX.Element {
   return (
     <Page
       title="Suppressions"
-      lead="Recipients who are not written to, on any channel: those who wrote STOP, and those you add."
+      lead={
+        id === undefined ? (
+          "Recipients who are not written to, on any channel: those who wrote STOP, and those you add."
+        ) : (
+          <Link to="suppressions">All suppressions</Link>
+        )
+      }
       actions={
         mayWrite && (
           <button type="button" class="primary" onClick={() => setOpen({ kind: "add" })}>
@@ -49,24 +55,7 @@ export function SuppressionsPage(): JSX.Element {
         )
       }
     >
-      <div class="filters">
-        <TextField
-          label="Recipient"
-          type="search"
-          placeholder="+14155550123"
-          value={recipient}
-          onValue={(value) => filter({ recipient: value })}
-        />
-        <SelectField
-          label="State"
-          value={status}
-          onValue={(value) => filter({ status: value === "lifted" ? value : "" })}
-          options={[
-            ["active", "Suppressed"],
-            ["lifted", "Lifted"],
-          ]}
-        />
-      </div>
+      {id === undefined && <Filters recipient={recipient} status={status} />}
       <section class="card" aria-label="Suppressions">
         <Loaded resource={list.resource}>
           {({ items }) =>
@@ -75,7 +64,7 @@ export function SuppressionsPage(): JSX.Element {
                 <p>Whoever answers STOP is added by itself, and lifted again by START.</p>
               </Empty>
             ) : (
-              <Table label="Suppressions" columns={columns(mayWrite, setOpen)} rows={items} keyOf={({ id }) => id} />
+              <Table label="Suppressions" columns={columns(mayWrite, setOpen)} rows={items} keyOf={(row) => row.id} />
             )
           }
         </Loaded>
@@ -85,6 +74,33 @@ export function SuppressionsPage(): JSX.Element {
       {open.kind === "lift" && <LiftSuppression suppression={open.suppression} onClose={close} onDone={onChanged} />}
       {open.kind === "history" && <SuppressionHistory suppression={open.suppression} onClose={close} />}
     </Page>
+  );
+}
+
+function Filters({ recipient, status }: { recipient: string; status: "active" | "lifted" }): JSX.Element {
+  const filter = (change: Record<string, string>): void => {
+    const chosen = Object.entries({ recipient, ...(status === "lifted" ? { status } : {}), ...change }).filter(([, value]) => value !== "");
+    replaceQuery(new URLSearchParams(chosen));
+  };
+  return (
+    <div class="filters">
+      <TextField
+        label="Recipient"
+        type="search"
+        placeholder="+14155550123"
+        value={recipient}
+        onValue={(value) => filter({ recipient: value })}
+      />
+      <SelectField
+        label="State"
+        value={status}
+        onValue={(value) => filter({ status: value === "lifted" ? value : "" })}
+        options={[
+          ["active", "Suppressed"],
+          ["lifted", "Lifted"],
+        ]}
+      />
+    </div>
   );
 }
 
@@ -99,6 +115,7 @@ const columns = (mayWrite: boolean, setOpen: (open: Open) => void): Column<Suppr
   { name: "Sender", cell: ({ sender }) => sender ?? <span class="quiet">any</span> },
   { name: "Because", cell: (suppression) => <Reason of={suppression} /> },
   { name: "Since", cell: ({ updated_at: since }) => <Ago iso={since} /> },
+  { name: "Created by", cell: ({ created_by: by }) => <CreatedBy by={by} /> },
   {
     name: "Actions",
     isAction: true,

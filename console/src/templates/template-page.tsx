@@ -8,6 +8,7 @@ import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Loaded, Needs, Page } from "../ui/page.tsx";
+import { CreatedBy } from "../ui/resource-link.tsx";
 import { Status } from "../ui/status.tsx";
 import { ArchiveTemplate } from "./archive-template.tsx";
 import { EditTemplate } from "./edit-template.tsx";
@@ -50,9 +51,10 @@ function SavedTemplate({ id }: { id: string }): JSX.Element {
 const newer = (before: Template | undefined, received: Template | undefined): Template | undefined =>
   before !== undefined && received?.id === before.id && received.updated_at >= before.updated_at ? received : before;
 
-const TemplateState = ({ of: { status, status_reason: reason, version, updated_at: updatedAt } }: { of: Template }): JSX.Element => (
+const TemplateState = ({ of }: { of: Template }): JSX.Element => (
   <>
-    <Status of={status} /> {reason !== null && <span>{reason} · </span>}version {version} · changed <Ago iso={updatedAt} />
+    <Status of={of.status} /> {of.status_reason !== null && <span>{of.status_reason} · </span>}version {of.version} · changed{" "}
+    <Ago iso={of.updated_at} /> · created by <CreatedBy by={of.created_by} />
   </>
 );
 

@@ -7,6 +7,9 @@ import { Problem } from "./problem.tsx";
 export type Listed<T> = { items: readonly T[]; cursor: string | null };
 type Page<T> = { data: readonly T[]; next_cursor: string | null };
 
+/** A list of one record, for the page of a single resource that is shown like the others. */
+export const singlePage = <T,>(item: T): Page<T> => ({ data: [item], next_cursor: null });
+
 export type List<T> = { resource: Resource<Listed<T>>; more: Action<[]> };
 
 /** Fetches a list. `fetchPage` gets the cursor of the page, or undefined for the first page. */

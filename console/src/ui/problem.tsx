@@ -1,6 +1,7 @@
 /** Shows an error: the description of the service, its code, and a button to try again. */
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
+import { MismatchedKey } from "../session/session.ts";
 
 type Description = { title: string; detail: string; code?: string; requestId?: string | null };
 
@@ -14,6 +15,7 @@ function describe(error: unknown): Description {
   if (error instanceof TimeoutError) return { title: "No answer in time", detail: "The service took too long. Try again." };
   if (error instanceof ConnectionError)
     return { title: "The service cannot be reached", detail: "Check that it runs and that you are online." };
+  if (error instanceof MismatchedKey) return { title: "Another key is needed", detail: error.message };
   return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };
 }
 

@@ -1,0 +1,28 @@
+/** The id of a resource, as a link to its page where the key may see it. */
+import type { JSX } from "preact";
+import { Link } from "../lib/router.tsx";
+import { useSession } from "../session/use-session.ts";
+
+type Place = { path: string; scope: string };
+
+/** The pages of single resources, by the type that the audit log has for them. */
+const PLACES: Readonly<Record<string, Place>> = {
+  key: { path: "keys", scope: "keys:read" },
+  webhook_endpoint: { path: "endpoints", scope: "webhooks:read" },
+  template: { path: "templates", scope: "templates:read" },
+  suppression: { path: "suppressions", scope: "suppressions:read" },
+  message: { path: "messages", scope: "messages:read" },
+};
+
+export function ResourceLink({ type, id }: { type: string; id: string }): JSX.Element {
+  const session = useSession();
+  const place = PLACES[type];
+  const text = <code>{id}</code>;
+  return place !== undefined && session.may(place.scope) ? <Link to={`${place.path}/${id}`}>{text}</Link> : text;
+}
+
+/** The creator of a resource: the id of a key, or a text such as `cli:root`. Null for resources of version 0.1. */
+export function CreatedBy({ by }: { by: string | null }): JSX.Element {
+  if (by === null) return <span class="quiet">unknown</span>;
+  return by.startsWith("key_") ? <ResourceLink type="key" id={by} /> : <code>{by}</code>;
+}
