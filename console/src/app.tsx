@@ -1,6 +1,7 @@
 /** The console: the sign-in page, and the other pages for a signed-in user. */
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
+import { AuditPage } from "./audit/audit-page.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
@@ -101,6 +102,7 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   usage: <UsagePage />,
   links: <LinksPage />,
   keys: <KeysPage />,
+  audit: <AuditPage />,
 };
 
 function Redirect({ path }: { path: string }): null {

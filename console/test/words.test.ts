@@ -1,8 +1,11 @@
 /** The lists of values that the console offers match those of the service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ACTIONS as AUDITED, AuditEventRecord } from "../../src/audit/audit-event.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
+import { ACTOR_TYPES as ACTORS } from "../../src/lib/origin.ts";
 import { STATUSES as KNOWN } from "../../src/messages/states.ts";
+import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "../src/audit/actions.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";
 import { countOutcomes } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
@@ -16,6 +19,22 @@ test("the event types are those of the service, without webhook.test", () => {
   assert.deepEqual(
     KINDS.flatMap(({ types }) => types),
     EVENT_TYPES.filter((type) => type !== "webhook.test"),
+  );
+});
+
+// The log of an account has no changes of the whole installation.
+const isOfInstallation = (name: string): boolean => /^(signing_key|tier)\b/.test(name);
+
+test("the actions, actors and targets of the audit log are those of the service", () => {
+  assert.deepEqual(
+    ACTIONS.filter((action) => !action.endsWith(".*")),
+    AUDITED.filter((action) => !isOfInstallation(action)),
+  );
+  assert.deepEqual(ACTOR_TYPES, [...ACTORS]);
+  const targets = AuditEventRecord.properties.target.properties.type as unknown as { "x-extensible-enum": string[] };
+  assert.deepEqual(
+    TARGET_TYPES,
+    targets["x-extensible-enum"].filter((type) => !isOfInstallation(type)),
   );
 });
 

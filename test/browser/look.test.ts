@@ -17,6 +17,7 @@ const paths: string[] = [
   "usage",
   "links",
   "keys",
+  "audit",
   "nonsense",
 ];
 /** The paths of pages for a single object, by its kind. */

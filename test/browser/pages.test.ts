@@ -225,6 +225,101 @@ describe("suppressions", () => {
     }));
 });
 
+describe("the audit log", () => {
+  /** Makes a request, and returns the id in its response. */
+  const create = async (path: string, body: object): Promise<string> => {
+    const { json, text } = await visits.godwit.request("POST", path, { key: visits.key, body });
+    assert.equal(typeof json["id"], "string", text);
+    return String(json["id"]);
+  };
+
+  test("shows who changed what, can be filtered, and links to what was changed", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const { json: own } = await visits.godwit.request("GET", "/v1/credential", { key: visits.key });
+      const actor = String(own["key_id"]);
+      const key = await create("/v1/keys", { name: "audited", scopes: ["messages:read"] });
+      const endpoint = await create("/v1/webhook_endpoints", { url: "https://example.com/hook", event_types: ["audit.*"] });
+      const template = await create("/v1/templates", {
+        name: "audited",
+        language: "en",
+        category: "utility",
+        channels: ["sms"],
+        body: "Hello",
+      });
+      const suppression = await create("/v1/suppressions", { recipient: "+14155550177" });
+      const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+      const message = await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "Later", send_at: sendAt });
+      await visits.godwit.request("POST", `/v1/messages/${message}/cancel`, { key: visits.key });
+      await visitor.signIn(visits.key);
+      await visitor.choose("Audit log");
+      const table = page.getByRole("table", { name: "Audit log" });
+      const entry = (id: string): ReturnType<typeof table.getByRole> => table.getByRole("row").filter({ hasText: id });
+      const newest = table.getByRole("row").nth(1);
+      await visitor.sees("message.canceled", newest);
+      for (const text of [message, "from 127.0.0.1", /^req_/]) await visitor.sees(text, newest);
+      await until("the entry to be sealed", async () => {
+        await visitor.button("Refresh").click();
+        return (await newest.getByText(/^sealed$/).count()) > 0 ? true : undefined;
+      });
+      await newest.getByText(/^sealed$/).click();
+      await visitor.sees(/^[0-9a-f]{64}$/, newest);
+      await entry(key).getByText("name, scopes, expires at, allowed ips").click();
+      await visitor.sees('["messages:read"]', entry(key));
+      const places: [id: string, heading: string | RegExp, shown: string][] = [
+        [key, "Keys", "audited"],
+        [endpoint, "https://example.com/hook", "Created by"],
+        [template, "audited", "created by"],
+        [suppression, "Suppressions", "+14155550177"],
+        [message, /^To /, "canceled"],
+      ];
+      for (const [id, heading, shown] of places) {
+        await entry(id).getByRole("link", { name: id }).click();
+        await visitor.heading(heading).waitFor();
+        await visitor.sees(shown, page.locator("#main"));
+        if (id !== message) await page.locator("#main").getByRole("link", { name: actor }).waitFor();
+        await page.goBack();
+        await visitor.heading("Audit log").waitFor();
+      }
+      await page.getByLabel("Action").selectOption("key.*");
+      await entry(endpoint).waitFor({ state: "detached" });
+      await visitor.sees("key.created", entry(key));
+      await page.getByLabel("Action").selectOption("");
+      await page.getByLabel("Target").fill(template);
+      await entry(key).waitFor({ state: "detached" });
+      await visitor.sees("template.created", entry(template));
+      await page.getByLabel("Actor").fill("carrier");
+      await visitor.sees("No entry matches these filters");
+      assert.match(page.url(), new RegExp(`target=${template}&actor=carrier`));
+      await visitor.button("Remove the filters").click();
+      await visitor.sees("message.canceled", newest);
+      await page.getByLabel("Until").fill("2020-01-01T00:00");
+      await visitor.sees("No entry matches these filters");
+    }));
+
+  test("loads further pages on request, and shows the error of an invalid filter", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      for (let count = 0; count <= 50; count += 1) await create("/v1/suppressions", { recipient: `+1415555${1_000 + count}` });
+      await visitor.signIn(visits.key, "audit?action=suppression.*");
+      const rows = page.getByRole("table", { name: "Audit log" }).getByRole("row");
+      await rows.first().waitFor();
+      assert.equal(await rows.count(), 51, "the heading and 50 entries");
+      await visitor.button("Load more").click();
+      await rows.nth(51).waitFor();
+      await visitor.goto("audit?created_after=yesterday");
+      await page.getByRole("alert").getByText("created_after").waitFor();
+    }));
+
+  test("is not in the menu of a key without its scope, and its address names the scope", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(await visits.godwit.key({ scopes: ["messages:read"] }), "audit");
+      await visitor.sees("audit:read");
+      const menu = visitor.page.getByRole("navigation", { name: "Console" });
+      assert.deepEqual(await menu.getByRole("link").allTextContents(), ["Messages"]);
+    }));
+});
+
 describe("usage and links", () => {
   test("the counts match the API, and can be downloaded as a file", (context) =>
     visits.visit(context, async (visitor) => {

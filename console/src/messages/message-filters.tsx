@@ -1,18 +1,12 @@
 /** The search and the filters above the list of messages. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { fromLocalInput, INCOMPLETE, toLocalInput, words } from "../lib/format.ts";
+import { words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
+import { choices, TimeFilter } from "../ui/filters.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
-
-/** The options of a filter. A value from the address is always among them, even if it is not valid. */
-const choices = (any: string, values: readonly string[], chosen = ""): [string, string][] =>
-  ["", ...values, ...(chosen === "" || values.includes(chosen) ? [] : [chosen])].map((value): [string, string] => [
-    value,
-    value === "" ? any : words(value),
-  ]);
 
 export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
   const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
@@ -39,8 +33,8 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
           options={choices("Both", ["outbound", "inbound"])}
         />
         <TextField label="Error code" type="search" value={filters.error_code ?? ""} onValue={(value) => set("error_code", value)} />
-        <TimeFilter label="From" name="created_after" filters={filters} onValue={set} />
-        <TimeFilter label="Until" name="created_before" filters={filters} onValue={set} />
+        <TimeFilter label="From" at={filters.created_after} onTime={(time) => set("created_after", time)} />
+        <TimeFilter label="Until" at={filters.created_before} onTime={(time) => set("created_before", time)} />
       </div>
       <SearchedFilters filters={filters} onClear={(name) => set(name, "")} />
     </>
@@ -69,29 +63,6 @@ function Search({ filters }: { filters: Filters }): JSX.Element {
       />
       <button type="submit">Search</button>
     </form>
-  );
-}
-
-type TimeFilterProps = {
-  label: string;
-  name: "created_after" | "created_before";
-  filters: Filters;
-  onValue: (name: FilterName, value: string) => void;
-};
-
-/** A filter by time. It is typed in local time and kept in the address in UTC. */
-function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Element {
-  const at = filters[name];
-  const isTime = at !== undefined && !Number.isNaN(Date.parse(at));
-  return (
-    <TextField
-      label={label}
-      type="datetime-local"
-      value={isTime ? toLocalInput(new Date(at)) : ""}
-      onValue={(value) => {
-        if (value !== INCOMPLETE) onValue(name, value === "" ? "" : fromLocalInput(value));
-      }}
-    />
   );
 }
 

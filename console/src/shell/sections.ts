@@ -12,4 +12,5 @@ export const SECTIONS: readonly Section[] = [
   { path: "usage", title: "Usage", scope: "usage:read" },
   { path: "links", title: "Links", scope: "links:read" },
   { path: "keys", title: "Keys", scope: "keys:read" },
+  { path: "audit", title: "Audit log", scope: "audit:read" },
 ];

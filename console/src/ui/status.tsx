@@ -39,6 +39,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   revoked: "flat",
   lifted: "flat",
   suppressed: "bad",
+  // Entries of the audit log
+  sealed: "good",
+  unsealed: "wait",
   // Attempts
   accepted: "good",
   refused: "bad",

@@ -1,0 +1,21 @@
+/** The values that the filters of the audit log offer. The service accepts others as well. */
+
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  account: ["created", "changed"],
+  environment: ["tier_changed"],
+  endpoint: ["created", "changed", "deleted", "disabled", "recovered", "secret_rotated"],
+  key: ["created", "rotated", "revoked"],
+  message: ["canceled", "edited", "redacted"],
+  recipient: ["erased", "exported"],
+  suppression: ["created", "imported", "lifted"],
+  template: ["archived", "created", "changed"],
+};
+
+/** The actions by kind, each kind after its wildcard: `key.*`, `key.created`, … */
+export const ACTIONS: readonly string[] = Object.entries(KINDS).flatMap(([kind, actions]) =>
+  ["*", ...actions].map((action) => `${kind}.${action}`),
+);
+
+export const ACTOR_TYPES = ["key", "token", "cli", "carrier", "system"];
+
+export const TARGET_TYPES = ["account", "environment", "webhook_endpoint", "key", "message", "recipient", "suppression", "template"];
