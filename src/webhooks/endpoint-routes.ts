@@ -1,4 +1,5 @@
 /** The HTTP routes of endpoints. */
+import { requireScope, type Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
@@ -32,7 +33,10 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     check: checkEndpoint,
     reply: { status: 201, description: "Created.", schema: EndpointWithSecret, hasLocation: true },
     problems: ["endpoint_url_refused", "too_many_endpoints"],
-    handle: async (call) => toResponse(await changer.create(call, call.body)),
+    handle: async (call) => {
+      requireAuditScope(call.credential, call.body.event_types);
+      return toResponse(await changer.create(call, call.body));
+    },
   }),
   route({
     ...READ,
@@ -79,7 +83,10 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     check: checkEndpoint,
     reply: { status: 200, description: "The endpoint after the change.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_url_refused"],
-    handle: async (call) => toResponse(await changer.edit(call, decodeId("whe", call.params.id), call.body)),
+    handle: async (call) => {
+      requireAuditScope(call.credential, call.body.event_types);
+      return toResponse(await changer.edit(call, decodeId("whe", call.params.id), call.body));
+    },
   }),
   route({
     ...WRITE,
@@ -121,3 +128,8 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     handle: async (call) => toResponse(await changer.test(call, decodeId("whe", call.params.id))),
   }),
 ];
+
+/** An endpoint that receives the audit log shows it to its owner, which needs the scope of the log. */
+function requireAuditScope(credential: Credential, eventTypes: readonly string[] | null | undefined): void {
+  if (eventTypes?.some((type) => type.startsWith("audit.")) === true) requireScope(credential, "audit:read");
+}

@@ -327,6 +327,16 @@ describe("the hash chain", () => {
 });
 
 describe("the event audit.created", () => {
+  test("needs the scope of the audit log", async () => {
+    const blind = await godwit.key({ scopes: ["webhooks:write"] });
+    const create = (eventTypes: string[]): ReturnType<Godwit["request"]> =>
+      godwit.request("POST", "/v1/webhook_endpoints", { key: blind, body: { url: "https://example.com/hook", event_types: eventTypes } });
+    for (const types of [["audit.created"], ["message.*", "audit.*"]]) assertProblem(await create(types), "forbidden_insufficient_scope");
+    const { id } = recordOf(await create(["message.*"]), 201);
+    const edited = await godwit.request("PATCH", `/v1/webhook_endpoints/${String(id)}`, { key: blind, body: { event_types: ["audit.*"] } });
+    assertProblem(edited, "forbidden_insufficient_scope");
+  });
+
   test("goes to endpoints that name it, with the hash, and to no others", async () => {
     await using hook = await Hook.listen();
     await using notifying = await startGodwit(WITH_WEBHOOKS);
