@@ -49,6 +49,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["smpp", "SMPP links", "what such a link does"],
       ["retention", "Retention", "what goes away, and when"],
       ["providers", "Providers", "adding a carrier; the simulator"],
+      ["threat-model", "Threat model", "whom the service trusts, and the budget of everybody else"],
       ["glossary", "Glossary", "the terms of the API and the documentation"],
     ],
   },
