@@ -4,6 +4,7 @@ import { isScope, parseScopes, SCOPES } from "./scope.ts";
 
 test("the scopes are those of the contract", () => {
   assert.deepEqual(SCOPES.toSorted(), [
+    "audit:read",
     "events:read",
     "keys:read",
     "keys:write",
