@@ -1,7 +1,7 @@
 /** All SQL of the audit log. */
 import type { AccountId, AuditEventId } from "../lib/id.ts";
 import type { Actor } from "../lib/origin.ts";
-import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import { NIL_UUID, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import type { Environment } from "../storage/owner.ts";
@@ -144,15 +144,13 @@ export async function listAuditEvents(
   return { items: items.map((row) => ({ event: toAuditEvent(row), hash: row.hash })), next };
 }
 
-/** The accounts that have entries in a chain, or had some. */
+/** The accounts, and the nil account of the installation: each has a chain, which may be empty. */
 export const listChains = (db: Queryable): Promise<{ account_id: AccountId }[]> =>
   db.rows<{ account_id: AccountId }>(sql`
-  select account_id
-    from audit_chain
-  union
-  select account_id
-    from audit_checkpoints
-   order by account_id`);
+  select ${NIL_UUID}::uuid as account_id
+  union all
+  select id
+    from accounts`);
 
 export type ChainRow = { sequence: number; hash: Buffer; event_id: AuditEventId } & { [Name in keyof AuditRow]: AuditRow[Name] | null };
 
@@ -181,33 +179,30 @@ export async function findCheckpoint(db: Queryable, accountId: AccountId, before
   return row;
 }
 
-/** Entries that are neither sealed nor wait for it: somebody has removed their link. */
-export const countUnlinked = async (db: Queryable, accountId: AccountId): Promise<number> => {
-  const [row] = await db.rows<{ count: number }>(sql`
-  select count(*)::integer as count
-    from audit_events e
-   where e.account_id = ${accountId}
-     and not exists (select from audit_chain c where c.event_id = e.id)
-     and not exists (select from audit_unsealed u where u.account_id = e.account_id and u.event_id = e.id)`);
-  return row?.count ?? 0;
-};
+export type EntryState = { id: AuditEventId; is_linked: boolean };
 
-/** The oldest links of an account whose entries are older than an id, in order. */
-export const listOldLinks = (
-  tx: Tx,
-  accountId: AccountId,
-  before: Uuid,
-  limit: number,
-): Promise<(ChainLink & { event_id: AuditEventId })[]> =>
-  tx.rows<ChainLink & { event_id: AuditEventId }>(sql`
+/** A page of an account's entries, in order. An entry that is neither sealed nor waits for it is not linked: somebody has removed its
+ *  link, or has inserted the entry. */
+export const listEntryStates = (db: Queryable, accountId: AccountId, after: Uuid, limit: number): Promise<EntryState[]> =>
+  db.rows<EntryState>(sql`
+  select e.id,
+         exists (select from audit_chain c where c.event_id = e.id)
+         or exists (select from audit_unsealed u where u.account_id = e.account_id and u.event_id = e.id) as is_linked
+    from audit_events e
+   where e.account_id = ${accountId} and e.id > ${after}
+   order by e.id
+   limit ${limit}`);
+
+export type ChainEntry = ChainLink & { event_id: AuditEventId };
+
+/** The oldest links of an account, in order. */
+export const listOldestLinks = (tx: Tx, accountId: AccountId, limit: number): Promise<ChainEntry[]> =>
+  tx.rows<ChainEntry>(sql`
   select sequence, hash, event_id
-    from (select sequence, hash, event_id
-            from audit_chain
-           where account_id = ${accountId}
-           order by sequence
-           limit ${limit}) oldest
-   where event_id < ${before}
-   order by sequence`);
+    from audit_chain
+   where account_id = ${accountId}
+   order by sequence
+   limit ${limit}`);
 
 /** Deletes links with their entries, and stores the last of them as a checkpoint. */
 export async function deleteLinks(

@@ -1,10 +1,10 @@
 /** Deletes old entries of the audit log. The last deleted link of each chain stays as a checkpoint, from which verification continues. */
 import { RepeatingJob, type BackgroundJob } from "../lib/background-job.ts";
 import type { AccountId } from "../lib/id.ts";
-import { firstUuidAt } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { deleteLinks, listChains, listOldLinks, lockSealing } from "./queries.ts";
+import { deleteLinks, listChains, listOldestLinks, lockSealing } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 3_600_000;
@@ -41,7 +41,10 @@ export async function deleteOldEntries({ db, clock, retentionDays }: AuditRetent
 const deletePage = (db: Database, accountId: AccountId, nowMs: number, retentionDays: number): Promise<number> =>
   db.transaction(async (tx) => {
     if (!(await lockSealing(tx))) return 0;
-    const old = await listOldLinks(tx, accountId, firstUuidAt(nowMs - retentionDays * DAY_MS), PAGE_ROWS);
+    const oldest = await listOldestLinks(tx, accountId, PAGE_ROWS);
+    // Entries that committed late have older times than links before them. Only the start of a chain can be deleted.
+    const kept = oldest.findIndex(({ event_id: id }) => uuidTimeMs(id) >= nowMs - retentionDays * DAY_MS);
+    const old = kept === -1 ? oldest : oldest.slice(0, kept);
     const last = old.at(-1);
     if (last !== undefined) await deleteLinks(tx, accountId, { ids: old.map(({ event_id: id }) => id), last, nowMs });
     return old.length;

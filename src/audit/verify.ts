@@ -1,8 +1,9 @@
 /** Verifies the hash chain of an account's audit log. */
 import { encodeId, type AccountId } from "../lib/id.ts";
+import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
-import { countUnlinked, findCheckpoint, listChainLinks, toAuditEvent, type AuditRow, type ChainRow } from "./queries.ts";
+import { findCheckpoint, listChainLinks, listEntryStates, toAuditEvent, type AuditRow, type ChainRow, type EntryState } from "./queries.ts";
 
 /** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. */
 export type ChainReport = { links: number; head: ChainLink; fault: string | null };
@@ -66,6 +67,16 @@ async function remainingFault(
     return expected.sequence > head.sequence
       ? `the chain ends at ${head.sequence}, and the expected head is ${expected.sequence}: entries were removed from its end`
       : `the link ${expected.sequence} does not have the expected hash`;
-  const unlinked = await countUnlinked(db, accountId);
-  return unlinked === 0 ? null : `${unlinked} entries are part of no chain`;
+  return findUnlinked(db, accountId);
+}
+
+async function findUnlinked(db: Queryable, accountId: AccountId): Promise<string | null> {
+  for (let after: Uuid = NIL_UUID; ;) {
+    const page: EntryState[] = await listEntryStates(db, accountId, after, PAGE_ROWS);
+    const unlinked = page.find((entry) => !entry.is_linked);
+    if (unlinked !== undefined) return `the entry ${encodeId("aud", unlinked.id)} is part of no chain`;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_ROWS) return null;
+    after = last.id;
+  }
 }

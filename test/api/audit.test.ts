@@ -5,6 +5,7 @@ import { ACTIONS } from "../../src/audit/audit-event.ts";
 import { deleteOldEntries } from "../../src/audit/retention.ts";
 import { verifyChain, type ChainReport } from "../../src/audit/verify.ts";
 import { decodeId, type AccountId } from "../../src/lib/id.ts";
+import { firstUuidAt } from "../../src/lib/uuid.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { recordOf, search, type Json, type Page, type Query } from "../support/client/request.ts";
 import { TEXT } from "../support/client/templates.ts";
@@ -229,6 +230,8 @@ describe("the hash chain", () => {
     const { account_id: id } = recordOf(await godwit.request("GET", "/v1/credential", { key }));
     return decodeId("acct", String(id)) as AccountId;
   };
+  const accountOf = async (account: string): Promise<Json> =>
+    recordOf(await godwit.request("GET", "/v1/credential", { key: await godwit.key({ account }) }));
   const verify = async (expected?: ChainReport["head"]): Promise<ChainReport> =>
     verifyChain(godwit.db as Database, await accountId(), expected);
 
@@ -264,7 +267,7 @@ describe("the hash chain", () => {
     "an inserted entry": [
       `insert into audit_events select account_id, gen_random_uuid(), environment, actor_type, actor_id, actor_name, action, target_type,
          target_id, changes, peer, request_id from audit_events where id = ${THIRD}`,
-      /1 entries are part of no chain/,
+      /is part of no chain/,
     ],
   };
   for (const [what, [statement, fault]] of Object.entries(TAMPERED)) {
@@ -309,6 +312,26 @@ describe("the hash chain", () => {
     const [first] = results;
     const bad = await runGodwit(["audit", "verify", "--account", String(first?.account), "--head", `999:${"0".repeat(64)}`], env);
     assert.equal(bad.code, 1);
+  });
+
+  test("retention deletes only the start of a chain, also where entries committed in another order than that of their times", async () => {
+    const db = godwit.db as Database;
+    const account = decodeId("acct", String((await accountOf("out of order"))["account_id"])) as AccountId;
+    const nowMs = Date.now();
+    // The creation of the account is of today and is sealed first, so the older entry after it cannot be deleted before it.
+    await sealed();
+    await godwit.rows(
+      `with entry as (
+         insert into audit_events (account_id, id, actor_type, action, target_type, changes)
+         values ($1, $2, 'system', 'account.changed', 'account', '{}') returning account_id, id)
+       insert into audit_unsealed select account_id, id from entry`,
+      [account, firstUuidAt(nowMs - 50 * 86_400_000)],
+    );
+    await sealed();
+    const { links } = await verifyChain(db, account, undefined);
+    await deleteOldEntries({ db, clock: { now: () => nowMs }, retentionDays: 40 });
+    const left = await verifyChain(db, account, undefined);
+    assert.deepEqual([left.fault, left.links], [null, links]);
   });
 
   test("retention deletes old entries and leaves a checkpoint, from which verification continues", async () => {
