@@ -50,7 +50,9 @@ export type EntryRow = {
   is_ignored: boolean;
 };
 
-/** A page of the timeline of a message, newest first, before `before`. The first event has the id of the message, and no entry is older. */
+/** A page of the timeline of a message, newest first, before `before`. The first event has the id of the message, and no entry is older.
+ *  `offset 0` keeps the account and the order out of the inner query: without statistics of a new week the planner would read the
+ *  environment by its primary key in place of the few entries of the message. */
 export const listEntries = (
   db: Queryable,
   { accountId, environment, id }: Owner & { id: MessageId },
@@ -60,9 +62,11 @@ export const listEntries = (
   db.rows<EntryRow>(sql`
   select id, type, sequence, record, previous_status, detail, is_ignored
     from (select *
-            from events
-           where message_id = ${id} and id <> message_id and id > ${id} and account_id = ${accountId}
-             and environment = ${environment}
+            from (select *
+                    from events
+                   where message_id = ${id} and id <> message_id and id > ${id}
+                  offset 0) later
+           where account_id = ${accountId} and environment = ${environment}
           union all
           select *
             from events
@@ -156,8 +160,11 @@ const listAll = listFrom(`
 const listOfMessage = listFrom(`
   select ${NARROW}
     from (select id, type, record
-            from events
-           where message_id = $8 and id <> message_id and account_id = $1 and environment = $2 and id >= $5 and id < $6
+            from (select *
+                    from events
+                   where message_id = $8 and id <> message_id and id >= $5 and id < $6
+                  offset 0) later
+           where account_id = $1 and environment = $2
           union all
           select id, type, record
             from events
