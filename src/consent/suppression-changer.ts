@@ -36,6 +36,7 @@ export class SuppressionChanger {
         location: isChanged ? `/v1/suppressions/${encodeId("sup", suppression.id)}` : null,
         body: JSON.stringify({ ...suppressionRecord(suppression), in_flight: inFlight }),
         eventId: null,
+        recipient: suppression.recipient,
       };
     });
   }

@@ -3,6 +3,7 @@ import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
 import type { EventId, KeyId } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -22,6 +23,8 @@ export type WriteResponse = {
   eventId: EventId | null;
   /** The body contains a secret and is stored encrypted. */
   isSecret?: true;
+  /** The recipient that the body names, by which an erasure finds the stored body. */
+  recipient?: Recipient;
 };
 export type Executed = WriteResponse & { kind: "executed" };
 
@@ -166,6 +169,11 @@ export class Once {
     throw new Problem("internal_server_error", {
       cause: new Error("whether the request was executed could not be found out", { cause: lost }),
     });
+  }
+
+  /** Whether a response is stored for the key, so that the request must not be executed. */
+  async isExecuted(owner: Requester, claim: IdempotencyClaim | undefined): Promise<boolean> {
+    return claim !== undefined && (await findResponse(this.#db, owner, claim.key, this.#clock.now())).length > 0;
   }
 
   /** Whether exactly this response is stored. The body contains the id of its request, so no other request has the same bytes. */

@@ -1,5 +1,6 @@
 /** All SQL of idempotency keys. */
 import type { EventId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -28,6 +29,8 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
   select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
          pg_current_xact_id()::text as transaction`);
 
+type Stored = { status: number; location: string | null; body: string | null; eventId: EventId | null; recipient?: Recipient | undefined };
+
 const KEPT_MS = 24 * 3_600_000;
 
 /** Stores the response under a key that is free or expired. Returns no row where another transaction has stored one: a node with another
@@ -35,17 +38,18 @@ const KEPT_MS = 24 * 3_600_000;
 export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
-  { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: EventId | null },
+  { status, location, body, eventId, recipient }: Stored,
   nowMs: number,
 ): Promise<unknown[]> =>
   tx.rows(sql`
   insert into idempotency_keys as stored
-         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
+         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id, recipient)
   values (${accountId}, ${environment}, ${key}, ${fingerprint}, ${new Date(nowMs)}, ${new Date(nowMs + KEPT_MS)},
-          ${status}, ${location}, ${body}, ${eventId})
+          ${status}, ${location}, ${body}, ${eventId}, ${recipient ?? null})
   on conflict (account_id, environment, key) do update
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
-         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id
+         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id,
+         recipient = excluded.recipient
    where stored.expires_at <= excluded.created_at
   returning 1`);
 

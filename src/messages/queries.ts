@@ -1,6 +1,7 @@
 /** The SQL of messages, except the accept and the advance statement, fallbacks and parts, which have files of their own. */
 import { queueDeliveries } from "../events/publish.ts";
 import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -43,10 +44,10 @@ with received as materialized (
     from ${items}
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
+         (account_id, environment, id, direction, channel, recipient, sender, inbound_sender, body, status, sequence,
           segments_count, segments_encoding, segments_characters, priority, metadata, in_reply_to,
           provider, link, provider_message_id, updated_at)
-  select account_id, environment, message_id, 'inbound', channel, recipient, sender, body, 'received', sequence,
+  select account_id, environment, message_id, 'inbound', channel, recipient, sender, sender, body, 'received', sequence,
          segments_count, segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to,
          provider, link, provider_message_id, updated_at
     from received
@@ -185,6 +186,29 @@ const listAll = listBy("");
 const listByRecipient = listBy(" and recipient = $7");
 const listByReference = listBy(" and client_reference = $8");
 const listByBatch = listBy(" and batch_id = $12");
+
+const listByWriter = scanStatement({
+  scan: `
+  select id
+    from messages
+   where account_id = $1 and environment = $2 and id < $5 and inbound_sender = $6`,
+  filter: "true",
+  whole: `
+  select ${MESSAGE_COLUMNS}
+    from messages m
+   where m.account_id = $1 and m.environment = $2 and m.id = found.id`,
+});
+
+/** A page of the inbound messages of a person, newest first. */
+export async function listInbound(
+  db: Queryable,
+  owner: Owner,
+  { sender, before }: { sender: Recipient; before: Uuid },
+  limit: number,
+): Promise<ListPage<Message>> {
+  const { items, next } = await readPage<MessageRow>(db, listByWriter, { owner, limit, isFiltered: false, values: [before, sender] });
+  return { items: items.map(messageOfRow), next };
+}
 
 /** A page of messages, newest first. */
 export async function listMessages(db: Queryable, owner: Owner, filter: MessageFilter, limit: number): Promise<ListPage<Message>> {

@@ -62,7 +62,13 @@ export class Verifier {
       if (problem !== undefined) return problem;
       sent = message;
       const record = verificationRecord(verification, this.now());
-      return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
+      return {
+        status: 201,
+        location: `/v1/verifications/${record.id}`,
+        body: JSON.stringify(record),
+        eventId: null,
+        recipient: request.recipient,
+      };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
     if (response.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane, [sent.message]);
     return response;
@@ -135,7 +141,8 @@ export class Verifier {
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);
       if (changed.status !== "pending") await removeFallback(tx, changed.messageId);
-      return { status: 200, location: null, body: JSON.stringify({ ...verificationRecord(changed, nowMs), ...more }), eventId: null };
+      const body = JSON.stringify({ ...verificationRecord(changed, nowMs), ...more });
+      return { status: 200, location: null, body, eventId: null, recipient: changed.recipient };
     });
   }
 

@@ -51,6 +51,7 @@ with request as materialized (
          status = excluded.status,
          location = excluded.location,
          body = excluded.body,
+         recipient = null,
          event_id = excluded.event_id
    where stored.expires_at <= excluded.created_at
   returning account_id, environment, key
