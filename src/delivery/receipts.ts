@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, encodeId, idKey } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
+import { ERASED } from "../lib/phone-number.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -220,8 +221,11 @@ export class Receipts {
   async #advancePart(link: string, message: Message, part: number, receipt: Receipt): Promise<void> {
     const { db, wakeWebhooks, advancer, watch, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
-    const { signal } = receiptSignal(link, message, receipt, { nowMs, receiptWaitMs, part });
-    const change = await db.transaction((tx) => applyToPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
+    const signalFor = (locked: Message): Signal => ({
+      ...receiptSignal(link, locked, receipt, { nowMs, receiptWaitMs, part }).signal,
+      reference: null,
+    });
+    const change = await db.transaction((tx) => applyToPart(tx, message, part, { signalFor, nowMs }));
     wakeWebhooks();
     if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
     watch.received(link, receipt.status, change?.entry.isIgnored ?? true);
@@ -267,7 +271,9 @@ export class Receipts {
 type ReceiptContext = { nowMs: number; receiptWaitMs: number; part: number | null };
 
 /** The signal of a receipt for its message. */
-function receiptSignal(link: string, message: Message, receipt: Receipt, { nowMs, receiptWaitMs, part }: ReceiptContext) {
+function receiptSignal(link: string, message: Message, received: Receipt, { nowMs, receiptWaitMs, part }: ReceiptContext) {
+  // The words of a carrier name the recipient, and some carrier ids contain the number.
+  const receipt = message.recipient === ERASED ? eraseReceipt(received) : received;
   const { status, error, providerMessageId, raw } = receipt;
   const detail = {
     receipt: {
@@ -298,6 +304,13 @@ function receiptSignal(link: string, message: Message, receipt: Receipt, { nowMs
   };
   return { signal, provider, reference };
 }
+
+const eraseReceipt = ({ error, ...receipt }: Receipt): Receipt => ({
+  ...receipt,
+  providerMessageId: null,
+  error: error && { ...error, message: ERASED },
+  raw: {},
+});
 
 const carrierIds = (link: string, { providerMessageId, reference }: Receipt): CarrierId[] => [
   ...(providerMessageId === null ? [] : [{ link, providerMessageId }]),

@@ -13,6 +13,9 @@ import {
  *  address from a request, which is an E.164 number. */
 export type Recipient = string & { readonly recipient: unique symbol };
 
+/** Stands in records for the number of a person whose data was erased. No request and no carrier names a recipient like this. */
+export const ERASED = "erased" as Recipient;
+
 export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
 
 // Calling codes that belong to no country: satellite phones, toll-free, premium.

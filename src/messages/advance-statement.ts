@@ -3,6 +3,7 @@
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
+import { ERASED } from "../lib/phone-number.ts";
 import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
@@ -28,7 +29,8 @@ const columns: readonly Column<Change>[] = [
   column("message_id", "uuid", ({ before }) => before.id),
   // The message as the change was decided on.
   column("expected_sequence", "integer", ({ before }) => before.sequence),
-  column("is_whole", "boolean", ({ before }) => !before.isRedacted),
+  // Null after an erasure, so that a copy from before it is not written.
+  column("is_whole", "boolean", ({ before }) => (before.recipient === ERASED ? null : !before.isRedacted)),
   // The message after the change.
   column("status", "text", ({ after }) => after.status),
   column("sequence", "integer", ({ after }) => after.sequence),
@@ -131,7 +133,10 @@ with changed as (
          canceled_at = item.canceled_at
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole${sending ? mayBeSent : ""}
+     and m.sequence = item.expected_sequence
+     and case when m.recipient = '${ERASED}' then item.is_whole is null
+              else (m.redacted_at is null) = item.is_whole
+         end${sending ? mayBeSent : ""}
   returning item.*
 ), entry as (
   insert into events

@@ -40,10 +40,11 @@ export async function applyToPart(
   tx: Tx,
   { accountId, environment, id }: OwnedMessage,
   number: number,
-  { signal, nowMs }: { signal: Signal; nowMs: number },
+  { signalFor, nowMs }: { signalFor: (message: Message) => Signal; nowMs: number },
 ): Promise<Change | undefined> {
   const message = await lockMessage(tx, accountId, environment, id);
   if (message === undefined) return undefined;
+  const signal = signalFor(message);
   const parts = await readParts(tx, message);
   const part = parts.find((each) => each.number === number);
   const isAdvance = part !== undefined && mayBecome({ ...part, attempts: 1 }, signal.status);

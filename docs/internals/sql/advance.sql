@@ -34,7 +34,10 @@ with changed as (
            due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
            usage_key_before, usage_segments_before, ordinal)) item
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
+     and m.sequence = item.expected_sequence
+     and case when m.recipient = 'erased' then item.is_whole is null
+              else (m.redacted_at is null) = item.is_whole
+         end
   returning item.*
 ), entry as (
   insert into events
