@@ -20,6 +20,8 @@ const routes = allRoutes({
   templates: unused,
   streams: unused,
   linkChooser: unused,
+  eraser: unused,
+  exporter: unused,
 });
 const document = openApiDocument(routes, documentParts);
 writeFileSync(

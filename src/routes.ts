@@ -21,6 +21,9 @@ import type { MessageChanger } from "./messages/change-message.ts";
 import type { Composer } from "./messages/compose.ts";
 import { messageRoutes } from "./messages/routes.ts";
 import { STATUSES } from "./messages/states.ts";
+import type { RecipientEraser } from "./recipients/erase-recipient.ts";
+import type { RecipientExporter } from "./recipients/export-recipient.ts";
+import { recipientRoutes } from "./recipients/routes.ts";
 import type { Database } from "./storage/database.ts";
 import type { Clock } from "./storage/database-clock.ts";
 import type { TemplateChanger } from "./templates/change-template.ts";
@@ -50,6 +53,7 @@ export const documentParts: DocumentParts = {
     Templates: "Texts with variables, and what carriers make of them.",
     Verifications: "Codes that prove a number: sent, checked, limited.",
     Links: "The connections to carriers, and how they are.",
+    Recipients: "The data of one person: erase it, export it.",
     Audit: "Who changed what.",
     Usage: "Counts of messages, and what waits.",
   },
@@ -69,12 +73,15 @@ type RouteParts = {
   templates: TemplateChanger;
   streams: EventStreams;
   linkChooser: LinkChooser;
+  eraser: RecipientEraser;
+  exporter: RecipientExporter;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi.ts`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
   const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, linkChooser } =
     parts;
+  const { eraser, exporter } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -88,6 +95,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...linkRoutes(db, clock, linkChooser),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
+    ...recipientRoutes(eraser, exporter),
     ...auditRoutes(db),
   ];
 };

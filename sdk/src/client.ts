@@ -7,6 +7,7 @@ import { Links } from "./links.ts";
 import { Messages } from "./messages.ts";
 import { OwnCredential } from "./own-credential.ts";
 import { QueueDepth } from "./queue.ts";
+import { Recipients } from "./recipients.ts";
 import { Suppressions } from "./suppressions.ts";
 import { Templates } from "./templates.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
@@ -28,6 +29,7 @@ export class Godwit {
   readonly usage: UsageCounts;
   readonly queue: QueueDepth;
   readonly links: Links;
+  readonly recipients: Recipients;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
   readonly credential: OwnCredential;
@@ -44,6 +46,7 @@ export class Godwit {
     this.usage = new UsageCounts(transport);
     this.queue = new QueueDepth(transport);
     this.links = new Links(transport);
+    this.recipients = new Recipients(transport);
     this.keys = new Keys(transport);
     this.auditEvents = new AuditEvents(transport);
     this.credential = new OwnCredential(transport);

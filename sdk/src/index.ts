@@ -6,6 +6,7 @@ export { ApiError, ConnectionError, type ErrorCode, type Fault, GodwitError, has
 export { EventStream, type StreamOptions, type StreamState } from "./event-stream.ts";
 export type { AnswerOf, BodyOf, CallOptions, OperationId, QueryOf, WriteOptions } from "./operation.ts";
 export { type Page, Pages } from "./pages.ts";
+export { type ExportedRecord, type ExportOptions, RecipientExport } from "./recipient-export.ts";
 export type {
   AcceptedBatch,
   AuditEvent,
@@ -17,6 +18,7 @@ export type {
   DeliveryAttempt,
   EditMessage,
   EditTemplate,
+  Erasure,
   // Renamed, because a forgotten import of Event would silently mean the Event of the browser.
   Event as GodwitEvent,
   FallbackStep,

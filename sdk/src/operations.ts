@@ -52,5 +52,7 @@ export const OPERATIONS = {
   get_links: ["GET", "/v1/links"],
   get_usage: ["GET", "/v1/usage"],
   get_queue: ["GET", "/v1/queue"],
+  post_recipients_erase: ["POST", "/v1/recipients/erase"],
+  post_recipients_export: ["POST", "/v1/recipients/export"],
   get_audit_events: ["GET", "/v1/audit_events"],
 } as const;

@@ -931,6 +931,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/recipients/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a person's data
+         * @description Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages; `has_more` says whether there are more.
+         *
+         *     Scope: `recipients:erase`.
+         */
+        post: operations["post_recipients_erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/recipients/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export a person's data
+         * @description Every record of this environment that names the person, as lines of JSON (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key.
+         *
+         *     Scope: `recipients:read`.
+         */
+        post: operations["post_recipients_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit_events": {
         parameters: {
             query?: never;
@@ -1683,7 +1727,7 @@ export interface components {
         };
         NewKey: {
             /** @description What the key may do: at most what the credential that makes it may do. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write")[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
             /** @description For people. */
             name?: string | null;
             /**
@@ -1720,7 +1764,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1774,7 +1818,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1830,7 +1874,7 @@ export interface components {
             /** @description The key's name, for people. */
             name: string | null;
             /** @description What this credential may do: a token may do less than its key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /** @description How often the environment may ask, all its credentials together. */
             tier: {
                 /** @example sandbox */
@@ -2546,6 +2590,66 @@ export interface components {
             /** @description The same in seconds until now; 0 when none waits. */
             oldest_due_seconds: number;
         };
+        /** @description What an erasure has removed. */
+        Erasure: {
+            /** @constant */
+            object: "erasure";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description What this request has erased. Records stay, with `erased` in place of the number. */
+            erased: {
+                /**
+                 * @description Messages to the person and from the person.
+                 * @example 0
+                 */
+                messages: number;
+                /**
+                 * @description Events of these messages and of suppressions, and other entries of timelines.
+                 * @example 0
+                 */
+                events: number;
+                /**
+                 * @description Fallbacks that were not started yet.
+                 * @example 0
+                 */
+                fallbacks: number;
+                /**
+                 * @description Deliveries whose responses were removed.
+                 * @example 0
+                 */
+                webhook_deliveries: number;
+                /**
+                 * @description Verifications; pending ones are canceled.
+                 * @example 0
+                 */
+                verifications: number;
+                /**
+                 * @description Suppressions, active or lifted. Active opt-outs stay in effect, as keyed hashes.
+                 * @example 0
+                 */
+                suppressions: number;
+                /**
+                 * @description Responses that were stored for idempotency keys, other than records of messages.
+                 * @example 0
+                 */
+                stored_responses: number;
+            };
+            /**
+             * @description Scheduled and queued messages that were canceled first. They are counted as erased too.
+             * @example 0
+             */
+            canceled: number;
+            /**
+             * @description Messages that are with a carrier and were left. Repeat the request when they have ended.
+             * @example 0
+             */
+            unfinished: number;
+            /** @description The limit of one request was reached. Repeat it with a new idempotency key. */
+            has_more: boolean;
+        };
         AuditEventPage: {
             data: components["schemas"]["AuditEvent"][];
             has_more: boolean;
@@ -2770,6 +2874,7 @@ export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
 export type UsageInterval = components['schemas']['UsageInterval'];
 export type Queue = components['schemas']['Queue'];
+export type Erasure = components['schemas']['Erasure'];
 export type AuditEventPage = components['schemas']['AuditEventPage'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type AccessToken = components['schemas']['AccessToken'];
@@ -4373,6 +4478,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"];
+                };
+            };
+        };
+    };
+    post_recipients_erase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example +14155550123 */
+                    recipient: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The erased records. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+        };
+    };
+    post_recipients_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example +14155550123 */
+                    recipient: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The records, one in each line. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
         };

@@ -53,7 +53,11 @@ export class Transport {
     { headers, deadline }: { headers: Record<string, string>; deadline: Deadline },
   ): Promise<Response> {
     const request = toRequest(this.#baseUrl, id, input);
-    const response = await this.#sendAuthorized({ ...request, headers: { ...this.#headers, ...headers } }, this.#credential, deadline);
+    const response = await this.#sendAuthorized(
+      { ...request, headers: { ...this.#headers, ...headers, ...request.headers } },
+      this.#credential,
+      deadline,
+    );
     if (!response.ok) throw await readFailure(response, deadline);
     const { accept = "" } = headers;
     if ((response.headers.get("content-type") ?? "").startsWith(accept)) return response;

@@ -59,6 +59,23 @@ test("a message is sent and delivered, and its timeline and parts can be read", 
   assert.deepEqual(parts, [[1, "delivered"]]);
 });
 
+test("a person's data is exported and erased, and the audit log says so", async () => {
+  const recipient = "+14155550187";
+  const { id } = await client.messages.send({ ...MESSAGE, recipient });
+  const exported = client.recipients.export({ recipient });
+  const messages = (await Array.fromAsync(exported)).filter(({ object }) => object === "message");
+  assert.deepEqual(
+    messages.map((message) => message["id"]),
+    [id],
+  );
+  assert.equal(exported.counts?.["message"], 1);
+  await until("it is delivered", async () => ((await client.messages.get(id)).status === "delivered" ? true : undefined));
+  assert.equal((await client.recipients.erase({ recipient })).erased.messages, 1);
+  assert.equal((await client.messages.get(id)).recipient, "erased");
+  const actions = await Array.fromAsync(client.auditEvents.list({ target: "recipient" }), ({ action }) => action);
+  assert.deepEqual(actions, ["recipient.erased", "recipient.exported"]);
+});
+
 test("validation, batches, templates, verifications, suppressions and usage counts work", async () => {
   assert.equal((await client.messages.validate(MESSAGE)).valid, true);
   const { results, id } = await client.batches.send({

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 import { test } from "node:test";
 import { generated, readDocument } from "../scripts/generate.ts";
-import { Call, EventStream, Godwit, Pages } from "../src/index.ts";
+import { Call, EventStream, Godwit, Pages, RecipientExport } from "../src/index.ts";
 
 test("the generated files are up to date: otherwise run npm run generate -w sdk", async () => {
   for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
@@ -27,16 +27,23 @@ async function settle(made: unknown): Promise<void> {
   if (made instanceof Call) await made;
   else if (made instanceof Pages) await made.page();
   else if (made instanceof EventStream) await made[Symbol.asyncIterator]().next();
+  else if (made instanceof RecipientExport) assert.deepEqual(await Array.fromAsync(made), []);
   else assert.fail("a method gives a call, a list or a stream");
 }
+
+/** The shortest response of each streaming media type. */
+const STREAMS: Readonly<Record<string, string>> = {
+  "text/event-stream": "id: evt_1\nevent: webhook.test\ndata: {}\n\n",
+  "application/x-ndjson": '{"object":"export_end","counts":{}}\n',
+};
 
 test("every operation of the document has a method, and every method calls an operation", async (context) => {
   const called: string[] = [];
   const server = createServer((request, response) => {
     called.push(`${request.method} ${new URL(request.url ?? "", "http://localhost").pathname}`);
-    const isStream = request.headers.accept === "text/event-stream";
-    response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
-    request.resume().on("end", () => response.end(isStream ? "id: evt_1\nevent: webhook.test\ndata: {}\n\n" : "{}"));
+    const { accept = "" } = request.headers;
+    response.setHeader("content-type", accept);
+    request.resume().on("end", () => response.end(STREAMS[accept] ?? "{}"));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -15,6 +15,8 @@ export const SCOPES = [
   "usage:read",
   "links:read",
   "audit:read",
+  "recipients:read",
+  "recipients:erase",
   "verifications:read",
   "verifications:write",
 ] as const;

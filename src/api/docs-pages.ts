@@ -33,6 +33,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["fallback", "Fallback", "another channel when the first does not get there"],
       ["verifications", "Verification codes", "codes that prove that someone reads a number"],
       ["consent", "Consent", "opt-outs, service windows, inbound messages"],
+      ["recipients", "A person's data", "erase or export everything about one recipient"],
       ["webhooks", "Webhooks", "being told, and verifying it in six languages"],
       ["usage", "Usage", "exact counts"],
     ],

@@ -323,7 +323,7 @@ export class Server {
     await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
       this.#options.log.error(
         { event: "http.stream_failed", request_id: reply.request.id, ...errorFields(error) },
-        "an event stream failed",
+        "a streaming response failed",
       );
       reply.raw.destroy();
     });

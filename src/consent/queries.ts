@@ -28,7 +28,7 @@ const COLUMNS = `s.account_id, s.environment, s.recipient, s.sender, s.id, s.is_
        s.updated_at, s.created_by`;
 
 // The sender is part of the key, where null would not equal null.
-const ANY_SENDER = "";
+export const ANY_SENDER = "";
 
 const toSuppression = (row: SuppressionRow): Suppression => ({
   accountId: row.account_id,
@@ -250,6 +250,23 @@ export const storeWindow = (
      set opened_at = excluded.opened_at
    where w.opened_at < excluded.opened_at`);
 
+export type ServiceWindow = { sender: string; opened_at: Date };
+
+/** The service windows of a recipient, by sender, after `after`. */
+export const listWindows = (
+  db: Queryable,
+  { accountId, environment }: Owner,
+  { recipient, after }: { recipient: Recipient; after: string | null },
+  limit: number,
+): Promise<ServiceWindow[]> =>
+  db.rows<ServiceWindow>(sql`
+  select sender, opened_at
+    from service_windows
+   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
+     and (${after}::text is null or sender > ${after}::text)
+   order by sender
+   limit ${limit}`);
+
 /** Keeps the active opt-outs of a recipient as keyed hashes. */
 export const keepErasedOptOuts = (tx: Tx, { accountId, environment }: Owner, recipient: Recipient, nowMs: number): Promise<unknown> =>
   tx.rows(sql`
@@ -285,3 +302,21 @@ export async function deleteErasedOptOut(tx: Tx, { accountId, environment, recip
   returning 1`);
   return deleted.length > 0;
 }
+
+export type ErasedOptOut = { sender: string; created_at: Date };
+
+/** The opt-outs of a recipient whose data was erased, by sender, after `after`. An empty sender stands for all senders. */
+export const listErasedOptOuts = (
+  db: Queryable,
+  { accountId, environment }: Owner,
+  { recipient, after }: { recipient: Recipient; after: string | null },
+  limit: number,
+): Promise<ErasedOptOut[]> =>
+  db.rows<ErasedOptOut>(sql`
+  select sender, created_at
+    from erased_opt_outs
+   where account_id = ${accountId} and environment = ${environment}
+     and recipient_hash = hash_recipient(${accountId}, ${recipient})
+     and (${after}::text is null or sender > ${after}::text)
+   order by sender
+   limit ${limit}`);

@@ -80,7 +80,8 @@ export const LOG_EVENTS = {
   },
   "http.stream_failed": {
     level: "error",
-    meaning: "An event stream ended with an error. The reader reconnects and continues after its last event.",
+    meaning:
+      "A streaming response ended with an error. A reader of events reconnects and continues after its last event; an export lacks its last line.",
     action: CHECK_DATABASE,
   },
   "http.tls_key_shared": {

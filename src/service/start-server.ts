@@ -20,6 +20,8 @@ import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
+import { RecipientEraser } from "../recipients/erase-recipient.ts";
+import { RecipientExporter } from "../recipients/export-recipient.ts";
 import { allRoutes, documentParts } from "../routes.ts";
 import type { Database } from "../storage/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
@@ -86,7 +88,7 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 }
 
 function makeRoutes(
-  { config, db, clock, box, metrics, tracing }: Process,
+  { config, db, clock, box, recipientHasher: hasher, metrics, tracing }: Process,
   { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
   { authenticator, limiter }: Access & { limiter: Limiter },
 ): Route[] {
@@ -110,5 +112,7 @@ function makeRoutes(
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     templates: reviews.changer,
+    eraser: new RecipientEraser({ db, clock, hasher, wakeWebhooks }),
+    exporter: new RecipientExporter({ db, clock, hasher, limiter }),
   });
 }

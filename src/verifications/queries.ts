@@ -1,7 +1,7 @@
 /** All SQL of verifications. */
 import type { AccountId, MessageId, VerificationId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
-import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
+import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
@@ -44,10 +44,12 @@ const toVerification = (row: VerificationRow): Verification => ({
   updatedAtMs: row.updated_at.getTime(),
 });
 
+const COLUMNS = `account_id, environment, id, recipient, channels, code_length, code_hash, status, attempts, message_id, expires_at,
+       verified_at, updated_at`;
+
 const find = (suffix: string): { name: string; text: string } =>
   prepare(`
-select account_id, environment, id, recipient, channels, code_length, code_hash, status, attempts, message_id, expires_at, verified_at,
-       updated_at
+select ${COLUMNS}
   from verifications
  where account_id = $1 and environment = $2 and id = $3${suffix}`);
 
@@ -100,6 +102,22 @@ export async function readRecent(tx: Tx, owner: Owner, recipient: Recipient, lim
     lastAtMs: row?.last_id ? uuidTimeMs(row.last_id) : null,
   };
 }
+
+const listOf = prepare(`
+select ${COLUMNS}
+  from verifications
+ where account_id = $1 and environment = $2 and recipient = $3 and id < $4
+ order by id desc
+ limit $5`);
+
+/** The verifications of a recipient, newest first, before `before`. */
+export const listVerifications = async (
+  db: Queryable,
+  { accountId, environment }: Owner,
+  { recipient, before }: { recipient: Recipient; before: Uuid },
+  limit: number,
+): Promise<Verification[]> =>
+  (await db.rows<VerificationRow>({ ...listOf, values: [accountId, environment, recipient, before, limit] })).map(toVerification);
 
 /** Invalidates earlier codes, because each valid code makes guessing easier. Returns their messages. */
 export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: MessageId }[]> =>

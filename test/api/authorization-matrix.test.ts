@@ -62,6 +62,8 @@ const BODIES: Readonly<Record<string, () => Json>> = {
   "POST /v1/templates/{id}/preview": () => ({ template_variables: { code: "1" } }),
   "POST /v1/verifications": () => ({ recipient: newRecipient(), channel: "sms" }),
   "POST /v1/verifications/{id}/check": () => ({ code: "000000" }),
+  "POST /v1/recipients/erase": () => ({ recipient: newRecipient() }),
+  "POST /v1/recipients/export": () => ({ recipient: newRecipient() }),
 };
 
 const BY_TEMPLATE = { recipient: "+14155550123", channel: "sms", template_variables: { code: "1" } };

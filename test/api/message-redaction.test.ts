@@ -9,7 +9,7 @@ import { typesOf, type Json } from "../support/client/request.ts";
 import { assertProblem, assertRefused, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertFirst, assertReplayOf, isReplay } from "../support/replay.ts";
-import { eventsOf, rowId, setStatus } from "../support/tables.ts";
+import { eventsOf, rowId, setStatus, tablesWith } from "../support/tables.ts";
 
 // Found in no response and no table after the redaction.
 const SECRET = "the eagle lands at noon";
@@ -25,23 +25,6 @@ before(async () => {
 after(() => godwit.stop());
 
 const redacted = (record: Json): Json => ({ ...record, body: null, metadata: {} });
-
-/** Returns the tables that contain this text. */
-async function tablesWith(node: Godwit, text: string): Promise<string[]> {
-  const tables = await node.rows<{ name: string }>(
-    `select c.oid::regclass::text as name
-       from pg_class c
-      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
-  );
-  const found: string[] = [];
-  for (const { name } of tables) {
-    const [row] = await node.rows<{ rows: number }>(`select count(*)::integer as rows from ${name} t where t::text like '%' || $1 || '%'`, [
-      text,
-    ]);
-    if ((row?.rows ?? 0) > 0) found.push(name);
-  }
-  return found;
-}
 
 async function assertNowhere(node: Godwit): Promise<void> {
   for (const text of [SECRET, PRIVATE.patient]) assert.deepEqual(await tablesWith(node, text), []);

@@ -91,7 +91,7 @@ export function assertDeclared(
   if (found === undefined) return;
   assert.deepEqual(undeclared({ method, path, status, headers: new Map(headers) }), [], text.slice(0, 500));
   const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
-  if (!type.endsWith("json")) return;
+  if (!/^application\/(problem\+)?json$/.test(type)) return;
   const segments = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", type, "schema"];
   const pointer = segments.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi.json#/${pointer}` });

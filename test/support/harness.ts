@@ -153,7 +153,7 @@ export class Godwit {
     const received = new Headers(
       Object.entries(response.headers).flatMap(([name, value]) => [value ?? []].flat().map((each): [string, string] => [name, each])),
     );
-    const isJson = (received.get("content-type") ?? "").includes("json");
+    const isJson = /^application\/(problem\+)?json\b/.test(received.get("content-type") ?? "");
     const reply: Reply = {
       status: response.statusCode,
       headers: received,

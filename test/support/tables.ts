@@ -34,3 +34,20 @@ export const setStatus = async (node: Godwit, id: unknown, status: string): Prom
 /** The number of deliveries that wait for an endpoint. */
 export const waitingFor = async (node: Godwit, id: unknown): Promise<number> =>
   (await node.rows("select from webhook_queue where endpoint_id = $1", [rowId(id)])).length;
+
+/** Returns the tables that contain this text. */
+export async function tablesWith(node: Godwit, text: string): Promise<string[]> {
+  const tables = await node.rows<{ name: string }>(
+    `select c.oid::regclass::text as name
+       from pg_class c
+      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const [row] = await node.rows<{ rows: number }>(`select count(*)::integer as rows from ${name} t where t::text like '%' || $1 || '%'`, [
+      text,
+    ]);
+    if ((row?.rows ?? 0) > 0) found.push(name);
+  }
+  return found;
+}

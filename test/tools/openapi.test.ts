@@ -186,6 +186,8 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   },
   "POST /v1/verifications/{id}/check": { body: { code: "000000" }, fit: verified, unfit: unverified },
   "POST /v1/verifications/{id}/cancel": { fit: verified, unfit: unverified },
+  "POST /v1/recipients/erase": { body: () => ({ recipient: newNumber() }) },
+  "POST /v1/recipients/export": { body: () => ({ recipient: newNumber() }) },
   "POST /v1/keys": { body: { scopes: ["messages:read"] } },
   "POST /v1/keys/{id}/rotate": { body: {}, fit: keyed, unfit: revoked },
   "DELETE /v1/keys/{id}": { fit: keyed },
@@ -280,6 +282,8 @@ function tableOf({ path }: Route): string {
   if (path === "/v1/messages/validate") return "suppressions";
   if (path === "/v1/links") return "link_states";
   if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
+  if (path === "/v1/recipients/erase") return "verifications";
+  if (path === "/v1/recipients/export") return "audit_events";
   if (path === JWKS) return "signing_keys";
   if (path === TOKEN_PATH || path === "/v1/credential" || path.startsWith("/v1/keys")) return "api_keys";
   const [, , noun = ""] = path.split("/");
@@ -380,7 +384,7 @@ function assertFits({ method, path, operation }: Route, status: string, { header
   const place = ["paths", path, method.toLowerCase(), "responses", status, "content", type, "schema"];
   const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
-  assert.ok(validate(type.includes("json") ? json : text), `${JSON.stringify(validate.errors)}\n${text}`);
+  assert.ok(validate(/^application\/(problem\+)?json$/.test(type) ? json : text), `${JSON.stringify(validate.errors)}\n${text}`);
 }
 
 describe("the document", () => {

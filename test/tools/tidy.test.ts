@@ -15,6 +15,8 @@ const RANKS: Readonly<Record<string, number>> = {
   service: 10,
   "routes.ts": 9,
   api: 8,
+  // The data of a person is in the records of all features.
+  recipients: 8,
   delivery: 7,
   webhooks: 7,
   retention: 7,
@@ -50,6 +52,11 @@ const UPWARD: readonly Exception[] = [
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\//, to: /^events\//, why: "a message's timeline is read and redacted with the message" },
   { from: /^webhooks\//, to: /^events\//, why: "a delivery carries its event" },
+  {
+    from: /^recipients\//,
+    to: /^(consent|events|messages|verifications)\//,
+    why: "an export reads the records of a person in every feature",
+  },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },
   { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change accounts and keys" },
   { from: /^cli\//, to: /^audit\//, why: "the operator's command reads the logs of all accounts" },
@@ -64,7 +71,7 @@ const CONFIG_READERS: readonly Exception[] = [
 const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
-    to: /^(messages|delivery|webhooks|retention|usage|providers|templates|consent|batches|verifications|links|reviews)\//,
+    to: /^(messages|delivery|webhooks|retention|usage|providers|templates|consent|batches|verifications|links|reviews|recipients)\//,
     why: "api knows no feature's rules: service/ hands it the feature's routes",
   },
 ];

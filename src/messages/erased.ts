@@ -1,0 +1,61 @@
+/** Erased messages: the number of the person, the texts, the metadata and the references are removed from a message and from the entries of its
+ *  timeline. The rest stays, so that lists, counts and late receipts are not affected. */
+import type { EntryRow } from "../events/queries.ts";
+import type { Detail } from "../events/timeline.ts";
+import { ERASED } from "../lib/phone-number.ts";
+import type { Message, MessageError, MessageRecord } from "./message.ts";
+
+/** The message without the data of the person that it was sent to, or that sent it. */
+export function eraseMessage(message: Message, nowMs: number): Message {
+  const { direction, recipient, sender, template, error, provider, updatedAtMs } = message;
+  const isInbound = direction === "inbound";
+  return {
+    ...message,
+    recipient: isInbound ? recipient : ERASED,
+    sender: isInbound ? ERASED : sender,
+    body: null,
+    template: template && { ...template, variables: null },
+    error: eraseError(error),
+    clientReference: null,
+    metadata: {},
+    // The ids of some carriers contain the number.
+    provider: provider && { ...provider, messageId: null },
+    trace: null,
+    isRedacted: true,
+    updatedAtMs: Math.max(nowMs, updatedAtMs + 1),
+  };
+}
+
+/** Carriers name the recipient in their errors. The codes stay. */
+const eraseError = (error: MessageError | null): MessageError | null => error && { ...error, message: ERASED };
+
+/** An entry of a timeline without the data of the person. */
+export const eraseEntry = ({ id, record, detail }: Pick<EntryRow, "id" | "record" | "detail">) => ({
+  id,
+  record: record === null ? null : JSON.stringify(eraseRecord(JSON.parse(record) as MessageRecord)),
+  detail: detail === null ? null : JSON.stringify(eraseDetail(detail)),
+});
+
+function eraseRecord(record: MessageRecord): MessageRecord {
+  const { direction, recipient, sender, error, provider } = record;
+  const isInbound = direction === "inbound";
+  return {
+    ...record,
+    recipient: isInbound ? recipient : ERASED,
+    sender: isInbound ? ERASED : sender,
+    body: null,
+    template_variables: null,
+    error: eraseError(error),
+    client_reference: null,
+    metadata: {},
+    provider: provider && { ...provider, message_id: null },
+  };
+}
+
+function eraseDetail(detail: Detail): Detail {
+  const { attempt, receipt } = detail;
+  const erased: Detail = { ...detail };
+  if (attempt !== undefined) erased.attempt = { ...attempt, provider_message_id: null, detail: null };
+  if (receipt !== undefined) erased.receipt = { ...receipt, provider_message_id: null, raw: {} };
+  return erased;
+}

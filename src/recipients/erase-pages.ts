@@ -1,0 +1,218 @@
+/** Erases the data of a person, one page in each transaction. A page finds its rows by the number, which it removes from them. So a page that is
+ *  repeated finds nothing, and an erasure that was interrupted is continued by the next one. */
+import { advance } from "../messages/advance.ts";
+import { changeBy, type Change } from "../messages/change.ts";
+import { eraseEntry, eraseMessage } from "../messages/erased.ts";
+import type { Message } from "../messages/message.ts";
+import { isFinished } from "../messages/states.ts";
+import { ERASED } from "../lib/phone-number.ts";
+import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
+import type { EventId } from "../lib/id.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { noCounts, type ErasureCounts } from "./erasure.ts";
+import {
+  deleteFallbacks,
+  eraseResponses,
+  eraseVerifications,
+  listCalledEndpoints,
+  listEntrySizes,
+  lockMessages,
+  lockStoredBodies,
+  readEntries,
+  scanMessages,
+  storeErased,
+  storeErasedBodies,
+  storeErasedEntries,
+  takeConsentChanges,
+  voidAttempts,
+  type EntrySize,
+  type Person,
+  type ScannedMessage,
+  type StoredEntry,
+} from "./queries.ts";
+
+// A page locks its messages, and delays readers of the event stream, for some tens of milliseconds.
+const PAGE = 100;
+const SMALL_PAGE = 500;
+const MAX_PAGES = 20;
+// Some seconds of work.
+const MAX_MESSAGES = 2_000;
+// Messages that are left: unfinished ones, and those to a number of the account itself. Few persons have that many.
+const MAX_SCANNED = 100_000;
+const SCAN = 1_000;
+// Entries are parsed on the main thread. A megabyte takes about ten milliseconds.
+const MAX_GROUP_BYTES = 524_288;
+const MAX_GROUP = 200;
+
+type EraseEntry = (entry: StoredEntry) => { id: EventId; record: string | null; detail: string | null };
+
+export type PageParts = { db: Database; clock: Clock };
+
+export class PersonErasure {
+  readonly #parts: PageParts;
+  readonly #person: Person;
+  readonly counts: ErasureCounts = noCounts();
+
+  constructor(parts: PageParts, person: Person) {
+    this.#parts = parts;
+    this.#person = person;
+  }
+
+  /** Erases as much as one request may. Returns whether only the last pages are left, which `finish` erases. */
+  async run(): Promise<boolean> {
+    for (const direction of ["outbound", "inbound"] as const) if (!(await this.#eraseMessages(direction))) return false;
+    for (let page = 0; page < MAX_PAGES; page += 1) if (await this.#parts.db.transaction((tx) => this.#erasePage(tx))) return true;
+    return false;
+  }
+
+  /** Erases what was added since the last page, in the transaction of the caller. Returns whether nothing is left. */
+  finish(tx: Tx): Promise<boolean> {
+    return this.#erasePage(tx);
+  }
+
+  /** Erases a page of everything but messages. Returns whether it was the last one. */
+  async #erasePage(tx: Tx): Promise<boolean> {
+    const nowMs = this.#now();
+    const verifications = await eraseVerifications(tx, this.#person, { nowMs, most: SMALL_PAGE });
+    const responses = await this.#eraseStoredResponses(tx);
+    const changes = await takeConsentChanges(tx, this.#person, SMALL_PAGE);
+    await this.#eraseEvents(
+      tx,
+      changes.map(({ id }) => ({ id, bytes: 0 })),
+      eraseSuppressionEvent,
+    );
+    this.counts.verifications += verifications;
+    this.counts.stored_responses += responses;
+    return Math.max(verifications, responses, changes.length) < SMALL_PAGE;
+  }
+
+  /** Returns false at the limit of one request. */
+  async #eraseMessages(direction: Message["direction"]): Promise<boolean> {
+    let after: Uuid = NIL_UUID;
+    for (let scanned = 0; scanned < MAX_SCANNED; scanned += SCAN) {
+      const found = await scanMessages(this.#parts.db, this.#person, { direction, after, limit: SCAN });
+      const theirs = found.filter((each) => each.is_theirs);
+      for (let at = 0; at < theirs.length; at += PAGE) {
+        if (this.counts.messages >= MAX_MESSAGES) return false;
+        await this.#parts.db.transaction((tx) => this.#eraseMessagePage(tx, theirs.slice(at, at + PAGE)));
+      }
+      const last = found.at(-1);
+      if (last === undefined || found.length < SCAN) return true;
+      after = last.id;
+    }
+    return false;
+  }
+
+  async #eraseMessagePage(tx: Tx, page: readonly ScannedMessage[]): Promise<void> {
+    const { recipient, ...owner } = this.#person;
+    const locked = await lockMessages(
+      tx,
+      page.map(({ id }) => ({ ...owner, id })),
+    );
+    // Another erasure may have erased some of them meanwhile.
+    const messages = locked.filter((message) => message[message.direction === "inbound" ? "sender" : "recipient"] === recipient);
+    if (messages.length === 0) return;
+    // No further message is sent in place of one that was not delivered, also of one that is with its carrier.
+    this.counts.fallbacks += await deleteFallbacks(tx, messages);
+    const over = messages.filter(isErasable);
+    this.counts.unfinished += messages.length - over.length;
+    if (over.length === 0) return;
+    await this.#eraseEvents(tx, await listEntrySizes(tx, over), eraseEntry);
+    const nowMs = this.#now();
+    const erased = over.map((message) => eraseMessage(message, nowMs));
+    await storeErased(tx, erased);
+    await this.#cancel(tx, erased);
+    this.counts.messages += erased.length;
+  }
+
+  /** Cancels those that were not sent yet. They are erased already, so their events have no data of the person. */
+  async #cancel(tx: Tx, erased: readonly Message[]): Promise<void> {
+    const changes = erased.filter(({ status }) => !isFinished(status)).map((message) => cancellation(message, this.#now()));
+    if (changes.length === 0) return;
+    if (!(await advance(tx, changes)).every(Boolean)) throw new Error("a locked message changed");
+    this.counts.canceled += changes.length;
+  }
+
+  async #eraseEvents(tx: Tx, entries: readonly EntrySize[], erase: EraseEntry): Promise<void> {
+    if (entries.length === 0) return;
+    const owner = ownerOf(this.#person);
+    for (const group of groupsOf(entries)) {
+      const stored = await readEntries(
+        tx,
+        group.map(({ id }) => ({ ...owner, id })),
+      );
+      await storeErasedEntries(
+        tx,
+        stored.map((entry) => ({ ...owner, ...erase(entry) })),
+      );
+      this.counts.events += stored.length;
+    }
+    await this.#eraseDeliveries(
+      tx,
+      entries.map(({ id }) => ({ ...owner, id })),
+    );
+  }
+
+  async #eraseDeliveries(tx: Tx, events: readonly (Owner & { id: EventId })[]): Promise<void> {
+    await voidAttempts(tx, events, this.#now());
+    const endpoints = await listCalledEndpoints(tx, this.#person);
+    for (const { id: endpointId } of endpoints)
+      this.counts.webhook_deliveries += await eraseResponses(
+        tx,
+        events.map((event) => ({ ...event, endpointId })),
+      );
+  }
+
+  async #eraseStoredResponses(tx: Tx): Promise<number> {
+    const stored = await lockStoredBodies(tx, this.#person, SMALL_PAGE);
+    const erased = stored.map(({ key, body }) => ({ key, body: body && eraseSuppressionText(body) }));
+    await storeErasedBodies(tx, this.#person, erased);
+    return stored.length;
+  }
+
+  #now(): number {
+    return this.#parts.clock.now();
+  }
+}
+
+const ownerOf = ({ accountId, environment }: Owner): Owner => ({ accountId, environment });
+
+/** A message that is with a carrier is left: its outcome and its receipts are still to come. */
+const isErasable = ({ status }: Message): boolean => isFinished(status) || status === "scheduled" || status === "queued";
+
+function cancellation(message: Message, nowMs: number): Change {
+  const change = changeBy(message, { status: "canceled", detail: { reason: "erased by request" }, move: { kind: "leave" } }, nowMs);
+  if (change === undefined) throw new Error(`a message that is ${message.status} cannot be canceled`);
+  return change;
+}
+
+/** The record of a suppression, or of a verification, without the data of the person. */
+function eraseSuppressionText(text: string): string {
+  const record = JSON.parse(text) as Record<string, unknown>;
+  return JSON.stringify({ ...record, recipient: ERASED, ...("note" in record ? { note: null } : {}) });
+}
+
+const eraseSuppressionEvent: EraseEntry = ({ id, record, detail }) => ({
+  id,
+  record: record === null ? null : eraseSuppressionText(record),
+  detail: detail === null ? null : JSON.stringify(detail),
+});
+
+/** Groups that are small enough to be parsed in one turn of the event loop. */
+function groupsOf(entries: readonly EntrySize[]): EntrySize[][] {
+  const groups: EntrySize[][] = [];
+  let bytes = Infinity;
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    if (last === undefined || last.length >= MAX_GROUP || bytes + entry.bytes > MAX_GROUP_BYTES) {
+      groups.push([entry]);
+      bytes = entry.bytes;
+    } else {
+      last.push(entry);
+      bytes += entry.bytes;
+    }
+  }
+  return groups;
+}

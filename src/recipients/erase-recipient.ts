@@ -1,0 +1,80 @@
+/** Erases the data of a person on request: first in pages, each in its own transaction, then the rest in the transaction that stores the
+ *  response, the audit entry and the opt-outs. */
+import type { Credential } from "../access/authenticate.ts";
+import type { RecipientHasher } from "../access/recipient-hash.ts";
+import { recordChange } from "../audit/record-change.ts";
+import { eraseConsent } from "../consent/erase-consent.ts";
+import { Problem } from "../http/problem.ts";
+import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
+import { FairLimit } from "../lib/fair-limit.ts";
+import { idKey } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { PersonErasure } from "./erase-pages.ts";
+import { erasureRecord } from "./erasure.ts";
+import { lockSuppressionsOf, type Person } from "./queries.ts";
+
+// An erasure is some seconds of work for the database. Those of one account wait for each other.
+const LIMITS = { total: 2, perOwner: 1, maxWaiting: 10 };
+
+export type EraserParts = { db: Database; clock: Clock; hasher: RecipientHasher; wakeWebhooks: () => void };
+
+type EraseCall = Pick<AuditedCall, "claim" | "origin"> & { credential: Credential };
+
+export class RecipientEraser {
+  readonly #parts: EraserParts;
+  readonly #once: Once;
+  readonly #turns = new FairLimit(LIMITS);
+
+  constructor(parts: EraserParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db, parts.clock);
+  }
+
+  async erase(call: EraseCall, recipient: Recipient): Promise<Executed | Replay> {
+    const { credential, claim } = call;
+    const { accountId, environment } = credential;
+    const account = idKey(accountId);
+    if (this.#turns.isFull(account)) throw tooManyErasures();
+    const person = { accountId, environment, recipient };
+    const erasure = new PersonErasure(this.#parts, person);
+    const { counts } = erasure;
+    let isNearlyDone = false;
+    const admit = <T>(commit: () => Promise<T>): Promise<T> =>
+      this.#turns.run(account, async () => {
+        // A replay erases nothing of what was added since the first request.
+        if (!(await this.#once.isExecuted(credential, claim))) isNearlyDone = await erasure.run();
+        return commit();
+      });
+    const finish = async (tx: Tx): Promise<WriteResponse> => {
+      const isDone = isNearlyDone && (await this.#finish(tx, erasure, person));
+      const record = erasureRecord(environment, counts, !isDone);
+      await this.#recordErasure(tx, call, recipient, { ...counts, has_more: !isDone });
+      return { status: 200, location: null, body: JSON.stringify(record), eventId: null };
+    };
+    const response = await this.#once.transaction(credential, claim, finish, admit);
+    if (response.kind === "executed") this.#parts.wakeWebhooks();
+    return response;
+  }
+
+  /** Erases the rest. Returns false where too much has been added meanwhile. */
+  async #finish(tx: Tx, erasure: PersonErasure, person: Person): Promise<boolean> {
+    await lockSuppressionsOf(tx, person);
+    const isLast = await erasure.finish(tx);
+    if (isLast) erasure.counts.suppressions += (await eraseConsent(tx, person, person.recipient, this.#parts.clock.now())).suppressions;
+    return isLast;
+  }
+
+  #recordErasure(tx: Tx, { credential, origin }: EraseCall, recipient: Recipient, changes: Record<string, unknown>): Promise<void> {
+    const { clock, hasher } = this.#parts;
+    const target = { type: "recipient", id: hasher.hash(credential.accountId, recipient) } as const;
+    return recordChange(tx, clock.now(), { ...credential, origin: origin() }, { action: "recipient.erased", target, changes });
+  }
+}
+
+const tooManyErasures = (): Problem =>
+  new Problem("rate_limit_exceeded", {
+    detail: "this account has as many erasures waiting as it may have",
+    headers: { "retry-after": "10" },
+  });

@@ -1,0 +1,49 @@
+/** The result of an erasure: its counts, and its record in the API. */
+import { openEnum, Type, type Static } from "../http/schema.ts";
+import { ERASED } from "../lib/phone-number.ts";
+import type { Environment } from "../storage/owner.ts";
+
+const count = (description: string) => Type.Integer({ minimum: 0, examples: [0], description });
+
+export const ErasureRecord = Type.Object(
+  {
+    object: Type.Literal("erasure"),
+    environment: openEnum(["test", "live"]),
+    erased: Type.Object(
+      {
+        messages: count("Messages to the person and from the person."),
+        events: count("Events of these messages and of suppressions, and other entries of timelines."),
+        fallbacks: count("Fallbacks that were not started yet."),
+        webhook_deliveries: count("Deliveries whose responses were removed."),
+        verifications: count("Verifications; pending ones are canceled."),
+        suppressions: count("Suppressions, active or lifted. Active opt-outs stay in effect, as keyed hashes."),
+        stored_responses: count("Responses that were stored for idempotency keys, other than records of messages."),
+      },
+      { description: `What this request has erased. Records stay, with \`${ERASED}\` in place of the number.` },
+    ),
+    canceled: count("Scheduled and queued messages that were canceled first. They are counted as erased too."),
+    unfinished: count("Messages that are with a carrier and were left. Repeat the request when they have ended."),
+    has_more: Type.Boolean({ description: "The limit of one request was reached. Repeat it with a new idempotency key." }),
+  },
+  { title: "Erasure", description: "What an erasure has removed." },
+);
+
+export type ErasureCounts = Static<typeof ErasureRecord>["erased"] & { canceled: number; unfinished: number };
+
+export const noCounts = (): ErasureCounts => ({
+  messages: 0,
+  events: 0,
+  fallbacks: 0,
+  webhook_deliveries: 0,
+  verifications: 0,
+  suppressions: 0,
+  stored_responses: 0,
+  canceled: 0,
+  unfinished: 0,
+});
+
+export const erasureRecord = (
+  environment: Environment,
+  { canceled, unfinished, ...erased }: ErasureCounts,
+  hasMore: boolean,
+): Static<typeof ErasureRecord> => ({ object: "erasure", environment, erased, canceled, unfinished, has_more: hasMore });

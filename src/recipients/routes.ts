@@ -1,0 +1,52 @@
+/** The HTTP routes of the data of a person. */
+import { route, toResponse, type Route } from "../api/route.ts";
+import { Type } from "../http/schema.ts";
+import { recipientFaults, recipientField } from "../links/address.ts";
+import { ErasureRecord } from "./erasure.ts";
+import type { RecipientEraser } from "./erase-recipient.ts";
+import type { RecipientExporter } from "./export-recipient.ts";
+
+const RecipientBody = Type.Object({ recipient: recipientField }, { additionalProperties: false });
+
+const checkRecipient = ({ recipient }: Readonly<Record<string, unknown>>) => recipientFaults(recipient, "/recipient");
+
+// An erasure may change thousands of rows.
+const ERASE_COST = 10;
+
+export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExporter): Route[] => [
+  route({
+    method: "POST",
+    path: "/v1/recipients/erase",
+    summary: "Erase a person's data",
+    description:
+      "Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages; `has_more` says whether there are more.",
+    tag: "Recipients",
+    scope: "recipients:erase",
+    isIdempotent: true,
+    body: RecipientBody,
+    check: checkRecipient,
+    cost: () => ERASE_COST,
+    reply: { status: 200, description: "The erased records.", schema: ErasureRecord },
+    problems: [],
+    handle: async (call) => toResponse(await eraser.erase(call, call.body.recipient)),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/recipients/export",
+    summary: "Export a person's data",
+    description:
+      "Every record of this environment that names the person, as lines of JSON (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key.",
+    tag: "Recipients",
+    scope: "recipients:read",
+    isIdempotent: false,
+    body: RecipientBody,
+    check: checkRecipient,
+    reply: { status: 200, description: "The records, one in each line.", schema: Type.String(), contentType: "application/x-ndjson" },
+    problems: [],
+    handle: async (call) => ({
+      status: 200,
+      contentType: "application/x-ndjson; charset=utf-8",
+      frames: await exporter.open(call, call.body.recipient),
+    }),
+  }),
+];
