@@ -11,6 +11,8 @@ export type LoadOptions = {
   seconds: number;
   makeBody: () => string;
   hasKey: boolean;
+  /** The time from the start of a request to that of the next one on its connection; 0: at once after the response. */
+  pauseMs?: number;
 };
 export type LoadResult = { requests: number; seconds: number; latenciesMs: Float64Array; statuses: Map<number, number> };
 
@@ -35,7 +37,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       },
     };
   };
-  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options.url, next)));
+  const { connections, url, pauseMs } = options;
+  await Promise.all(Array.from({ length: connections }, () => runConnection(url, next, pauseMs)));
   const seconds = (performance.now() - startedAt) / 1_000;
   return { requests: latencies.length, seconds, latenciesMs: Float64Array.from(latencies).toSorted(), statuses };
 }
@@ -46,13 +49,15 @@ export const quantile = (sorted: Float64Array, q: number): number =>
 /** The text of a request, and a callback for the status of its response. */
 export type Exchange = { request: string; onResponse: (status: number) => void };
 
-/** Runs one connection until there is no next request. */
-export function runConnection(url: string, next: () => Exchange | undefined): Promise<void> {
+/** Runs one connection until there is no next request. Requests start at least `pauseMs` after each other. */
+export function runConnection(url: string, next: () => Exchange | undefined, pauseMs = 0): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let pending = "";
     let current: Exchange | undefined;
+    let sentAt = 0;
     const send = (socket: Socket): void => {
+      sentAt = performance.now();
       current = next();
       if (current === undefined) socket.end();
       else socket.write(current.request);
@@ -68,7 +73,9 @@ export function runConnection(url: string, next: () => Exchange | undefined): Pr
       const status = Number(pending.slice(9, 12));
       pending = "";
       current?.onResponse(status);
-      send(socket);
+      const waitMs = sentAt + pauseMs - performance.now();
+      if (waitMs > 0) setTimeout(send, waitMs, socket);
+      else send(socket);
     });
     socket.on("error", reject);
     socket.on("close", () => resolve());

@@ -1,5 +1,5 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
-const BENCHMARKS = ["accept", "batch", "deliver", "gateway", "webhooks"];
+const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "webhooks"];
 
 const HELP = `Usage: npm run bench -- NAME [flags]
 
@@ -10,6 +10,8 @@ const HELP = `Usage: npm run bench -- NAME [flags]
   deliver    cost from the request to the receipt, latency, fairness, long queues
              [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
              [--only cost,latency,fairness,backlog]
+  fairness   time of one account's sends while another account does its worst
+             [--rounds 3] [--seconds 8] [--rate 50] [--preload 200000] [--only "messages;streams"]
   gateway    HTTP in, SMPP out, beside Kannel
              [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts

@@ -632,7 +632,7 @@ export interface paths {
         put?: never;
         /**
          * Import suppressions
-         * @description Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event.
+         * @description Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event. Costs one request of the quota for every 50 entries.
          *
          *     Scope: `suppressions:write`.
          */

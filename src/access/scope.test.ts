@@ -11,6 +11,8 @@ test("the scopes are those of the contract", () => {
     "links:read",
     "messages:read",
     "messages:send",
+    "recipients:erase",
+    "recipients:read",
     "suppressions:read",
     "suppressions:write",
     "templates:read",

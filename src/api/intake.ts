@@ -16,7 +16,8 @@ export type RejectionReason =
   | "bodies_of_peer"
   | "anonymous_bodies"
   | "bodies_of_environment"
-  | "tenant_bodies";
+  | "tenant_bodies"
+  | "work_of_account";
 
 // Carriers send their requests at once. A client without a credential that takes longer holds a part of the budget for nothing.
 const ANONYMOUS_BODY_MS = 10_000;

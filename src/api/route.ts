@@ -60,6 +60,9 @@ export type Route = {
   /** Null: any valid credential may call the route. */
   scope: Scope | null;
   isIdempotent: boolean;
+  /** How much of the service a request takes (`account-turns.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
+   *  the processor or the database for milliseconds. Light by default. */
+  weight?: "send" | "heavy";
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

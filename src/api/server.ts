@@ -13,6 +13,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
+import type { AccountTurns } from "./account-turns.ts";
 import { closeUnread, collectBody, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
 import { admit, chargeMore, createReader, isAdmitted } from "./checks.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
@@ -60,6 +61,7 @@ export type ServerOptions = {
   limiter: Limiter;
   /** Makes the keyed hashes of idempotency keys. */
   box: SecretBox;
+  turns: AccountTurns;
   metrics: Metrics;
   log: Log;
   tracing?: Tracing | undefined;
@@ -311,7 +313,7 @@ export class Server {
   async #run(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
-      return await route.handle(call);
+      return await this.#options.turns.run(route, call.credential, () => route.handle(call));
     } finally {
       this.#inFlight -= 1;
     }
@@ -360,7 +362,7 @@ export class Server {
           query: singles(request.query as Record<string, unknown>),
           headers: singles(request.headers),
           url: `${origin}${request.url}`,
-          body: page.maxBodyBytes !== undefined && Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+          body: page.maxBodyBytes !== undefined && Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
           peer: request.ip,
           isLocal: isFromThisMachine(request.raw),
           origin,
@@ -393,7 +395,5 @@ export class Server {
       .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
 }
-
-const NO_BODY = Buffer.alloc(0);
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");

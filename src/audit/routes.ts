@@ -24,6 +24,7 @@ export const auditRoutes = (db: Database): Route[] => [
   route({
     method: "GET",
     path: "/v1/audit_events",
+    weight: "heavy",
     summary: "List audit events",
     description:
       "Who changed what in this environment, and in the account as a whole, newest first. Each entry was written in the transaction of its change.",

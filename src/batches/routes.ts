@@ -26,6 +26,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
   route({
     method: "POST",
     path: "/v1/batches",
+    weight: "heavy",
     summary: "Send a batch of messages",
     description:
       "Up to 1,000 messages in one request, all durable before the answer: `defaults` for what they share, `items` for what each has of its own. An item that is not right is refused alone; `results` has one entry for each item. A fault in `defaults` refuses the request. One idempotency key stands for the whole. Costs one request of the quota for every 50 items.",

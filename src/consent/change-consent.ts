@@ -25,6 +25,14 @@ export type Cause = { source: Source; keyword?: string | null; messageId?: Messa
 /** `inFlight`: how many messages of the pair are `sending` when the opt-out commits. */
 export type OptOut = { suppression: Suppression; isChanged: boolean; inFlight: number };
 
+// The parameters of a statement are built in one turn of the event loop, so that many rows at once would delay other requests.
+const ROWS_PER_STATEMENT = 100;
+
+const chunksOf = <T>(items: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(items.length / ROWS_PER_STATEMENT) }, (_, index) =>
+    items.slice(index * ROWS_PER_STATEMENT, (index + 1) * ROWS_PER_STATEMENT),
+  );
+
 /** Suppresses messages to the recipient from this sender, or from all. An active suppression stays unchanged. */
 export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<OptOut> {
   const [done] = await optOutAll(tx, nowMs, [{ pair, cause }]);
@@ -42,8 +50,10 @@ export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): P
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
   // All transactions lock pairs in one order, so that there is no deadlock.
-  const inOrder = wanted.toSorted((one, other) => (pairName(one) < pairName(other) ? -1 : 1));
-  const inserted = new Set((await insertSuppressions(tx, inOrder)).map(({ id }) => idKey(id)));
+  const named = wanted.map((each) => ({ each, name: pairName(each) }));
+  const inOrder = named.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map(({ each }) => each);
+  const inserted = new Set<string>();
+  for (const chunk of chunksOf(inOrder)) for (const { id } of await insertSuppressions(tx, chunk)) inserted.add(idKey(id));
   const isNew = ({ id }: Suppression): boolean => inserted.has(idKey(id));
   const known = inOrder.filter((each) => !isNew(each));
   const locked = known.length === 0 ? [] : await lockSuppressions(tx, known);
@@ -51,12 +61,12 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
 
   const added: Changed[] = [];
   const again: Changed[] = [];
-  const done = wanted.map((each): Omit<OptOut, "inFlight"> => {
+  const done = named.map(({ each, name }): Omit<OptOut, "inFlight"> => {
     if (isNew(each)) {
       added.push({ changeId: firstEventId(each.id), suppression: each });
       return { suppression: each, isChanged: true };
     }
-    const stored = before.get(pairName(each));
+    const stored = before.get(name);
     assert(stored !== undefined, "a suppression that was in the way is there");
     if (stored.isActive) return { suppression: stored, isChanged: false };
     const changed = change(stored, nowMs, { ...each, isActive: true });
@@ -64,7 +74,7 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
     return { suppression: changed.suppression, isChanged: true };
   });
   if (again.length > 0) await storeChanges(tx, again);
-  await publish(tx, [...added, ...again]);
+  for (const chunk of chunksOf([...added, ...again])) await publish(tx, chunk);
   // Late, so that other messages to these recipients are put off only shortly.
   await lockConsent(tx, wanted);
   const inFlight = await countInFlight(tx, wanted);

@@ -7,7 +7,7 @@ import type { Owner } from "../storage/owner.ts";
 import type { Pair } from "./suppression.ts";
 
 // An import is one transaction.
-const MAX_ENTRIES = 1_000;
+export const MAX_ENTRIES = 1_000;
 
 const fields = {
   recipient: recipientField,

@@ -7,7 +7,7 @@ import { decodeId } from "../lib/id.ts";
 import { phoneNumberField, senderField } from "../links/address.ts";
 import type { Database } from "../storage/database.ts";
 import { ImportRecord } from "./import-suppressions.ts";
-import { checkImport, checkSuppression, ImportBody, NewSuppressionBody } from "./new-suppression.ts";
+import { checkImport, checkSuppression, ImportBody, MAX_ENTRIES, NewSuppressionBody } from "./new-suppression.ts";
 import { findSuppression, listChanges, listSuppressions } from "./queries.ts";
 import { noSuchSuppression, type SuppressionChanger } from "./suppression-changer.ts";
 import {
@@ -37,6 +37,14 @@ const IdParams = Type.Object({ id: Type.String({ description: "The suppression's
 // A thousand entries with notes.
 const IMPORT_BODY_BYTES = 524_288;
 
+const ENTRIES_PER_REQUEST = 50;
+
+/** An import costs one request for every fifty entries, as a batch does. */
+function costOfImport(body: unknown): number {
+  const { entries } = (body ?? {}) as { entries?: unknown };
+  return Array.isArray(entries) ? Math.ceil(Math.min(entries.length, MAX_ENTRIES) / ENTRIES_PER_REQUEST) : 1;
+}
+
 const READ = { tag: "Suppressions", scope: "suppressions:read", isIdempotent: false } as const;
 const WRITE = { tag: "Suppressions", scope: "suppressions:write", isIdempotent: true } as const;
 
@@ -64,6 +72,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions",
+    weight: "heavy",
     summary: "List suppressions",
     description:
       "Newest first, by when the recipient was first suppressed. Filters combine. Where very many would have to be looked at, a page may be short with `has_more: true`: go on with `next_cursor`.",
@@ -77,10 +86,12 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     method: "POST",
     path: "/v1/suppressions/import",
     maxBodyBytes: IMPORT_BODY_BYTES,
+    weight: "heavy",
     summary: "Import suppressions",
     description:
-      "Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event.",
+      "Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event. Costs one request of the quota for every 50 entries.",
     body: ImportBody,
+    cost: costOfImport,
     check: checkImport,
     reply: { status: 200, description: "What was done.", schema: ImportRecord },
     problems: [],
@@ -104,6 +115,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions/{id}/history",
+    weight: "heavy",
     summary: "Read a suppression's history",
     description: "Newest first: each time it became active or was lifted, and why.",
     params: IdParams,

@@ -25,6 +25,7 @@ export const queueRoutes = (db: Database, clock: Clock): Route[] => [
   route({
     method: "GET",
     path: "/v1/queue",
+    weight: "heavy",
     summary: "Read the queue's depth",
     description: "How many messages of this environment are under way, and how long the oldest that is due has been waiting.",
     tag: "Usage",

@@ -37,6 +37,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     method: "GET",
     path: "/v1/events",
+    weight: "heavy",
     summary: "List events",
     description:
       "Newest first. Filters combine. A filter that would look at very many events may return a short page with `has_more: true`: go on with `next_cursor`.",

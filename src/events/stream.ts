@@ -4,7 +4,6 @@
 import type { Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import { Problem } from "../http/problem.ts";
-import { FairLimit } from "../lib/fair-limit.ts";
 import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
 import { MAX_UUID, NIL_UUID, uuidFromBytes } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
@@ -28,8 +27,6 @@ const START_WAIT_MS = 1_000;
 // Each stream queries the database by itself.
 const MAX_STREAMS = 100;
 const MAX_STREAMS_EACH = 20;
-// Readers that are behind wait for each other, so that they leave the database and this process to requests.
-const HISTORY_LIMITS = { total: 2, perOwner: 1, maxWaiting: Infinity };
 const HISTORY_PAUSE_MS = 250;
 
 export type StreamRequest = {
@@ -64,6 +61,8 @@ export type EventStreamsParts = {
   db: Database;
   positions: EventPositions;
   limiter: Pick<Limiter, "take">;
+  /** Runs a query for events of the past when it is the account's turn. */
+  readInTurn: <T>(owner: Credential, work: () => Promise<T>) => Promise<T>;
   heartbeatMs?: number;
   maxStreams?: number;
 };
@@ -77,12 +76,13 @@ export class EventStreams {
   readonly #maxStreams: number;
   /** The open streams of each account, the oldest first. */
   readonly #open = new Map<string, Set<AbortController>>();
-  readonly #history = new FairLimit(HISTORY_LIMITS);
+  readonly #readInTurn: EventStreamsParts["readInTurn"];
 
-  constructor({ db, positions, limiter, heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS }: EventStreamsParts) {
+  constructor({ db, positions, limiter, readInTurn, heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS }: EventStreamsParts) {
     this.#db = db;
     this.#positions = positions;
     this.#limiter = limiter;
+    this.#readInTurn = readInTurn;
     this.#heartbeatMs = heartbeatMs;
     this.#maxStreams = maxStreams;
   }
@@ -127,7 +127,7 @@ export class EventStreams {
       const cursor = await this.#cursorOf(owner, after, signal);
       // A reader that is disconnected before its first event continues from this id.
       yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : placeId(cursor.position))}\n\n`;
-      const history = <T>(work: () => Promise<T>): Promise<T> => this.#history.run(idKey(owner.accountId), work);
+      const history = <T>(work: () => Promise<T>): Promise<T> => this.#readInTurn(owner, work);
       const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor, history });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { until } from "../../test/support/expect.ts";
 import { FairLimit } from "./fair-limit.ts";
 
 /** Starts pieces of work that end when the test says so, and records the order in which they start. */
@@ -14,6 +15,7 @@ class Bench {
   }
 
   add(owner: string, name: string): void {
+    this.#limit.note(owner);
     void this.#limit.run(owner, () => {
       this.started.push(name);
       return new Promise<void>((resolve) => this.#ends.set(name, resolve));
@@ -22,12 +24,14 @@ class Bench {
 
   async end(name: string): Promise<void> {
     this.#ends.get(name)?.();
+    // Two turns: one in which the piece ends, one in which the next begins.
+    await nextTurn();
     await nextTurn();
   }
 }
 
 test("one owner runs no more than its part, and another owner starts at once", async () => {
-  const bench = new Bench(new FairLimit({ total: 4, perOwner: 2, maxWaiting: 10 }));
+  const bench = new Bench(new FairLimit({ total: 4, alone: 2, shared: 2, maxWaiting: 10 }));
   for (const name of ["a1", "a2", "a3"]) bench.add("a", name);
   bench.add("b", "b1");
   await nextTurn();
@@ -39,7 +43,7 @@ test("one owner runs no more than its part, and another owner starts at once", a
 });
 
 test("owners that wait take turns", async () => {
-  const bench = new Bench(new FairLimit({ total: 1, perOwner: 1, maxWaiting: 10 }));
+  const bench = new Bench(new FairLimit({ total: 1, alone: 1, shared: 1, maxWaiting: 10 }));
   for (const name of ["a1", "a2", "a3"]) bench.add("a", name);
   for (const name of ["b1", "b2"]) bench.add("b", name);
   for (const name of ["a1", "b1", "a2", "b2"]) await bench.end(name);
@@ -47,7 +51,7 @@ test("owners that wait take turns", async () => {
 });
 
 test("an owner is full when so many of its pieces wait, and others are not", async () => {
-  const limit = new FairLimit({ total: 1, perOwner: 1, maxWaiting: 2 });
+  const limit = new FairLimit({ total: 1, alone: 1, shared: 1, maxWaiting: 2 });
   const bench = new Bench(limit);
   for (const name of ["a1", "a2"]) bench.add("a", name);
   assert.equal(limit.isFull("a"), false);
@@ -58,10 +62,41 @@ test("an owner is full when so many of its pieces wait, and others are not", asy
 });
 
 test("work that fails frees its slot", async () => {
-  const limit = new FairLimit({ total: 1, perOwner: 1, maxWaiting: 2 });
+  const limit = new FairLimit({ total: 1, alone: 1, shared: 1, maxWaiting: 2 });
   await assert.rejects(
     limit.run("a", () => Promise.reject(new Error("failed"))),
     /failed/,
   );
   assert.equal(await limit.run("a", () => Promise.resolve("done")), "done");
+});
+
+test("an owner runs more while no other owner has work", async () => {
+  const limit = new FairLimit({ total: 10, alone: 3, shared: 1, maxWaiting: 10 });
+  const bench = new Bench(limit);
+  for (const name of ["a1", "a2", "a3", "a4"]) bench.add("a", name);
+  await nextTurn();
+  assert.deepEqual(bench.started, ["a1", "a2", "a3"]);
+  bench.add("b", "b1");
+  await bench.end("b1");
+  for (const name of ["a1", "a2"]) await bench.end(name);
+  assert.deepEqual(bench.started, ["a1", "a2", "a3", "b1"], "a still has its part running");
+  await bench.end("a3");
+  assert.deepEqual(bench.started, ["a1", "a2", "a3", "b1", "a4"]);
+});
+
+test("an owner of other work counts as one that has work", async () => {
+  const limit = new FairLimit({ total: 10, alone: 2, shared: 1, maxWaiting: 10 });
+  const bench = new Bench(limit);
+  limit.note("b");
+  for (const name of ["a1", "a2"]) bench.add("a", name);
+  await nextTurn();
+  assert.deepEqual(bench.started, ["a1"]);
+});
+
+test("one more piece runs beside one that is stuck", async () => {
+  const bench = new Bench(new FairLimit({ total: 10, alone: 1, shared: 1, maxWaiting: 10 }));
+  for (const name of ["a1", "a2", "a3"]) bench.add("a", name);
+  await until("another piece starts", () => bench.started.length === 2);
+  await bench.end("a2");
+  assert.deepEqual(bench.started, ["a1", "a2", "a3"]);
 });

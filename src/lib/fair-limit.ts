@@ -1,20 +1,38 @@
-/** Runs work of several owners: at most so many pieces at a time, and fewer of one owner. Owners that wait take turns, so that an owner with
- *  much work delays the others by no more than the pieces that are running. */
+/** Runs work of several owners: at most so many pieces at a time, and fewer of one owner while others have work too. Owners that wait take
+ *  turns, so that an owner with much work delays the others by no more than its few pieces that are running. */
 export type FairLimits = {
   /** Pieces of work that run at a time. */
   total: number;
-  perOwner: number;
+  /** Pieces of one owner that run at a time while no other owner has work. */
+  alone: number;
+  /** The same after another owner had work a moment ago. */
+  shared: number;
   /** Pieces of one owner that wait. */
   maxWaiting: number;
 };
 
-type Owner = { running: number; waiting: (() => void)[] };
+type Piece = { startedAtMs: number };
+/** The running pieces are in the order of their start. */
+type Owner = { running: Set<Piece>; waiting: ((piece: Piece) => void)[] };
+type Seen = { owner: string; atMs: number };
+
+// An owner counts as one that has work for this time after its last piece. An owner with a piece every few seconds has its part as well.
+const ACTIVE_MS = 10_000;
+// A piece that has run for this time may be stuck, on a lock for example. One more piece of its owner may run beside it.
+const STUCK_MS = 250;
+const NEVER: Seen = { owner: "", atMs: Number.NEGATIVE_INFINITY };
 
 export class FairLimit {
   readonly #limits: FairLimits;
   /** In the order of turns: the owner whose work started or ended last is the last one. Owners without work are removed. */
   readonly #owners = new Map<string, Owner>();
   #running = 0;
+  #waiting = 0;
+  #isScheduled = false;
+  #isWatching = false;
+  /** The last piece of work, and the last one of another owner. */
+  #last = NEVER;
+  #lastOther = NEVER;
 
   constructor(limits: FairLimits) {
     this.#limits = limits;
@@ -25,31 +43,61 @@ export class FairLimit {
     return (this.#owners.get(owner)?.waiting.length ?? 0) >= this.#limits.maxWaiting;
   }
 
-  async run<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    const mine = this.#ownerOf(owner);
-    if (mine.waiting.length === 0 && this.#mayStart(mine)) this.#start(owner, mine);
-    else await new Promise<void>((resolve) => mine.waiting.push(resolve));
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const owner = this.#ownerOf(name);
+    const isFirst = owner.waiting.length === 0 && this.#mayStart(name, owner);
+    const piece = isFirst ? this.#start(name, owner) : await this.#turnOf(owner);
     try {
       return await work();
     } finally {
-      this.#end(owner, mine);
+      this.#end(name, owner, piece);
     }
+  }
+
+  /** Records that the owner has work, here or elsewhere. */
+  note(owner: string): void {
+    if (this.#last.owner !== owner) this.#lastOther = this.#last;
+    this.#last = { owner, atMs: performance.now() };
+  }
+
+  #turnOf(owner: Owner): Promise<Piece> {
+    this.#waiting += 1;
+    this.#watch();
+    return new Promise((resolve) => owner.waiting.push(resolve));
   }
 
   #ownerOf(name: string): Owner {
     let owner = this.#owners.get(name);
-    if (owner === undefined) this.#owners.set(name, (owner = { running: 0, waiting: [] }));
+    if (owner === undefined) this.#owners.set(name, (owner = { running: new Set(), waiting: [] }));
     return owner;
   }
 
-  #mayStart({ running }: Owner): boolean {
-    return this.#running < this.#limits.total && running < this.#limits.perOwner;
+  #mayStart(name: string, { running }: Owner): boolean {
+    const { total, alone, shared } = this.#limits;
+    if (this.#running >= total) return false;
+    const limit = this.#isShared(name) ? shared : alone;
+    return running.size < limit || (running.size === limit && isStuck(running));
   }
 
-  #start(name: string, owner: Owner): void {
-    owner.running += 1;
+  #isShared(name: string): boolean {
+    const { atMs } = this.#last.owner === name ? this.#lastOther : this.#last;
+    return performance.now() - atMs < ACTIVE_MS;
+  }
+
+  #start(name: string, owner: Owner): Piece {
+    const piece = { startedAtMs: performance.now() };
+    owner.running.add(piece);
     this.#running += 1;
     this.#moveToEnd(name, owner);
+    return piece;
+  }
+
+  #end(name: string, owner: Owner, piece: Piece): void {
+    owner.running.delete(piece);
+    this.#running -= 1;
+    if (owner.running.size === 0 && owner.waiting.length === 0) this.#owners.delete(name);
+    else this.#moveToEnd(name, owner);
+    if (this.#waiting > 0) this.#schedule();
   }
 
   #moveToEnd(name: string, owner: Owner): void {
@@ -57,17 +105,39 @@ export class FairLimit {
     this.#owners.set(name, owner);
   }
 
-  #end(name: string, owner: Owner): void {
-    owner.running -= 1;
-    this.#running -= 1;
-    if (owner.running === 0 && owner.waiting.length === 0) this.#owners.delete(name);
-    else this.#moveToEnd(name, owner);
-    for (const [next, each] of this.#owners) {
-      if (each.waiting.length === 0 || !this.#mayStart(each)) continue;
-      this.#start(next, each);
-      each.waiting.shift()?.();
-      // One piece has ended, so one may start.
-      return;
+  /** Starts further pieces in the next turn of the event loop. Pieces that do not wait for anything would follow each other in one turn
+   *  otherwise, and nothing else would run. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#startWaiting();
+    });
+  }
+
+  /** Looks for stuck pieces while others wait. */
+  #watch(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    setTimeout(() => {
+      this.#isWatching = false;
+      this.#startWaiting();
+      if (this.#waiting > 0) this.#watch();
+    }, STUCK_MS).unref();
+  }
+
+  #startWaiting(): void {
+    // A start moves its owner to the end, where the loop comes to it again.
+    for (const [name, owner] of this.#owners) {
+      if (owner.waiting.length === 0 || !this.#mayStart(name, owner)) continue;
+      this.#waiting -= 1;
+      owner.waiting.shift()?.(this.#start(name, owner));
     }
   }
+}
+
+function isStuck(running: ReadonlySet<Piece>): boolean {
+  const [oldest] = running;
+  return oldest !== undefined && performance.now() - oldest.startedAtMs > STUCK_MS;
 }

@@ -65,6 +65,7 @@ export class Acceptor {
       run: (items) => this.#commit(items),
       isItemFault: isRowRefused,
       maxBatch: MAX_BATCH,
+      ownerOf: ({ accountId }) => idKey(accountId),
       maxWaiting: MAX_WAITING,
       maxConcurrent: 4,
       minConcurrentBatch: 28,

@@ -61,6 +61,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
   route({
     method: "POST",
     path: "/v1/messages",
+    weight: "send",
     summary: "Send a message",
     description:
       "Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.",
@@ -115,6 +116,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
   route({
     method: "GET",
     path: "/v1/messages",
+    weight: "heavy",
     summary: "List messages",
     description:
       "Newest first. Filters combine. A filter that would look at very many messages may return a short page with `has_more: true`: go on with `next_cursor`.",

@@ -4,19 +4,13 @@ import type { Credential } from "../access/authenticate.ts";
 import type { RecipientHasher } from "../access/recipient-hash.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { eraseConsent } from "../consent/erase-consent.ts";
-import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
-import { FairLimit } from "../lib/fair-limit.ts";
-import { idKey } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { PersonErasure } from "./erase-pages.ts";
 import { erasureRecord } from "./erasure.ts";
 import { lockSuppressionsOf, type Person } from "./queries.ts";
-
-// An erasure is some seconds of work for the database. Those of one account wait for each other.
-const LIMITS = { total: 2, perOwner: 1, maxWaiting: 10 };
 
 export type EraserParts = { db: Database; clock: Clock; hasher: RecipientHasher; wakeWebhooks: () => void };
 
@@ -25,7 +19,6 @@ type EraseCall = Pick<AuditedCall, "claim" | "origin"> & { credential: Credentia
 export class RecipientEraser {
   readonly #parts: EraserParts;
   readonly #once: Once;
-  readonly #turns = new FairLimit(LIMITS);
 
   constructor(parts: EraserParts) {
     this.#parts = parts;
@@ -35,18 +28,15 @@ export class RecipientEraser {
   async erase(call: EraseCall, recipient: Recipient): Promise<Executed | Replay> {
     const { credential, claim } = call;
     const { accountId, environment } = credential;
-    const account = idKey(accountId);
-    if (this.#turns.isFull(account)) throw tooManyErasures();
     const person = { accountId, environment, recipient };
     const erasure = new PersonErasure(this.#parts, person);
     const { counts } = erasure;
     let isNearlyDone = false;
-    const admit = <T>(commit: () => Promise<T>): Promise<T> =>
-      this.#turns.run(account, async () => {
-        // A replay erases nothing of what was added since the first request.
-        if (!(await this.#once.isExecuted(credential, claim))) isNearlyDone = await erasure.run();
-        return commit();
-      });
+    const admit = async <T>(commit: () => Promise<T>): Promise<T> => {
+      // A replay erases nothing of what was added since the first request.
+      if (!(await this.#once.isExecuted(credential, claim))) isNearlyDone = await erasure.run();
+      return commit();
+    };
     const finish = async (tx: Tx): Promise<WriteResponse> => {
       const isDone = isNearlyDone && (await this.#finish(tx, erasure, person));
       const record = erasureRecord(environment, counts, !isDone);
@@ -72,9 +62,3 @@ export class RecipientEraser {
     return recordChange(tx, clock.now(), { ...credential, origin: origin() }, { action: "recipient.erased", target, changes });
   }
 }
-
-const tooManyErasures = (): Problem =>
-  new Problem("rate_limit_exceeded", {
-    detail: "this account has as many erasures waiting as it may have",
-    headers: { "retry-after": "10" },
-  });

@@ -4,7 +4,6 @@ import type { Limiter } from "../access/limiter.ts";
 import type { RecipientHasher } from "../access/recipient-hash.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
-import { FairLimit } from "../lib/fair-limit.ts";
 import { idKey } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -16,14 +15,19 @@ import { exportLines, type ReadPage } from "./export-lines.ts";
 // A slow client keeps its export open, which costs a page of memory.
 const MAX_EXPORTS = 20;
 const MAX_EXPORTS_EACH = 2;
-// Exports wait for each other, so that they leave the database and this process to other requests.
-const READ_LIMITS = { total: 2, perOwner: 1, maxWaiting: Infinity };
 // A page of messages, or as many pages of entries of timelines, cost one request of the quota.
 const READS_PER_CHARGE = 30;
 const QUOTA_PAUSE_MS = 250;
 const CHECK_EVERY_MS = 5_000;
 
-export type RecipientExporterParts = { db: Database; clock: Clock; hasher: RecipientHasher; limiter: Pick<Limiter, "take"> };
+export type RecipientExporterParts = {
+  db: Database;
+  clock: Clock;
+  hasher: RecipientHasher;
+  limiter: Pick<Limiter, "take">;
+  /** Runs the query of a page when it is the account's turn. */
+  readInTurn: <T>(owner: Credential, work: () => Promise<T>) => Promise<T>;
+};
 
 export type ExportCall = {
   credential: Credential;
@@ -41,7 +45,6 @@ class ExportEnded extends Error {
 
 export class RecipientExporter {
   readonly #parts: RecipientExporterParts;
-  readonly #reads = new FairLimit(READ_LIMITS);
   /** The open exports of each account. */
   readonly #open = new Map<string, number>();
 
@@ -100,10 +103,9 @@ export class RecipientExporter {
     }
   }
 
-  /** Reads pages, at the pace that the quota and the other exports allow. */
+  /** Reads pages, at the pace that the quota and the turns of accounts allow. */
   #reader(call: ExportCall): ReadPage {
     const signal = call.gone();
-    const account = idKey(call.credential.accountId);
     let reads = 0;
     let checkedAt = performance.now();
     return async (query) => {
@@ -115,7 +117,7 @@ export class RecipientExporter {
       if (reads > 0 && reads % READS_PER_CHARGE === 0) await this.#charge(call, signal);
       reads += 1;
       if (signal.aborted) throw new ExportEnded();
-      return this.#reads.run(account, () => query(this.#parts.db));
+      return this.#parts.readInTurn(call.credential, () => query(this.#parts.db));
     };
   }
 

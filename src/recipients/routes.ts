@@ -17,6 +17,7 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
   route({
     method: "POST",
     path: "/v1/recipients/erase",
+    weight: "heavy",
     summary: "Erase a person's data",
     description:
       "Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages; `has_more` says whether there are more.",

@@ -6,6 +6,7 @@ import { KeyRecogniser } from "../access/recognise-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
+import { AccountTurns } from "../api/account-turns.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
@@ -43,7 +44,8 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
   const forRequests = { ...shared, db: shared.db.share(REQUESTS_SHARE) };
   const access = await openAccess(forRequests, shared.db.share(STRANGERS_SHARE));
   const limiter = new Limiter(forRequests.db, clock, node);
-  const routes = isApi ? makeRoutes(forRequests, workers, { ...access, limiter }) : [];
+  const turns = new AccountTurns(() => metrics.rejected("work_of_account"));
+  const routes = isApi ? makeRoutes(forRequests, workers, { ...access, limiter, turns }) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
@@ -59,6 +61,7 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
     authenticator: access.authenticator,
     limiter,
     box,
+    turns,
     metrics,
     log,
     tracing,
@@ -90,13 +93,13 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 function makeRoutes(
   { config, db, clock, box, recipientHasher: hasher, metrics, tracing }: Process,
   { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
-  { authenticator, limiter }: Access & { limiter: Limiter },
+  { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
   watchPositions(metrics.registry, positions);
-  const streams = new EventStreams({ db, positions, limiter });
+  const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   return allRoutes({
     db,
@@ -113,6 +116,6 @@ function makeRoutes(
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     templates: reviews.changer,
     eraser: new RecipientEraser({ db, clock, hasher, wakeWebhooks }),
-    exporter: new RecipientExporter({ db, clock, hasher, limiter }),
+    exporter: new RecipientExporter({ db, clock, hasher, limiter, readInTurn: turns.read }),
   });
 }

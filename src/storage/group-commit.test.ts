@@ -223,3 +223,18 @@ test("one bad item costs few runs, not one for each other item", async () => {
   await Promise.allSettled(items.map((item) => commits.submit(item)));
   assert.ok(runs <= 1 + 2 * Math.log2(64), `${runs} runs`);
 });
+
+test("owners take turns where more items wait than a batch holds", async () => {
+  const { commits, run } = start({ maxBatch: 3, ownerOf: (item) => item.charAt(0) });
+  const outcomes = ["a1", "a2", "a3", "a4", "a5", "b1"].map((item) => commits.submit(item));
+  const first = await run(0);
+  assert.deepEqual(first.items, ["a1", "b1", "a2"]);
+  first.finish();
+  const second = await run(1);
+  assert.deepEqual(second.items, ["a3", "a4", "a5"]);
+  second.finish();
+  assert.deepEqual(
+    await Promise.all(outcomes),
+    ["a1", "a2", "a3", "a4", "a5", "b1"].map((item) => `${item} done`),
+  );
+});

@@ -10,6 +10,8 @@ export type GroupCommitOptions<Item, Outcome> = {
   /** Whether the error concerns one item. The other items are then run without it. */
   isItemFault: (error: unknown) => boolean;
   maxBatch: number;
+  /** The owner of an item. Where more items wait than a batch holds, the owners take turns. */
+  ownerOf?: (item: Item) => string;
   /** The limit of waiting items, without those at the database. */
   maxWaiting: number;
   /** The limit of batches at the database at the same time. */
@@ -29,7 +31,7 @@ export class Overloaded extends Error {
 
 export class GroupCommit<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>;
-  readonly #waiting: Waiting<Item, Outcome>[] = [];
+  #waiting: Waiting<Item, Outcome>[] = [];
   #running = 0;
   #atDatabase = 0;
   #isScheduled = false;
@@ -69,7 +71,7 @@ export class GroupCommit<Item, Outcome> {
 
   #flush(): void {
     while (this.#mayRun()) {
-      const batch = this.#waiting.splice(0, this.#options.maxBatch);
+      const batch = this.#takeBatch();
       this.#hasWaitedLong = false;
       clearTimeout(this.#waitTimer);
       this.#waitTimer = undefined;
@@ -82,6 +84,14 @@ export class GroupCommit<Item, Outcome> {
       });
     }
     this.#watchWaiting();
+  }
+
+  #takeBatch(): Waiting<Item, Outcome>[] {
+    const { maxBatch, ownerOf } = this.#options;
+    if (ownerOf === undefined || this.#waiting.length <= maxBatch) return this.#waiting.splice(0, maxBatch);
+    const batch = new Set(inTurns(this.#waiting, ({ item }) => ownerOf(item)).slice(0, maxBatch));
+    this.#waiting = this.#waiting.filter((each) => !batch.has(each));
+    return [...batch];
   }
 
   #mayRun(): boolean {
@@ -114,4 +124,17 @@ export class GroupCommit<Item, Outcome> {
       }
     }
   }
+}
+
+/** Orders items so that the first items of all owners precede their second ones, and so on. */
+function inTurns<T>(items: readonly T[], ownerOf: (item: T) => string): T[] {
+  const counts = new Map<string, number>();
+  const rounds: T[][] = [];
+  for (const item of items) {
+    const owner = ownerOf(item);
+    const round = counts.get(owner) ?? 0;
+    counts.set(owner, round + 1);
+    (rounds[round] ??= []).push(item);
+  }
+  return rounds.flat();
 }

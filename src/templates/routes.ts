@@ -42,6 +42,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/templates",
+    weight: "heavy",
     summary: "List templates",
     description:
       "Newest first, without archived ones unless `status=archived`. Filters combine. A filter that would look at very many archived templates may return a short page with `has_more: true`: go on with `next_cursor`.",

@@ -35,6 +35,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
   route({
     method: "GET",
     path: "/v1/usage",
+    weight: "heavy",
     summary: "Read the usage",
     description:
       `Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most ${MAX_DAYS.day} days by day, ${MAX_DAYS.hour} by hour. ` +

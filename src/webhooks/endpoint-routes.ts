@@ -42,6 +42,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints",
+    weight: "heavy",
     summary: "List endpoints",
     description: "Newest first.",
     query: PageQuery,

@@ -27,6 +27,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}/deliveries",
+    weight: "heavy",
     summary: "List an endpoint's deliveries",
     description:
       "Newest event first, from the first try on. A filter that would look at very many may return a short page with `has_more: true`: go on with `next_cursor`.",
@@ -79,6 +80,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/recover",
+    weight: "heavy",
     summary: "Recover what an endpoint missed",
     description:
       "Delivers every event since then that the endpoint wants and has not acknowledged: those that were given up, and those of a time when it was disabled or not there. `recovery` of the endpoint shows how far it is.",

@@ -463,7 +463,13 @@ describe("a stream in the process of the test", () => {
 
   function streamsWith({ limiter = quotaOf(), ...options }: Streaming = {}): EventStreams {
     assert.ok(godwit.db !== undefined);
-    return new EventStreams({ db: godwit.db, positions: new EventPositions(godwit.db), limiter, ...options });
+    return new EventStreams({
+      db: godwit.db,
+      positions: new EventPositions(godwit.db),
+      limiter,
+      readInTurn: (_, work) => work(),
+      ...options,
+    });
   }
 
   function open(owner: Owner, after_: string | undefined, streams = streamsWith()) {

@@ -29,7 +29,7 @@ test("twenty requests for the same recipient create one suppression and one even
   const asked = Array.from({ length: 20 }, (_, index) =>
     (nodes[index % 2] as Client).suppressions.post({}, { idempotencyKey: randomUUID() }),
   );
-  await lock.waiting(20);
+  await lock.waiting(6);
   await lock.release();
   const replies = await Promise.all(asked);
   const made = replies.filter(({ status }) => status === 201);
@@ -63,7 +63,7 @@ test("concurrent requests to suppress and to lift end in one state, with every c
       const node = nodes[index % 2] as Client;
       return index % 4 < 2 ? node.suppressions.request("DELETE", `/${String(id)}`) : node.suppressions.post();
     });
-    await lock.waiting(20);
+    await lock.waiting(6);
     await lock.release();
     for (const { status, text } of await Promise.all(asked)) assert.ok(status === 200 || status === 201, text);
   }

@@ -415,7 +415,7 @@ test("an environment cannot exceed its limit of templates, not counting archived
   );
   await using lock = await lockTable(godwit.databaseUrl, "templates");
   const asked = Array.from({ length: 5 }, () => own.request("POST", "", { body: { ...TEXT, name: newName() } }));
-  await lock.waiting(5);
+  await lock.waiting(3);
   await lock.release();
   const refused = (await Promise.all(asked)).filter(({ status }) => status !== 201);
   assert.equal(refused.length, 4);

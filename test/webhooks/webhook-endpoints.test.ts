@@ -185,10 +185,10 @@ test("an environment cannot exceed its limit of endpoints, even with concurrent 
       where id = $1`,
     [rowId(id)],
   );
-  // All requests have counted the endpoints and wait to insert.
+  // The requests of an account that run at a time have counted the endpoints and wait to insert.
   await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
   const asked = Array.from({ length: 6 }, () => own.request("POST", "", { body: { url: URL_TEXT } }));
-  await lock.waiting(6);
+  await lock.waiting(3);
   await lock.release();
   const storm = await Promise.all(asked);
   const refused = storm.filter(({ status }) => status !== 201);

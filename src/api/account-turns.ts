@@ -1,0 +1,45 @@
+/** The turns of accounts: how much work of one account runs at a time, so that no account keeps the processor and the database from the
+ *  others. */
+import type { Credential } from "../access/authenticate.ts";
+import { Problem } from "../http/problem.ts";
+import { FairLimit } from "../lib/fair-limit.ts";
+import { idKey } from "../lib/id.ts";
+import type { Route } from "./route.ts";
+
+// Messages of several requests share a commit, so an account may use most of it while the others are idle. Beside others its requests must
+// not fill a turn of the event loop: eight take a millisecond or two.
+const SENDS = { total: Infinity, alone: 3_000, shared: 8, maxWaiting: 2_000 };
+// Lists, batches and imports take the processor and the database for a long time each.
+const HEAVY = { total: 3, alone: 3, shared: 1, maxWaiting: 200 };
+// Each other request uses a connection of the database for a moment. Heavy and light requests together leave two of the ten connections of
+// requests to sends and to the look-up of credentials.
+const LIGHT = { total: 5, alone: 5, shared: 3, maxWaiting: 500 };
+const RETRY_SECONDS = 1;
+
+export class AccountTurns {
+  readonly #sends = new FairLimit(SENDS);
+  readonly #heavy = new FairLimit(HEAVY);
+  readonly #light = new FairLimit(LIGHT);
+  readonly #rejected: () => void;
+
+  constructor(rejected: () => void) {
+    this.#rejected = rejected;
+  }
+
+  /** Runs the handler of a route when it is the account's turn. */
+  run<T>({ weight }: Pick<Route, "weight">, { accountId }: Credential, work: () => Promise<T>): Promise<T> {
+    const account = idKey(accountId);
+    const mine = weight === "send" ? this.#sends : weight === "heavy" ? this.#heavy : this.#light;
+    for (const limit of [this.#sends, this.#heavy, this.#light]) limit.note(account);
+    if (!mine.isFull(account)) return mine.run(account, work);
+    this.#rejected();
+    throw new Problem("rate_limit_exceeded", {
+      detail: "too many requests of this account wait: send fewer at a time",
+      headers: { "retry-after": String(RETRY_SECONDS) },
+    });
+  }
+
+  /** Runs a read of the past for an event stream, which is never refused. */
+  readonly read = <T>({ accountId }: Pick<Credential, "accountId">, work: () => Promise<T>): Promise<T> =>
+    this.#heavy.run(idKey(accountId), work);
+}

@@ -1,0 +1,27 @@
+/** One account with many slow requests: the requests of other accounts have their connections to the database. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clientOfAccount } from "../support/client.ts";
+import { until } from "../support/expect.ts";
+import { startGodwit } from "../support/harness.ts";
+import { Lock } from "../support/locks.ts";
+import { readMetrics } from "../support/metrics-text.ts";
+
+test("an account whose requests are stuck does not delay another account, and too many of them get 429", async () => {
+  await using godwit = await startGodwit();
+  const [greedy, modest] = [await clientOfAccount(godwit, "greedy"), await clientOfAccount(godwit, "modest")];
+  await using lock = await Lock.take(godwit.databaseUrl, "lock table templates in access exclusive mode");
+  const stuck = Array.from({ length: 300 }, () => greedy.request("GET", "/v1/templates"));
+  const rejected = await until("requests are refused", async () =>
+    (await readMetrics(godwit)).get('godwit_http_rejected_total{reason="work_of_account"}'),
+  );
+  assert.ok(rejected > 0);
+  for (let count = 0; count < 5; count += 1) {
+    assert.equal((await godwit.send(modest.key)).status, 202);
+    assert.equal((await modest.request("GET", "/v1/messages")).status, 200);
+  }
+  await lock.release();
+  const refused = (await Promise.all(stuck)).filter(({ status }) => status === 429);
+  assert.ok(refused.length > 0);
+  for (const { headers } of refused) assert.match(headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+});
