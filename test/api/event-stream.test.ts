@@ -262,7 +262,8 @@ describe("the event stream", { concurrency: true }, () => {
     const theirs = await Promise.all(strangers.map((stranger) => insertEvents(godwit, stranger, idsNow(3))));
     const own = await insertEvents(godwit, owner, idsNow(1));
     await Promise.all([live.has(own), resumed.has(own)]);
-    assert.deepEqual([live.ids, resumed.ids], [own, own]);
+    // A transaction that is open elsewhere can delay the position of the anchor beyond the start of the live stream.
+    assert.deepEqual([live.ids.filter((id) => id !== anchor), resumed.ids], [own, own]);
     // The id of an event of another account counts only as a time.
     using borrowed = await EventReader.open(godwit, owner.key, { after: theirs[1]?.[0] ?? "" });
     await borrowed.has(own);
