@@ -34,6 +34,8 @@ export type SigningKey = { kid: string; publicKey: JWK; activeFromMs: number };
 
 export type SigningKeysParts = { db: Database; clock: Clock; box: SecretBox };
 
+type NewKey = Omit<SigningKeyRow, "active_from">;
+
 export class SigningKeys {
   readonly #parts: SigningKeysParts;
   #listed: { rows: Promise<SigningKeyRow[]>; startedAt: number } | undefined;
@@ -60,7 +62,8 @@ export class SigningKeys {
   async signer(): Promise<{ kid: string; key: CryptoKey }> {
     let rows = await this.#list();
     if (isRotationDue(rows, this.#parts.clock.now())) {
-      await this.#parts.db.transaction((tx) => this.#createNext(tx));
+      const key = await this.#newKey();
+      await this.#parts.db.transaction((tx) => this.#storeNext(tx, key));
       rows = await this.#list(0);
     }
     const row = signerAmong(rows, this.#parts.clock.now());
@@ -72,13 +75,14 @@ export class SigningKeys {
    *  of the old keys stay valid until they expire. With `isRevoking` they become invalid, and the new key signs at once. */
   async rotate(isRevoking: boolean, origin: ChangeOrigin): Promise<SigningKey[]> {
     const { db, clock } = this.#parts;
+    const key = await this.#newKey();
     await db.transaction(async (tx) => {
       await lockSigningKeys(tx);
       const rows = await listSigningKeys(tx);
       const nowMs = clock.now();
       if (isRevoking) await deleteSigningKeys(tx, kidsOf(rows));
       else if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
-      await this.#insert(tx, isRevoking || rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS);
+      await insertSigningKey(tx, { ...key, active_from: new Date(isRevoking || rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS) });
       await this.#deleteExpired(tx);
       const target = { type: "signing_key", id: null } as const;
       await recordInstallationChange(tx, nowMs, origin, { action: "signing_key.rotated", target, changes: { revokes: isRevoking } });
@@ -86,22 +90,23 @@ export class SigningKeys {
     return validKeys(await this.#list(0), clock.now()).map(toSigningKey);
   }
 
-  async #createNext(tx: Tx): Promise<void> {
+  async #storeNext(tx: Tx, key: NewKey): Promise<void> {
     await lockSigningKeys(tx);
     // Another node may have created it meanwhile.
     const rows = await listSigningKeys(tx);
     const nowMs = this.#parts.clock.now();
     if (!isRotationDue(rows, nowMs)) return;
-    await this.#insert(tx, rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS);
+    await insertSigningKey(tx, { ...key, active_from: new Date(rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS) });
     await this.#deleteExpired(tx);
   }
 
-  async #insert(tx: Tx, activeFromMs: number): Promise<void> {
+  /** Makes a key before the transaction that stores it. */
+  async #newKey(): Promise<NewKey> {
     const pair = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
     const publicKey = await exportJWK(pair.publicKey);
     const kid = await calculateJwkThumbprint(publicKey);
     const privateKey = this.#parts.box.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealContext(kid));
-    await insertSigningKey(tx, { kid, public_key: publicKey, private_key: privateKey, active_from: new Date(activeFromMs) });
+    return { kid, public_key: publicKey, private_key: privateKey };
   }
 
   async #deleteExpired(tx: Tx): Promise<void> {

@@ -24,6 +24,7 @@ const NEVER: Seen = { owner: "", atMs: Number.NEGATIVE_INFINITY };
 
 export class FairLimit {
   readonly #limits: FairLimits;
+  readonly #now: () => number;
   /** In the order of turns: the owner whose work started or ended last is the last one. Owners without work are removed. */
   readonly #owners = new Map<string, Owner>();
   #running = 0;
@@ -34,8 +35,9 @@ export class FairLimit {
   #last = NEVER;
   #lastOther = NEVER;
 
-  constructor(limits: FairLimits) {
+  constructor(limits: FairLimits, now = () => performance.now()) {
     this.#limits = limits;
+    this.#now = now;
   }
 
   /** Whether the owner has so much work waiting that no more should be added. */
@@ -57,7 +59,7 @@ export class FairLimit {
   /** Records that the owner has work, here or elsewhere. */
   note(owner: string): void {
     if (this.#last.owner !== owner) this.#lastOther = this.#last;
-    this.#last = { owner, atMs: performance.now() };
+    this.#last = { owner, atMs: this.#now() };
   }
 
   #turnOf(owner: Owner): Promise<Piece> {
@@ -76,16 +78,21 @@ export class FairLimit {
     const { total, alone, shared } = this.#limits;
     if (this.#running >= total) return false;
     const limit = this.#isShared(name) ? shared : alone;
-    return running.size < limit || (running.size === limit && isStuck(running));
+    return running.size < limit || (running.size === limit && this.#isStuck(running));
   }
 
   #isShared(name: string): boolean {
     const { atMs } = this.#last.owner === name ? this.#lastOther : this.#last;
-    return performance.now() - atMs < ACTIVE_MS;
+    return this.#now() - atMs < ACTIVE_MS;
+  }
+
+  #isStuck(running: ReadonlySet<Piece>): boolean {
+    const [oldest] = running;
+    return oldest !== undefined && this.#now() - oldest.startedAtMs > STUCK_MS;
   }
 
   #start(name: string, owner: Owner): Piece {
-    const piece = { startedAtMs: performance.now() };
+    const piece = { startedAtMs: this.#now() };
     owner.running.add(piece);
     this.#running += 1;
     this.#moveToEnd(name, owner);
@@ -135,9 +142,4 @@ export class FairLimit {
       owner.waiting.shift()?.(this.#start(name, owner));
     }
   }
-}
-
-function isStuck(running: ReadonlySet<Piece>): boolean {
-  const [oldest] = running;
-  return oldest !== undefined && performance.now() - oldest.startedAtMs > STUCK_MS;
 }

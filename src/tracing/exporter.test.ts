@@ -20,7 +20,7 @@ const span: EndedSpan = {
 };
 
 /** Starts a collector that responds with a status, or never, and an exporter with its counts. */
-async function start(context: TestContext, status: number | null) {
+async function start(context: TestContext, status: number | null, flushMs?: number) {
   const server = createServer((request, response) => {
     request.resume();
     if (status !== null) request.on("end", () => response.writeHead(status).end());
@@ -40,6 +40,7 @@ async function start(context: TestContext, status: number | null) {
     },
     watch: { exported: (count) => (counts.exported += count), dropped: (count) => (counts.dropped += count) },
     log: pino({ enabled: false }),
+    ...(flushMs !== undefined && { flushMs }),
   });
   return { exporter, counts };
 }
@@ -55,7 +56,7 @@ test("the number of waiting spans is limited, and further spans are dropped and 
 });
 
 test("all waiting spans are sent at the stop, in requests of limited size", async (context) => {
-  const { exporter, counts } = await start(context, 200);
+  const { exporter, counts } = await start(context, 200, 120_000);
   for (let count = 0; count < 2_000; count += 1) exporter.add(span);
   await exporter.stop();
   assert.deepEqual(counts, { exported: 2_000, dropped: 0, largest: 512 });

@@ -13,6 +13,8 @@ export type ExporterParts = {
   write: (spans: readonly EndedSpan[]) => string;
   watch: SpanWatch;
   log: Log;
+  /** Part of the time that a stop may take, after nothing records any more. */
+  flushMs?: number;
 };
 
 // Some seconds of a busy node, about 4 MB.
@@ -22,7 +24,6 @@ const EXPORT_EVERY_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-// Part of the time that a stop may take, after nothing records any more.
 const FLUSH_MS = 2_000;
 
 // The statuses that OTLP over HTTP defines as retryable. Any other refusal would be repeated.
@@ -57,7 +58,7 @@ export class Exporter {
     clearTimeout(this.#timer);
     this.#stopping.abort();
     await this.#exporting;
-    const until = performance.now() + FLUSH_MS;
+    const until = performance.now() + (this.#parts.flushMs ?? FLUSH_MS);
     while (this.#waiting.length > 0) {
       const leftMs = Math.floor(until - performance.now());
       if (leftMs <= 0 || (await this.#export(AbortSignal.timeout(leftMs))) === "retry") break;

@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const NEXT = "9.8.7";
 const missing = ["git", "ssh-keygen"].find((program) => spawnSync(program, ["--version"]).error !== undefined);
 
-describe("a release", { skip: missing === undefined ? false : `${missing} is not installed`, timeout: 240_000 }, () => {
+describe("a release", { skip: missing === undefined ? false : `${missing} is not installed`, timeout: 1_200_000 }, () => {
   let checkout: string;
   let keys: string;
   const path = (...names: string[]): string => join(checkout, ...names);
@@ -32,7 +32,7 @@ describe("a release", { skip: missing === undefined ? false : `${missing} is not
     return stdout.trim();
   };
   const release = (...args: string[]) =>
-    spawnSync(process.execPath, ["scripts/release.ts", ...args], { cwd: checkout, env, encoding: "utf8", timeout: 120_000 });
+    spawnSync(process.execPath, ["scripts/release.ts", ...args], { cwd: checkout, env, encoding: "utf8", timeout: 600_000 });
 
   /** Replaces `npm test` there, because the whole suite would include this test. */
   function setTests(command: string): void {
