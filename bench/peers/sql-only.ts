@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { idempotencyClaim, parseIdempotencyKey } from "../../src/idempotency/key.ts";
+import { idempotencyClaim, lockSecretOf, parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { newId, toId } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidFromBytes } from "../../src/lib/uuid.ts";
@@ -18,7 +18,7 @@ import { recipientOf } from "../../test/support/recipient.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
-const box = new SecretBox(randomBytes(32));
+const lockSecret = lockSecretOf(new SecretBox(randomBytes(32)));
 const accountId = toId("acct", uuidFromBytes(Buffer.from(account, "hex")));
 
 function acceptance(): Acceptance {
@@ -40,7 +40,7 @@ function acceptance(): Acceptance {
     hasFallback: false,
     trace: null,
   });
-  const claim = idempotencyClaim(box, account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
+  const claim = idempotencyClaim(lockSecret, account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
   const accepted = toAcceptance({ message, link, steps: [], secret: null }, claim);
   // The lease keeps the service on the same database from claiming the message.
   return { ...accepted, queueEntry: { ...accepted.queueEntry, leaseMs: 3_600_000 } };

@@ -7,7 +7,14 @@ import { assertStorable, parseJsonBody, type ParsedBody } from "../http/json-bod
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { coerceQuery, compile, compileSized, MAX_FAULTS, type Checked, type Validate } from "../http/validate.ts";
-import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim, type IdempotencyKey } from "../idempotency/key.ts";
+import {
+  fingerprintOf,
+  idempotencyClaim,
+  lockSecretOf,
+  parseIdempotencyKey,
+  type IdempotencyClaim,
+  type IdempotencyKey,
+} from "../idempotency/key.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Metrics } from "./metrics.ts";
 import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
@@ -96,6 +103,7 @@ const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 /** Creates the reader of a route, which turns an admitted request into a call: everything is parsed and needs no further check. */
 export function createReader(route: Route, box: SecretBox): Reader {
+  const lockSecret = lockSecretOf(box);
   const validators: Validators = {
     body: route.body && compileSized(route.body, "body"),
     query: compile(route.query ?? NO_QUERY, "query"),
@@ -114,7 +122,7 @@ export function createReader(route: Route, box: SecretBox): Reader {
   };
   const read: Reader["read"] = (request, { value, query, key, faults }, credential, context) => {
     const claim: IdempotencyClaim | undefined =
-      key && idempotencyClaim(box, credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
+      key && idempotencyClaim(lockSecret, credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
     const header = (name: string): string | undefined => {
       const found = request.headers[name];
       return typeof found === "string" ? found : undefined;

@@ -5,7 +5,7 @@ import fc, { type JsonValue } from "fast-check";
 import { Problem } from "../http/problem.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromText } from "../lib/uuid.ts";
-import { fingerprintOf, idempotencyClaim, parseIdempotencyKey } from "./key.ts";
+import { fingerprintOf, idempotencyClaim, lockSecretOf, parseIdempotencyKey } from "./key.ts";
 
 const BOX = new SecretBox(Buffer.alloc(32, 1));
 const KEY = "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21";
@@ -160,7 +160,9 @@ test("an array in another order is another request", () => assert.notEqual(of([1
 
 test("the same key of two environments makes two claims with different locks", () => {
   const key = parseIdempotencyKey(KEY) ?? assert.fail();
-  const claims = ["a/test", "a/test", "a/live"].map((environment) => idempotencyClaim(BOX, environment, key, Buffer.alloc(32)));
+  const claims = ["a/test", "a/test", "a/live"].map((environment) =>
+    idempotencyClaim(lockSecretOf(BOX), environment, key, Buffer.alloc(32)),
+  );
   const [test1, test2, live] = claims;
   assert.deepEqual(test1, test2);
   assert.notEqual(test1?.scopedKey, live?.scopedKey);
@@ -169,7 +171,9 @@ test("the same key of two environments makes two claims with different locks", (
 
 test("a lock has 64 bits that depend on the secret key, so no client can compute it", () => {
   const key = parseIdempotencyKey(KEY) ?? assert.fail();
-  const [mine, other] = [BOX, new SecretBox(Buffer.alloc(32, 2))].map((box) => idempotencyClaim(box, "a/test", key, Buffer.alloc(32)).lock);
+  const [mine, other] = [BOX, new SecretBox(Buffer.alloc(32, 2))].map(
+    (box) => idempotencyClaim(lockSecretOf(box), "a/test", key, Buffer.alloc(32)).lock,
+  );
   assert.equal(mine?.length, 8);
   assert.notDeepEqual(mine, other);
 });

@@ -25,7 +25,7 @@ export function parseIdempotencyKey(header: string | readonly string[] | undefin
 
 /** Hashes the method, the path with its query, and the canonical body (RFC 8785), so that the order of members and white space do not count. */
 export const fingerprintOf = (method: string, target: string, body: unknown): Buffer =>
-  Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
+  sha256(`${method} ${target}\n${canonicalize(body) ?? ""}`);
 
 /** The claim of a request on its key. `lock` and `scopedKey` are the same on every node, and differ for the same key of two environments. */
 export type IdempotencyClaim = { key: IdempotencyKey; lock: Buffer; scopedKey: string; fingerprint: Buffer };
@@ -33,9 +33,18 @@ export type IdempotencyClaim = { key: IdempotencyKey; lock: Buffer; scopedKey: s
 // The lock of a key is an advisory lock, whose number has 64 bits.
 const LOCK_BYTES = 8;
 
-/** The number of the lock is a keyed hash: without the secret key of the service, no client can find another key with the same lock, so a request
- *  cannot hold up one of another account. Nodes with different secret keys have different locks; then the unique key of the table decides. */
-export function idempotencyClaim(box: SecretBox, environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim {
+/** The secret with which the numbers of locks are computed. */
+export type LockSecret = string & { readonly lockSecret: unique symbol };
+
+export const lockSecretOf = (box: SecretBox): LockSecret => box.mac("", "idempotency lock").toString("hex") as LockSecret;
+
+/** The number of the lock depends on a secret: without it, no client can find another key with the same lock, so a request cannot hold up one
+ *  of another account. A hash that begins with the secret is enough for a number that is never shown, and costs every request a quarter
+ *  of an HMAC. Nodes with different secret keys have different locks; then the unique key of the table decides. */
+export function idempotencyClaim(secret: LockSecret, environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim {
   const scopedKey = `${environmentKey}/${idKey(key)}`;
-  return { key, fingerprint, scopedKey, lock: box.mac(scopedKey, "idempotency lock").subarray(0, LOCK_BYTES) };
+  return { key, fingerprint, scopedKey, lock: sha256(secret + scopedKey).subarray(0, LOCK_BYTES) };
 }
+
+/** The fastest form of the hash. */
+const sha256 = (text: string): Buffer => Buffer.from(hash("sha256", text, "binary" as "hex"), "binary");

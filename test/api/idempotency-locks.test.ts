@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../../src/idempotency/key.ts";
+import { idempotencyClaim, lockSecretOf, parseIdempotencyKey, type IdempotencyClaim } from "../../src/idempotency/key.ts";
 import { Once, type Executed, type Replay } from "../../src/idempotency/once.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { Rig } from "../support/delivery-rig.ts";
@@ -14,7 +14,8 @@ test("a request that two nodes with different locks execute at once has one effe
   await using rig = await Rig.open();
   await rig.rows("create table effects (node text)");
   const key = parseIdempotencyKey(randomUUID()) ?? assert.fail();
-  const claimOf = (fill: number): IdempotencyClaim => idempotencyClaim(new SecretBox(Buffer.alloc(32, fill)), "a/test", key, FINGERPRINT);
+  const claimOf = (fill: number): IdempotencyClaim =>
+    idempotencyClaim(lockSecretOf(new SecretBox(Buffer.alloc(32, fill))), "a/test", key, FINGERPRINT);
   const [first, second] = [claimOf(1), claimOf(2)];
   assert.notDeepEqual(first.lock, second.lock);
 
