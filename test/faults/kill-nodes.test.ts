@@ -12,7 +12,7 @@ import { allowConnections, cutConnections } from "../support/outage.ts";
 
 const WINDOW = 40;
 // A carrier here responds in tenths of a second. On a busy machine its response is later, and must not become an unknown outcome.
-const ANSWER_WITHIN_MS = 20_000;
+const ANSWER_WITHIN_MS = 120_000;
 
 /** A carrier that always responds, mostly immediately. One in five messages has no receipt. */
 const answering =

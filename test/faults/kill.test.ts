@@ -68,6 +68,8 @@ test("a kill before the response: messages are held, resolved by receipts with o
   const receipts = new Map<string, boolean>();
   await using scene = await Scene.open(context, {
     window: WINDOW,
+    // On a busy machine an attempt that has not begun must not reach its time limit.
+    responseTimeoutMs: 120_000,
     plan:
       (random) =>
       ({ id, node }) => {

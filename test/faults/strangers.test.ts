@@ -11,7 +11,7 @@ import { keyOfFirstForm, madeUpKey } from "../support/made-up-keys.ts";
 // Other systems than Linux have one loopback address, whose connections are limited.
 const ADDRESSES = process.platform === "linux" ? 30 : 1;
 const CONNECTIONS_EACH = 50;
-const MESSAGES = 60;
+const MESSAGES = 20;
 
 /** The service may close an idle connection while the client writes to it. */
 function unlessReset(error: unknown): undefined {
