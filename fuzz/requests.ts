@@ -151,5 +151,8 @@ export class RequestDrawer {
 
 const toForm = (value: unknown): string =>
   new URLSearchParams(
-    Object.entries(value ?? {}).map(([name, each]): [string, string] => [name.toWellFormed(), String(each).toWellFormed()]),
+    Object.entries(value ?? {}).map(([name, each]): [string, string] => [name.toWellFormed(), toText(each).toWellFormed()]),
   ).toString();
+
+/** A drawn object may have a member `toString` that is no function. */
+const toText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
