@@ -155,4 +155,4 @@ const toForm = (value: unknown): string =>
   ).toString();
 
 /** A drawn object may have a member `toString` that is no function. */
-const toText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+const toText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
