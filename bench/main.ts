@@ -1,5 +1,5 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
-const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "webhooks"];
+const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "links", "webhooks"];
 
 const HELP = `Usage: npm run bench -- NAME [flags]
 
@@ -14,6 +14,8 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--rounds 3] [--seconds 8] [--rate 50] [--preload 200000] [--only "messages;streams"]
   gateway    HTTP in, SMPP out, beside Kannel
              [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
+  links      rate of a link with a definition in TOML, beside that of the Twilio link
+             [--rounds 10] [--seconds 3] [--window 50]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts
              [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
 

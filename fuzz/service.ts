@@ -1,5 +1,6 @@
 /** A service whose turns of the event loop are measured: a process with its own database, a key with all scopes and no quota, and a link
  *  of every provider that receives requests. */
+import assert from "node:assert/strict";
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -33,12 +34,26 @@ phone_number_id = "${PHONE_NUMBER_ID}"
 access_token_env = "WA_TOKEN"
 app_secret_env = "WA_APP_SECRET"
 verify_token_env = "WA_VERIFY_TOKEN"
+
+[[link]]
+name = "${LINK}-http"
+provider = "http"
+public_url = "https://godwit.example"
+secrets = { token_env = "HTTP_TOKEN" }
+request = { url = "https://api.example/send", body = { to = "{{recipient}}", text = "{{body}}" } }
+response = { id = "$.id" }
+callbacks = { verification = { type = "hmac", header = "x-signature", secret = "{{secret.token}}" } }
+receipts = { items = "$.results[*]", id = "$.id", status = "$.status", error_code = "$.code", statuses = { sent = ["sent"], failed = ["failed"] } }
+inbound = { items = "$.messages[*]", id = "$.id", from = "$.from", to = "$.to", text = "$.text" }
 `;
+
+export const HTTP_TOKEN = "token of the HTTP carrier";
 
 const SETTINGS = {
   GODWIT_PORT: "0",
   GODWIT_LOG: "json",
   GODWIT_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+  HTTP_TOKEN,
   TWILIO_TOKEN: TWILIO_SECRETS.authToken,
   WA_TOKEN: GRAPH_SECRETS.accessToken,
   WA_APP_SECRET: GRAPH_SECRETS.appSecret,
@@ -117,7 +132,11 @@ export class MeasuredService {
   /** The figures since the last call. */
   async #figures(message = "figures"): Promise<TurnFigures> {
     this.#child.send(message);
-    const [figures] = (await once(this.#child, "message")) as [TurnFigures];
+    const received = new AbortController();
+    const ended = once(this.#child, "exit", received).then(() => assert.fail("the service has ended"));
+    const [figures] = (await Promise.race([once(this.#child, "message", received), ended])) as [TurnFigures];
+    received.abort();
+    await ended.catch(() => undefined);
     return figures;
   }
 

@@ -221,9 +221,12 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Inbound",
-        help: "What people wrote. Unowned: to a number that is no account's.",
+        help: "What people wrote. Kept: it belongs to no account, and waits for the operator (godwit inbound).",
         unit: "ops",
-        queries: [[perSecond("godwit_inbound_total", "link, outcome"), "{{link}} {{outcome}}"]],
+        queries: [
+          [perSecond("godwit_inbound_total", "link, outcome"), "{{link}} {{outcome}}"],
+          [shared("godwit_inbound_kept", "kind"), "{{kind}} kept, in all"],
+        ],
       },
     ],
   },

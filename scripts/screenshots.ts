@@ -91,7 +91,7 @@ async function fill({ url, key }: Service): Promise<string[]> {
   return [`messages/${long.id}`, `messages/${failed.id}`, `endpoints/${endpoint.id}`, `templates/${template.id}`];
 }
 
-const PAGES = ["", "messages", "send", "templates", "templates/new", "endpoints", "suppressions", "usage", "links", "keys", "audit"];
+const PAGES = ["", "messages", "send", "templates", "templates/new", "endpoints", "suppressions", "usage", "carriers", "keys", "audit"];
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });

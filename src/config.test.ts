@@ -61,6 +61,7 @@ test("without any setting the defaults hold", () => {
     retentionDays: 90,
     auditRetentionDays: 400,
     plan: { links: [], senders: [], routes: [], allowedCountries: {} },
+    consent: [],
     tracing: undefined,
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
   });
@@ -168,8 +169,13 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
     { GODWIT_TLS_CERT: "/nowhere", GODWIT_TLS_KEY: "/nowhere" },
     [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: ENOENT/],
   ],
-  ["a file that is not there", { GODWIT_CONFIG: "/nowhere" }, [/^GODWIT_CONFIG: \/nowhere: ENOENT/]],
-  ["a file that is not TOML", { GODWIT_CONFIG: write("port = = 1") }, [/^GODWIT_CONFIG: .*Invalid TOML/]],
+  ["a file that is not there", { GODWIT_CONFIG: "/nowhere" }, [/^GODWIT_CONFIG: \/nowhere: there is no such file$/]],
+  [
+    "a file that is not TOML",
+    { GODWIT_CONFIG: write("# first\nport = = 1") },
+    [/^GODWIT_CONFIG: .*: line 2, column 8: is not valid TOML: invalid value$/],
+  ],
+  ["a file that is a folder", { GODWIT_CONFIG: "/" }, [/^GODWIT_CONFIG: \/: is a folder and not a file$/]],
   ["an unknown key in the file", { GODWIT_CONFIG: write("prot = 1") }, [/prot: is not a setting; known are host, port/]],
   ["the secret key in the file", { GODWIT_CONFIG: write('secret_key = "x"') }, [/secret_key: is not a setting/]],
   ["a file that names a file", { GODWIT_CONFIG: write('config = "x"') }, [/config: is not a setting/]],
@@ -274,6 +280,20 @@ test("faults of settings and of tables are reported together", () => {
     /^link acme: window: must be an integer$/,
     /^route 1: there is no link nope$/,
     /^GODWIT_PORT/,
+  ]);
+});
+
+test("the file has consent settings, and all faults of them are reported", () => {
+  const table = (more: string): string => `[[consent]]\naccount = "default"\nenvironment = "live"\n${more}\n`;
+  const { consent } = serve({ GODWIT_CONFIG: write(table('opt_out_words = ["Basta"]\nreplies = { help = "Call us" }')) });
+  assert.deepEqual(JSON.parse(JSON.stringify(consent)), [
+    { account: "default", environment: "live", opt_out_words: ["Basta"], replies: { help: "Call us" } },
+  ]);
+  const faulty = table('languages = ["xx"]') + table('opt_in_words = ["stop"]') + table("") + table("");
+  assertFaults(faultsOf({ GODWIT_CONFIG: write(faulty) }), [
+    /^consent 1: languages.0: must be one of/,
+    /^consent 2: opt_in_words.0: is a word of another list already$/,
+    /^consent 2: default has another table for live$/,
   ]);
 });
 

@@ -1,12 +1,14 @@
 /** Reads flags, environment variables and the TOML file into one `Config`. No other file reads `process.env`.
  *  All faults are reported together, and the service does not start while there is one. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parse as parseToml } from "smol-toml";
+import { readConsent } from "./consent/consent-defaults.ts";
+import type { ConsentTable } from "./consent/consent-settings.ts";
 import { readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
 import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
+import { readTomlFile } from "./lib/toml-file.ts";
+import { withCarrierFiles } from "./links/carrier-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { findAddressFault } from "./storage/database-address.ts";
 import { ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
@@ -41,6 +43,8 @@ export type Config = {
   auditRetentionDays: number;
   /** Links, senders and routes, from the tables of the TOML file. */
   plan: Plan;
+  /** The consent settings of environments, from the tables of the TOML file. */
+  consent: readonly ConsentTable[];
   /** The collector of traces and the sampling. Undefined: no traces are recorded. */
   tracing: TracingSettings | undefined;
   /** Limits on how often verification codes are sent. */
@@ -129,7 +133,12 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     auditRetentionDays: readNumber(read("auditRetentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     // Only a command that opens links needs their secrets.
-    plan: readPlan(tables, (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""), faults),
+    plan: readPlan(
+      withCarrierFiles(tables, path, faults),
+      (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""),
+      faults,
+    ),
+    consent: readConsent(tables.consent, faults),
     tracing: readTracing(read, faults),
     verificationLimits: {
       cooldownSeconds: readNumber(read("verifyCooldown"), { least: 0, most: 3_600, what: "a number of seconds" }, faults),
@@ -157,15 +166,15 @@ const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
 
 type ConfigFile = { values: Map<SettingName, string>; tables: Tables };
 
-/** The tables of the file, which `readPlan` reads. */
-const TABLES: ReadonlySet<string> = new Set(["link", "sender", "route", "allowed_countries"]);
+/** The tables of the file, which `readPlan` and `readConsent` read. */
+const TABLES: ReadonlySet<string> = new Set(["link", "sender", "route", "allowed_countries", "consent"]);
 
 function readFile(path: string | undefined, faults: string[]): ConfigFile {
   const values = new Map<SettingName, string>();
   if (path === undefined) return { values, tables: {} };
   let table: Record<string, unknown>;
   try {
-    table = parseToml(readFileSync(path, "utf8"));
+    table = readTomlFile(path);
   } catch (error) {
     faults.push(`GODWIT_CONFIG: ${path}: ${firstLine(error)}`);
     return { values, tables: {} };

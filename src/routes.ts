@@ -7,15 +7,15 @@ import type { Route } from "./api/route.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import type { BatchAcceptor } from "./batches/accept-batch.ts";
 import { batchRoutes } from "./batches/routes.ts";
+import type { ConsentSettingsChanger } from "./consent/change-settings.ts";
 import { suppressionRoutes } from "./consent/routes.ts";
+import { consentSettingsRoutes } from "./consent/settings-routes.ts";
 import type { SuppressionChanger } from "./consent/suppression-changer.ts";
 import { queueRoutes } from "./delivery/routes.ts";
 import { Event } from "./events/event.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { EventStreams } from "./events/stream.ts";
 import { CHANNELS } from "./links/channel.ts";
-import type { LinkChooser } from "./links/choose-links.ts";
-import { linkRoutes } from "./links/routes.ts";
 import type { Acceptor } from "./messages/accept.ts";
 import type { MessageChanger } from "./messages/change-message.ts";
 import type { Composer } from "./messages/compose.ts";
@@ -24,6 +24,12 @@ import { STATUSES } from "./messages/states.ts";
 import type { RecipientEraser } from "./recipients/erase-recipient.ts";
 import type { RecipientExporter } from "./recipients/export-recipient.ts";
 import { recipientRoutes } from "./recipients/routes.ts";
+import type { LinkChanger } from "./setup/link-setup.ts";
+import type { LinkTester } from "./setup/link-test.ts";
+import type { RouteChanger } from "./setup/route-setup.ts";
+import { setupRoutes } from "./setup/routes.ts";
+import type { SenderChanger } from "./setup/sender-setup.ts";
+import type { Setup } from "./setup/setup.ts";
 import type { Database } from "./storage/database.ts";
 import type { Clock } from "./storage/database-clock.ts";
 import type { TemplateChanger } from "./templates/change-template.ts";
@@ -52,7 +58,7 @@ export const documentParts: DocumentParts = {
     Suppressions: "Who must not be written to.",
     Templates: "Texts with variables, and what carriers make of them.",
     Verifications: "Codes that prove a number: sent, checked, limited.",
-    Links: "The connections to carriers, and how they are.",
+    Links: "Connections to carriers, the senders on them, and the routes among them.",
     Recipients: "The data of one person: erase it, export it.",
     Audit: "Who changed what.",
     Usage: "Counts of messages, and what waits.",
@@ -70,18 +76,22 @@ type RouteParts = {
   endpoints: EndpointChanger;
   keys: KeyChanger;
   suppressions: SuppressionChanger;
+  consentSettings: ConsentSettingsChanger;
   templates: TemplateChanger;
   streams: EventStreams;
-  linkChooser: LinkChooser;
+  setup: Setup;
+  links: LinkChanger;
+  linkTester: LinkTester;
+  senders: SenderChanger;
+  routes: RouteChanger;
   eraser: RecipientEraser;
   exporter: RecipientExporter;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi.ts`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
-  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, linkChooser } =
-    parts;
-  const { eraser, exporter } = parts;
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams } = parts;
+  const { consentSettings, eraser, exporter, setup, links, linkTester: tester, senders, routes } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -90,9 +100,10 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...keyRoutes(db, keys),
     ...webhookRoutes(db, endpoints),
     ...suppressionRoutes(db, suppressions),
+    ...consentSettingsRoutes(consentSettings),
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
-    ...linkRoutes(db, clock, linkChooser),
+    ...setupRoutes({ setup, links, tester, senders, routes }),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
     ...recipientRoutes(eraser, exporter),

@@ -23,7 +23,7 @@ export type Setting = {
 export const SETTINGS = {
   host: { flag: "host", value: "HOST", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
   port: { flag: "port", value: "PORT", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
-  dataDir: { flag: "data-dir", value: "DIR", env: "GODWIT_DATA_DIR", fallback: "./data", help: "where the embedded PostgreSQL lives" },
+  dataDir: { flag: "data-dir", value: "DIR", env: "GODWIT_DATA_DIR", fallback: "./data", help: "folder of the embedded PostgreSQL" },
   databaseUrl: {
     flag: "database-url",
     value: "URL",
@@ -34,7 +34,7 @@ export const SETTINGS = {
     flag: "database-plaintext",
     value: "allow",
     env: "GODWIT_DATABASE_PLAINTEXT",
-    help: "a remote database without TLS",
+    help: "allow: a remote database may be used without TLS",
   },
   tlsCert: { flag: "tls-cert", value: "FILE", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
   tlsKey: { flag: "tls-key", value: "FILE", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
@@ -50,7 +50,7 @@ export const SETTINGS = {
     value: "STYLE",
     choices: ["json", "pretty", "silent"],
     env: "GODWIT_LOG",
-    help: "json, pretty or silent; without it pretty at a terminal and json elsewhere",
+    help: "form of the log: json, pretty or silent; by default pretty at a terminal and json elsewhere",
   },
   metricsAllow: {
     flag: "metrics-allow",
@@ -73,14 +73,14 @@ export const SETTINGS = {
     isList: true,
     env: "GODWIT_ROLES",
     fallback: ROLES.join(","),
-    help: `what this process does: some of ${ROLES.join(", ")}`,
+    help: `tasks of this process: some of ${ROLES.join(", ")}`,
   },
   simulatorSpeed: {
     flag: "simulator-speed",
     value: "FACTOR",
     env: "GODWIT_SIMULATOR_SPEED",
     fallback: "1",
-    help: "how many times faster than usual the simulated carrier is",
+    help: "factor by which the simulated carrier is faster than usual",
   },
   receiptWait: {
     flag: "receipt-wait",
@@ -94,14 +94,14 @@ export const SETTINGS = {
     value: "DAYS",
     env: "GODWIT_RETENTION_DAYS",
     fallback: "90",
-    help: "days after which messages and events go away; 40 at least",
+    help: "days after which messages and events are deleted; at least 40",
   },
   auditRetentionDays: {
     flag: "audit-retention-days",
     value: "DAYS",
     env: "GODWIT_AUDIT_RETENTION_DAYS",
     fallback: "400",
-    help: "days after which entries of the audit log are deleted; 40 at least",
+    help: "days after which entries of the audit log are deleted; at least 40",
   },
   verifyCooldown: {
     flag: "verify-cooldown",
@@ -122,19 +122,19 @@ export const SETTINGS = {
     value: "COUNT",
     env: "GODWIT_VERIFY_PER_PREFIX",
     fallback: "100",
-    help: "verification codes an hour to numbers that differ in their last four digits alone",
+    help: "verification codes an hour to numbers that differ only in their last four digits",
   },
   webhookAllow: {
     flag: "webhook-allow",
     value: "CIDRS",
     env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
+    help: "CIDRs that webhooks and links of accounts may connect to though they are not public, also without TLS; 127.0.0.0/8 for this machine",
   },
   webhookDeny: {
     flag: "webhook-deny",
     value: "CIDRS",
     env: "GODWIT_WEBHOOK_DENY",
-    help: "CIDRs that webhooks are never sent to, such as this network's own NAT64 prefix; wins over webhook-allow",
+    help: "CIDRs that webhooks and links of accounts never connect to, such as this network's own NAT64 prefix; wins over webhook-allow",
   },
   ...TRACING_SETTINGS,
   previousSecretKey: {

@@ -2,12 +2,13 @@
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { AuditPage } from "./audit/audit-page.tsx";
+import { CarrierPage } from "./carriers/carrier-page.tsx";
+import { CarriersPage } from "./carriers/carriers-page.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
 import { Link, redirect, useAddress } from "./lib/router.tsx";
 import { useOnChange } from "./lib/timing.ts";
-import { LinksPage } from "./links/links-page.tsx";
 import { forgetKeptDraft } from "./messages/draft.ts";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
@@ -86,6 +87,7 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
     if (section === "templates") return <TemplatePage key={id} id={id} />;
     if (section === "endpoints") return <EndpointPage key={id} id={id} />;
     if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
+    if (section === "carriers") return <CarrierPage key={id} id={id} />;
     if (section === "keys") return <KeysPage key={id} id={id} />;
     return undefined;
   }
@@ -100,7 +102,7 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   endpoints: <EndpointsPage />,
   suppressions: <SuppressionsPage />,
   usage: <UsagePage />,
-  links: <LinksPage />,
+  carriers: <CarriersPage />,
   keys: <KeysPage />,
   audit: <AuditPage />,
 };

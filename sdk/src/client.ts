@@ -1,6 +1,7 @@
 /** The client: one object for each resource of the API. A new resource needs a file like messages.ts and two lines here. */
 import { AuditEvents } from "./audit-events.ts";
 import { Batches } from "./batches.ts";
+import { ConsentOfEnvironment } from "./consent-settings.ts";
 import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
 import { Links } from "./links.ts";
@@ -8,6 +9,8 @@ import { Messages } from "./messages.ts";
 import { OwnCredential } from "./own-credential.ts";
 import { QueueDepth } from "./queue.ts";
 import { Recipients } from "./recipients.ts";
+import { Routes } from "./routes.ts";
+import { Senders } from "./senders.ts";
 import { Suppressions } from "./suppressions.ts";
 import { Templates } from "./templates.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
@@ -25,10 +28,13 @@ export class Godwit {
   readonly webhookEndpoints: WebhookEndpoints;
   readonly events: Events;
   readonly suppressions: Suppressions;
+  readonly consentSettings: ConsentOfEnvironment;
   readonly verifications: Verifications;
   readonly usage: UsageCounts;
   readonly queue: QueueDepth;
   readonly links: Links;
+  readonly senders: Senders;
+  readonly routes: Routes;
   readonly recipients: Recipients;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
@@ -42,10 +48,13 @@ export class Godwit {
     this.webhookEndpoints = new WebhookEndpoints(transport);
     this.events = new Events(transport);
     this.suppressions = new Suppressions(transport);
+    this.consentSettings = new ConsentOfEnvironment(transport);
     this.verifications = new Verifications(transport);
     this.usage = new UsageCounts(transport);
     this.queue = new QueueDepth(transport);
     this.links = new Links(transport);
+    this.senders = new Senders(transport);
+    this.routes = new Routes(transport);
     this.recipients = new Recipients(transport);
     this.keys = new Keys(transport);
     this.auditEvents = new AuditEvents(transport);

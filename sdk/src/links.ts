@@ -1,7 +1,7 @@
 /** Links to carriers: `/v1/links`. */
 import type { Call } from "./answer.ts";
-import type { CallOptions } from "./operation.ts";
-import type { LinkList } from "./schema.ts";
+import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { DeletedLink, Link, LinkList, LinkTest } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
 export class Links {
@@ -11,8 +11,33 @@ export class Links {
     this.#transport = transport;
   }
 
+  /** Creates a link, in `live`. Its secrets are given literally and never returned. */
+  create(link: BodyOf<"post_links">, options?: WriteOptions): Call<Link> {
+    return this.#transport.call("post_links", { body: link }, options);
+  }
+
+  /** Retrieves a link with its current state, without its secrets. */
+  get(id: string, options?: CallOptions): Call<Link> {
+    return this.#transport.call("get_links_id", { path: { id } }, options);
+  }
+
   /** Lists the links to carriers with their current state. */
   list(options?: CallOptions): Call<LinkList> {
     return this.#transport.call("get_links", {}, options);
+  }
+
+  /** Changes, pauses or resumes a link. Null removes a setting; a secret that is not named stays. */
+  edit(id: string, changes: BodyOf<"patch_links_id">, options?: WriteOptions): Call<Link> {
+    return this.#transport.call("patch_links_id", { path: { id }, body: changes }, options);
+  }
+
+  /** Deletes a link with its senders. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
+  delete(id: string, options?: CallOptions): Call<DeletedLink> {
+    return this.#transport.call("delete_links_id", { path: { id } }, options);
+  }
+
+  /** Connects to the carrier and signs in, without sending a message, and returns what failed. */
+  test(id: string, options?: CallOptions): Call<LinkTest> {
+    return this.#transport.call("post_links_id_test", { path: { id } }, options);
   }
 }

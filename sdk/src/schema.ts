@@ -693,6 +693,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/consent_settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the consent settings
+         * @description The settings of this environment: those that you have set, else those of the operator's file, else the built-in ones.
+         *
+         *     Scope: `suppressions:read`.
+         */
+        get: operations["get_consent_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the consent settings
+         * @description Replaces the given members; the others stay. The words that opt out in English cannot be removed. A word of two lists is refused. Inbound messages that arrive after the response follow the new settings.
+         *
+         *     Scope: `suppressions:write`.
+         */
+        patch: operations["patch_consent_settings"];
+        trace?: never;
+    };
     "/v1/templates": {
         parameters: {
             query?: never;
@@ -874,17 +902,203 @@ export interface paths {
         };
         /**
          * List links
-         * @description How each link is doing, as the nodes that have it open said within the last seconds, with the messages of this environment. `test` has the simulator alone.
+         * @description The links of the account and those of the operator, each with its state as the nodes reported it within the last seconds. `test` has the simulator only.
          *
          *     Scope: `links:read`.
          */
         get: operations["get_links"];
         put?: never;
-        post?: never;
+        /**
+         * Create a link
+         * @description Connects the account to a carrier, in `live`. All nodes open the connection within seconds. Hosts must be on the public internet and be reached with TLS, unless the operator allows their network.
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_links"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/links/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a link
+         * @description A link with its state, without its secrets.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_links_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a link
+         * @description Closes the connection, and deletes the link with its senders. Messages that wait for it take another link, or expire.
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_links_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a link
+         * @description Changes what is named. Members of `settings` that are named replace those before, and null removes one; a secret that is not named stays. The connection is opened again; other links keep theirs.
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_links_id"];
+        trace?: never;
+    };
+    "/v1/links/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a link
+         * @description Connects to the carrier and signs in, without sending a message, and reports what failed. A link that is connected is not tested again. An account may test a few times a minute.
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_links_id_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List senders
+         * @description The numbers and names that the account sends from, in `live`.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_senders"];
+        put?: never;
+        /**
+         * Create a sender
+         * @description Adds a number or name to a link of the account. Messages that name no sender get one of these.
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_senders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/senders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a sender
+         * @description One sender.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_senders_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a sender
+         * @description New messages are not sent from it. Messages that have it keep it.
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_senders_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a sender
+         * @description Changes what is named; null removes it.
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_senders_id"];
+        trace?: never;
+    };
+    "/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List routes
+         * @description The routes of the account, and those of the operator that concern it, in `live`.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_routes"];
+        put?: never;
+        /**
+         * Create a route
+         * @description Says which links of the account take the messages of a channel, by the country or the prefix of the recipient. Without routes, all links of the account take them, in the order of their creation.
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_routes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a route
+         * @description One route.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_routes_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a route
+         * @description New messages do not follow it. Messages that have a link keep it.
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_routes_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a route
+         * @description Changes what is named; null removes it.
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_routes_id"];
         trace?: never;
     };
     "/v1/usage": {
@@ -942,7 +1156,7 @@ export interface paths {
         put?: never;
         /**
          * Erase a person's data
-         * @description Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages; `has_more` says whether there are more.
+         * @description Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages, or fewer where the account has called many endpoints; `has_more` says whether there are more.
          *
          *     Scope: `recipients:erase`.
          */
@@ -1024,7 +1238,10 @@ export interface components {
     schemas: {
         /** @description Exactly one of `body` and `template_id`. */
         NewMessage: {
-            /** @example +14155550123 */
+            /**
+             * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+             * @example +14155550123
+             */
             recipient: string;
             /** @enum {string} */
             channel: "sms" | "whatsapp";
@@ -1058,6 +1275,10 @@ export interface components {
             fallback?: components["schemas"]["FallbackStep"][] | null;
             /** @description Refuse rather than send more parts. */
             max_segments?: number | null;
+            /** @description Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes. */
+            carrier_options?: {
+                [key: string]: unknown;
+            } | null;
         };
         FallbackStep: {
             /** @enum {string} */
@@ -1093,10 +1314,23 @@ export interface components {
              * @example sms
              */
             channel: "sms" | "whatsapp" | (string & {});
-            /** @example +14155550123 */
+            /**
+             * @description Empty on an inbound message whose carrier does not name the number that it was sent to.
+             * @example +14155550123
+             */
             recipient: string;
-            /** @description Null until a route has chosen one. */
+            /** @description Null until a route has chosen one, and on an inbound message whose carrier does not name its writer. */
             sender: string | null;
+            /**
+             * @description Why it has this sender. Null on inbound messages. One of named, reply, sticky, preferred, pool, first_sender, only_sender, link_default; may grow.
+             * @example named
+             */
+            sender_reason: "named" | "reply" | "sticky" | "preferred" | "pool" | "first_sender" | "only_sender" | "link_default" | (string & {}) | null;
+            /**
+             * @description Why it takes its link. Null on inbound messages. One of simulator, only_link, file_order, creation_order, route, weights, sender, reply, failover; may grow.
+             * @example simulator
+             */
+            link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {}) | null;
             /** @description The text, of a template with its variables filled in. */
             body: string | null;
             template_id: string | null;
@@ -1161,7 +1395,7 @@ export interface components {
             } | null;
             /** @description The message that did not get delivered, in whose place this one is sent. */
             fallback_of: string | null;
-            /** @description The message this one answers, where the carrier says so. */
+            /** @description The message this one answers: of an inbound message where the carrier says so, of an automatic reply always. */
             in_reply_to: string | null;
             batch_id: string | null;
             /**
@@ -1265,7 +1499,17 @@ export interface components {
             route: {
                 provider: string;
                 link: string;
+                /**
+                 * @description Why it would take this link. One of simulator, only_link, file_order, creation_order, route, weights, sender, reply, failover; may grow.
+                 * @example simulator
+                 */
+                link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {});
                 sender: string | null;
+                /**
+                 * @description Why it would have this sender. One of named, reply, sticky, preferred, pool, first_sender, only_sender, link_default; may grow.
+                 * @example named
+                 */
+                sender_reason: "named" | "reply" | "sticky" | "preferred" | "pool" | "first_sender" | "only_sender" | "link_default" | (string & {}) | null;
             } | null;
             /** @description Everything that is wrong: faults of the request, and rules that would refuse it. */
             errors: {
@@ -1415,7 +1659,10 @@ export interface components {
         };
         /** @description The fields of a message. */
         BatchItem: {
-            /** @example +14155550123 */
+            /**
+             * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+             * @example +14155550123
+             */
             recipient?: string;
             /** @enum {string} */
             channel?: "sms" | "whatsapp";
@@ -1449,6 +1696,10 @@ export interface components {
             fallback?: components["schemas"]["FallbackStep"][] | null;
             /** @description Refuse rather than send more parts. */
             max_segments?: number | null;
+            /** @description Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes. */
+            carrier_options?: {
+                [key: string]: unknown;
+            } | null;
         } | null;
         /** @description What became of each item. */
         AcceptedBatch: {
@@ -1555,10 +1806,10 @@ export interface components {
             /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
             id: string;
             /**
-             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created; may grow.
+             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created; may grow.
              * @example message.scheduled
              */
-            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created" | (string & {});
+            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created" | (string & {});
             /**
              * Format: date-time
              * @description When it happened.
@@ -1598,7 +1849,7 @@ export interface components {
             /** @example https://example.com/hooks/godwit */
             url: string;
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description One of enabled, disabled; may grow.
@@ -1675,7 +1926,7 @@ export interface components {
             /** @example https://example.com/hooks/godwit */
             url: string;
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description One of enabled, disabled; may grow.
@@ -1727,7 +1978,7 @@ export interface components {
         };
         NewKey: {
             /** @description What the key may do: at most what the credential that makes it may do. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
             /** @description For people. */
             name?: string | null;
             /**
@@ -1764,7 +2015,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1818,7 +2069,7 @@ export interface components {
              * @example gw_test_Ab3x…
              */
             hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1874,7 +2125,7 @@ export interface components {
             /** @description The key's name, for people. */
             name: string | null;
             /** @description What this credential may do: a token may do less than its key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
             /** @description How often the environment may ask, all its credentials together. */
             tier: {
                 /** @example sandbox */
@@ -1968,12 +2219,12 @@ export interface components {
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
              * @example keyword
              */
-            source: "keyword" | "api" | "import" | (string & {});
+            source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals.
+             * @description The word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
@@ -2028,12 +2279,12 @@ export interface components {
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
              * @example keyword
              */
-            source: "keyword" | "api" | "import" | (string & {});
+            source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals.
+             * @description The word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
@@ -2091,12 +2342,12 @@ export interface components {
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
              * @example keyword
              */
-            source: "keyword" | "api" | "import" | (string & {});
+            source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals.
+             * @description The word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
@@ -2108,6 +2359,52 @@ export interface components {
              * @description When it was so changed.
              */
             at: string;
+        };
+        /** @description The words by which people opt out of messages of this environment, and automatic replies to them. */
+        ConsentSettings: {
+            /** @constant */
+            object: "consent_settings";
+            /** @example test */
+            environment: string;
+            /** @description The languages whose built-in words count, besides English, which always does. */
+            languages: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[];
+            /** @description Further words that opt out. */
+            opt_out_words: string[];
+            /** @description Further words that opt in again. */
+            opt_in_words: string[];
+            /** @description Further words that ask for help. */
+            help_words: string[];
+            replies: {
+                /** @description The text for a person who has just opted out: the one message that is sent after an opt-out. Null: none. */
+                opt_out: string | null;
+                /** @description The text for a person who has just opted in again. Null: none. */
+                opt_in: string | null;
+                /** @description The text for a person who asks for help, at most once in 24 hours. Null: none. */
+                help: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the account last changed them. Null: never.
+             */
+            updated_at: string | null;
+        };
+        ConsentSettingsChange: {
+            /** @description The languages whose built-in words count, besides English, which always does. */
+            languages?: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[] | null;
+            /** @description Further words that opt out. */
+            opt_out_words?: string[] | null;
+            /** @description Further words that opt in again. */
+            opt_in_words?: string[] | null;
+            /** @description Further words that ask for help. */
+            help_words?: string[] | null;
+            replies?: {
+                /** @description The text for a person who has just opted out: the one message that is sent after an opt-out. Null: none. */
+                opt_out?: string | null;
+                /** @description The text for a person who has just opted in again. Null: none. */
+                opt_in?: string | null;
+                /** @description The text for a person who asks for help, at most once in 24 hours. Null: none. */
+                help?: string | null;
+            } | null;
         };
         NewTemplate: {
             /**
@@ -2433,12 +2730,27 @@ export interface components {
         };
         /** @description A configured connection to a carrier. */
         Link: {
-            /** @example acme */
-            name: string;
+            /**
+             * @description The name, of a link of the configuration file. Messages name their link by it.
+             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
             /** @constant */
             object: "link";
+            /** @example Acme */
+            name: string;
+            /**
+             * @description `file`: the operator configured it, and it cannot be changed here. `api`: the account created it. One of file, api; may grow.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
             /** @example smpp */
             provider: string;
+            /**
+             * @description The carrier of the provider `http`.
+             * @example telnyx
+             */
+            carrier: string | null;
             channels: ("sms" | "whatsapp" | (string & {}))[];
             /**
              * @description `down`: no node has it open. One of connected, connecting, throttled, paused, down; may grow.
@@ -2446,26 +2758,320 @@ export interface components {
              */
             state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
             /**
-             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_operator, no_node; may grow.
+             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_operator, no_node, paused_by_request; may grow.
              * @example carrier_unreachable
              */
-            reason: "carrier_unreachable" | "carrier_throttles" | "needs_operator" | "no_node" | (string & {}) | null;
+            reason: "carrier_unreachable" | "carrier_throttles" | "needs_operator" | "no_node" | "paused_by_request" | (string & {}) | null;
+            /** @description The same in the words of the connection, of a link of the account. */
+            reason_detail: string | null;
+            /** @description It sends nothing until it is resumed. It receives as before. */
+            paused: boolean;
             sender: string | null;
+            /**
+             * @description Whose national numbers the carrier may write.
+             * @example DE
+             */
+            country: string | null;
             /** @description Parts, or messages, a second. */
             rate: number | null;
             /** @description How many may be without an answer at one time. */
             window: number | null;
             /** @description Messages of this environment that are `sending` on it. */
             in_flight: number;
-            /** @description For the operator alone; null here. */
+            /**
+             * @description How receipts write an id against responses, of an SMPP link: set, or learnt; `learn`: not learnt yet. One of learn, same, decimal, hex; may grow.
+             * @example learn
+             */
+            receipt_ids: "learn" | "same" | "decimal" | "hex" | (string & {}) | null;
+            /** @description Without secrets. Null for a link of the configuration file. */
+            settings: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The names of the secrets that are set. */
+            secrets: string[];
+            /**
+             * @description Where the carrier sends receipts and inbound messages, on the public URL of this service. Null where it does not call.
+             * @example /providers/twilio/lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            callback_path: string | null;
+            /** @description Of a link of the account; null for those of the operator. */
             last_error: string | null;
             /**
              * Format: date-time
-             * @description For the operator alone; null here.
+             * @description Of a link of the account; null for those of the operator.
              */
             last_error_at: string | null;
-            /** @description For the operator alone; empty here. */
+            /** @description For the operator only; empty here. */
             nodes: string[];
+            /**
+             * Format: date-time
+             * @description Null for a link of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description Null for a link of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        NewLink: {
+            /**
+             * @description For people. Unique among the links of the account.
+             * @example Acme
+             */
+            name: string;
+            /** @enum {string} */
+            provider: "smpp" | "twilio" | "whatsapp" | "http";
+            /**
+             * @description The carrier of the provider `http`: a definition that this service has.
+             * @enum {string|null}
+             */
+            carrier?: "aws" | "sinch" | "telnyx" | "vonage" | null;
+            sender?: string | null;
+            country?: string | null;
+            /** @description Parts, or messages, a second. */
+            rate?: number | null;
+            /** @description How many may wait for a response at a time. */
+            window?: number | null;
+            hold_seconds?: number | null;
+            /** @enum {string|null} */
+            on_unknown?: "fail" | "resend" | null;
+            /**
+             * @description The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
+             * @example {
+             *       "host": "smpp.acme.example",
+             *       "port": 2776,
+             *       "tls": true,
+             *       "system_id": "godwit",
+             *       "password": "…"
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        EditLink: {
+            /**
+             * @description For people. Unique among the links of the account.
+             * @example Acme
+             */
+            name?: string | null;
+            sender?: string | null;
+            country?: string | null;
+            /** @description Parts, or messages, a second. */
+            rate?: number | null;
+            /** @description How many may wait for a response at a time. */
+            window?: number | null;
+            hold_seconds?: number | null;
+            /** @enum {string|null} */
+            on_unknown?: "fail" | "resend" | null;
+            /**
+             * @description The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
+             * @example {
+             *       "host": "smpp.acme.example",
+             *       "port": 2776,
+             *       "tls": true,
+             *       "system_id": "godwit",
+             *       "password": "…"
+             *     }
+             */
+            settings?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A paused link sends nothing, and receives as before. */
+            paused?: boolean | null;
+        };
+        DeletedLink: {
+            id: string;
+            /** @constant */
+            object: "link";
+            /** @constant */
+            deleted: true;
+        };
+        /** @description The test of a connection to a carrier. */
+        LinkTest: {
+            /** @constant */
+            object: "link_test";
+            link_id: string;
+            ok: boolean;
+            /**
+             * @description The step that failed. Null where none did. One of address, connection, tls, credentials, response; may grow.
+             * @example address
+             */
+            step: "address" | "connection" | "tls" | "credentials" | "response" | (string & {}) | null;
+            /**
+             * @description What was found, for people.
+             * @example The carrier accepted the bind.
+             */
+            detail: string;
+            /**
+             * Format: date-time
+             * @description When it was tested.
+             */
+            tested_at: string;
+        };
+        SenderList: {
+            data: components["schemas"]["Sender"][];
+        };
+        /** @description A number or name that messages are sent from, on one link. */
+        Sender: {
+            /** @example snd_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "sender";
+            /**
+             * @description `file`: the operator configured it, and it cannot be changed here. One of file, api; may grow.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
+            /** @example +14155550100 */
+            number: string;
+            /** @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            link_id: string;
+            countries: string[] | null;
+            pool: string | null;
+            preference: number | null;
+            rate: number | null;
+            /**
+             * Format: date-time
+             * @description Null for a sender of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description Null for a sender of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        NewSender: {
+            /**
+             * @description An E.164 number, a short code, or a name.
+             * @example +14155550100
+             */
+            number: string;
+            /**
+             * @description A link of the account.
+             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            link_id: string;
+            /** @description It writes only to these. Absent: to all that allow such a sender. */
+            countries?: string[] | null;
+            /** @description Senders of one pool take turns, and a recipient keeps the one that it knows. */
+            pool?: string | null;
+            /** @description Higher first. */
+            preference?: number | null;
+            /** @description Messages a second. */
+            rate?: number | null;
+        };
+        EditSender: {
+            /** @description It writes only to these. Absent: to all that allow such a sender. */
+            countries?: string[] | null;
+            /** @description Senders of one pool take turns, and a recipient keeps the one that it knows. */
+            pool?: string | null;
+            /** @description Higher first. */
+            preference?: number | null;
+            /** @description Messages a second. */
+            rate?: number | null;
+        };
+        DeletedSender: {
+            id: string;
+            /** @constant */
+            object: "sender";
+            /** @constant */
+            deleted: true;
+        };
+        RouteList: {
+            data: components["schemas"]["Route"][];
+        };
+        /** @description Which links take the messages of a channel, by country or prefix of the recipient. */
+        Route: {
+            /** @example rte_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "route";
+            /**
+             * @description `file`: the operator configured it, and it cannot be changed here. One of file, api; may grow.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
+            /**
+             * @description One of sms, whatsapp; may grow.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            links: string[];
+            countries: string[] | null;
+            prefixes: string[] | null;
+            priority: number;
+            weights: number[] | null;
+            /**
+             * Format: date-time
+             * @description Null for a route of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description Null for a route of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        NewRoute: {
+            /** @enum {string} */
+            channel: "sms" | "whatsapp";
+            /**
+             * @description Links of the account, in the order in which they are tried.
+             * @example [
+             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
+             *     ]
+             */
+            links: string[];
+            /** @description Only for recipients in these. */
+            countries?: string[] | null;
+            /** @description Only for numbers that begin so. */
+            prefixes?: string[] | null;
+            /** @description Higher first. Among equals the longest prefix decides. */
+            priority?: number | null;
+            /** @description One for each link: the first link of a message is drawn by them. */
+            weights?: number[] | null;
+        };
+        EditRoute: {
+            /**
+             * @description Links of the account, in the order in which they are tried.
+             * @example [
+             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
+             *     ]
+             */
+            links?: string[] | null;
+            /** @description Only for recipients in these. */
+            countries?: string[] | null;
+            /** @description Only for numbers that begin so. */
+            prefixes?: string[] | null;
+            /** @description Higher first. Among equals the longest prefix decides. */
+            priority?: number | null;
+            /** @description One for each link: the first link of a message is drawn by them. */
+            weights?: number[] | null;
+        };
+        DeletedRoute: {
+            id: string;
+            /** @constant */
+            object: "route";
+            /** @constant */
+            deleted: true;
         };
         /** @description Messages by the minute, hour or day in which they were created, and by what they are now. */
         Usage: {
@@ -2680,17 +3286,17 @@ export interface components {
                 name: string | null;
             };
             /**
-             * @description One of account.created, account.changed, environment.tier_changed, endpoint.created, endpoint.changed, endpoint.deleted, endpoint.disabled, endpoint.recovered, endpoint.secret_rotated, key.created, key.rotated, key.revoked, message.canceled, message.edited, message.redacted, recipient.erased, recipient.exported, signing_key.rotated, suppression.created, suppression.imported, suppression.lifted, template.archived, template.created, template.changed, tier.changed; may grow.
+             * @description One of account.created, account.changed, consent_settings.changed, environment.tier_changed, endpoint.created, endpoint.changed, endpoint.deleted, endpoint.disabled, endpoint.recovered, endpoint.secret_rotated, key.created, key.rotated, key.revoked, link.created, link.changed, link.deleted, link.paused, link.resumed, link.tested, message.assigned, message.canceled, message.edited, message.redacted, recipient.erased, recipient.exported, route.created, route.changed, route.deleted, sender.created, sender.changed, sender.deleted, signing_key.rotated, suppression.created, suppression.imported, suppression.lifted, template.archived, template.created, template.changed, tier.changed; may grow.
              * @example account.created
              */
-            action: "account.created" | "account.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "message.canceled" | "message.edited" | "message.redacted" | "recipient.erased" | "recipient.exported" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
+            action: "account.created" | "account.changed" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
             /** @description What was changed. */
             target: {
                 /**
-                 * @description One of account, environment, webhook_endpoint, key, message, recipient, signing_key, suppression, template, tier; may grow.
+                 * @description One of account, consent_settings, environment, webhook_endpoint, key, link, message, recipient, route, sender, signing_key, suppression, template, tier; may grow.
                  * @example account
                  */
-                type: "account" | "environment" | "webhook_endpoint" | "key" | "message" | "recipient" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
+                type: "account" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
                 /** @description A recipient has a keyed hash in place of its number. */
                 id: string | null;
             };
@@ -2783,7 +3389,7 @@ export interface components {
              * @description What clients switch on; may grow.
              * @example invalid_request_payload
              */
-            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
             detail: string;
             request_id: string;
             required_scopes?: string[];
@@ -2857,6 +3463,8 @@ export type Suppression = components['schemas']['Suppression'];
 export type SuppressionImport = components['schemas']['SuppressionImport'];
 export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
 export type SuppressionChange = components['schemas']['SuppressionChange'];
+export type ConsentSettings = components['schemas']['ConsentSettings'];
+export type ConsentSettingsChange = components['schemas']['ConsentSettingsChange'];
 export type NewTemplate = components['schemas']['NewTemplate'];
 export type NewButton = components['schemas']['NewButton'];
 export type Template = components['schemas']['Template'];
@@ -2870,6 +3478,20 @@ export type VerificationCheck = components['schemas']['VerificationCheck'];
 export type CheckedVerification = components['schemas']['CheckedVerification'];
 export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];
+export type NewLink = components['schemas']['NewLink'];
+export type EditLink = components['schemas']['EditLink'];
+export type DeletedLink = components['schemas']['DeletedLink'];
+export type LinkTest = components['schemas']['LinkTest'];
+export type SenderList = components['schemas']['SenderList'];
+export type Sender = components['schemas']['Sender'];
+export type NewSender = components['schemas']['NewSender'];
+export type EditSender = components['schemas']['EditSender'];
+export type DeletedSender = components['schemas']['DeletedSender'];
+export type RouteList = components['schemas']['RouteList'];
+export type Route = components['schemas']['Route'];
+export type NewRoute = components['schemas']['NewRoute'];
+export type EditRoute = components['schemas']['EditRoute'];
+export type DeletedRoute = components['schemas']['DeletedRoute'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
 export type UsageInterval = components['schemas']['UsageInterval'];
@@ -2901,6 +3523,7 @@ export interface operations {
                 status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
                 channel?: "sms" | "whatsapp";
                 direction?: "outbound" | "inbound";
+                /** @description A number, or a business-scoped user id of WhatsApp. */
                 recipient?: string;
                 client_reference?: string;
                 batch_id?: string;
@@ -3896,6 +4519,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
+                /** @description A number, or a business-scoped user id of WhatsApp. */
                 recipient?: string;
                 /** @description Only those of this very sender, not those for all. */
                 sender?: string;
@@ -3935,7 +4559,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @example +14155550123 */
+                    /**
+                     * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+                     * @example +14155550123
+                     */
                     recipient: string;
                     /** @description Whose messages are not to be sent. Default: anybody's. */
                     sender?: string | null;
@@ -3988,7 +4615,10 @@ export interface operations {
             content: {
                 "application/json": {
                     entries: {
-                        /** @example +14155550123 */
+                        /**
+                         * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+                         * @example +14155550123
+                         */
                         recipient: string;
                         /** @description Whose messages are not to be sent. Default: anybody's. */
                         sender?: string | null;
@@ -4093,6 +4723,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SuppressionChangePage"];
+                };
+            };
+        };
+    };
+    get_consent_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsentSettings"];
+                };
+            };
+        };
+    };
+    patch_consent_settings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConsentSettingsChange"];
+            };
+        };
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsentSettings"];
                 };
             };
         };
@@ -4422,6 +5106,432 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LinkList"];
+                };
+            };
+        };
+    };
+    post_links: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewLink"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+        };
+    };
+    get_links_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The link's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+        };
+    };
+    delete_links_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The link's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedLink"];
+                };
+            };
+        };
+    };
+    patch_links_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The link's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditLink"];
+            };
+        };
+        responses: {
+            /** @description The link after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+        };
+    };
+    post_links_id_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The link's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkTest"];
+                };
+            };
+        };
+    };
+    get_senders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The senders. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SenderList"];
+                };
+            };
+        };
+    };
+    post_senders: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSender"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sender"];
+                };
+            };
+        };
+    };
+    get_senders_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The sender's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sender. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sender"];
+                };
+            };
+        };
+    };
+    delete_senders_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The sender's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedSender"];
+                };
+            };
+        };
+    };
+    patch_senders_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The sender's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSender"];
+            };
+        };
+        responses: {
+            /** @description The sender after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sender"];
+                };
+            };
+        };
+    };
+    get_routes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The routes. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RouteList"];
+                };
+            };
+        };
+    };
+    post_routes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRoute"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
+                };
+            };
+        };
+    };
+    get_routes_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The route's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The route. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
+                };
+            };
+        };
+    };
+    delete_routes_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The route's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedRoute"];
+                };
+            };
+        };
+    };
+    patch_routes_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The route's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditRoute"];
+            };
+        };
+        responses: {
+            /** @description The route after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
                 };
             };
         };

@@ -9,6 +9,7 @@ test("the scopes are those of the contract", () => {
     "keys:read",
     "keys:write",
     "links:read",
+    "links:write",
     "messages:read",
     "messages:send",
     "recipients:erase",

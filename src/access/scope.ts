@@ -14,6 +14,7 @@ export const SCOPES = [
   "suppressions:write",
   "usage:read",
   "links:read",
+  "links:write",
   "audit:read",
   "recipients:read",
   "recipients:erase",

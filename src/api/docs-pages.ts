@@ -41,12 +41,14 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
   {
     group: "Running it",
     pages: [
+      ["go-live", "Going live", "from an empty machine to real messages: TLS, a carrier, two nodes, backups, alerts"],
       ["production", "Going to production", "TLS, PostgreSQL, nodes, backup, upgrades"],
       ["packaging", "Installing", "npm, systemd, containers, dashboards"],
       ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
       ["tracing", "Tracing", "the caller's trace, and spans for a collector"],
       ["cli", "Command line", "every command"],
       ["links", "Links and routes", "carriers in the configuration file"],
+      ["carriers", "HTTP carriers", "Telnyx, Sinch, Vonage, AWS, and how to define another one"],
       ["smpp", "SMPP links", "what such a link does"],
       ["retention", "Retention", "what goes away, and when"],
       ["providers", "Providers", "adding a carrier; the simulator"],

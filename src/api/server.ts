@@ -44,7 +44,7 @@ import {
 } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
 import { guardSockets } from "./sockets.ts";
-import { goneSignal, pumpFrames } from "./stream.ts";
+import { begin, goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
   host: string;
@@ -293,7 +293,7 @@ export class Server {
           trace: request.span?.trace ?? (route.keepsTrace ? readTrace(request.headers) : undefined),
         });
         const response = await this.#run(route, call);
-        if ("frames" in response) return this.#stream(response, reply);
+        if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, reply);
         if (response.isReplay) {
           reply.header("idempotent-replayed", "true");
           metrics.replayed();

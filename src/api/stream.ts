@@ -13,6 +13,21 @@ export function goneSignal(response: ServerResponse, stopping: AbortSignal): Abo
   return AbortSignal.any([closed.signal, stopping]);
 }
 
+/** Waits for the first frame. If it fails, the request fails, and its response is a problem with a status. */
+export async function begin(frames: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
+  const first = await frames.next();
+  return continued(first, frames);
+}
+
+async function* continued(first: IteratorResult<string>, frames: AsyncGenerator<string>): AsyncGenerator<string> {
+  try {
+    if (first.done !== true) yield first.value;
+    yield* frames;
+  } finally {
+    await frames.return(undefined);
+  }
+}
+
 export async function pumpFrames(
   response: ServerResponse,
   frames: AsyncGenerator<string>,

@@ -3,7 +3,7 @@
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Schema } from "../http/schema.ts";
 import { compileSized } from "../http/validate.ts";
-import { checkContent, checkEachField, NewMessageBody, type NewMessage } from "../messages/new-message.ts";
+import { checkEachField, checkTogether, NewMessageBody, type NewMessage } from "../messages/new-message.ts";
 import { MAX_ITEMS } from "./batch.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ export function toItem({ defaults, items }: NewBatch, index: number): Item {
   const { faults: found, sized } = checkItem(own);
   const merged = { ...defaults, ...own };
   const known = new Set(found.map(pointerOf));
-  const rules = [...checkEachField(sized as Fields), ...checkContent({ ...defaults, ...(sized as Fields) })];
+  const rules = [...checkEachField(sized as Fields), ...checkTogether({ ...defaults, ...(sized as Fields) })];
   const faults = [...found, ...missingFields(merged), ...rules.filter((fault) => !known.has(pointerOf(fault)))];
   return { request: merged as unknown as NewMessage, faults: within(`/items/${index}`, faults) };
 }

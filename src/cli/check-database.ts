@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
+import { countKeptInbound, MAX_KEPT_MESSAGES } from "../delivery/kept-inbound.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import { isPlaintextUsed } from "../storage/database-address.ts";
@@ -69,6 +70,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
           await runCheck("partitions", () => checkPartitions(db, server.nowMs)),
           await runCheck("secret key", () => checkSecretKey(db, config)),
           await runCheck("queue", () => checkQueue(db)),
+          await runCheck("inbound", () => checkInbound(db)),
         ]
       : []),
     // The tables of another schema version may differ from what the queries expect.
@@ -183,4 +185,12 @@ async function checkQueue(db: Queryable): Promise<Check> {
   const hint = "is a node with the role dispatch running, and is the link up?";
   if (seconds >= VERY_LATE_SECONDS) return fail("queue", detail, hint);
   return seconds >= LATE_SECONDS ? warn("queue", detail, hint) : ok("queue", detail);
+}
+
+async function checkInbound(db: Queryable): Promise<Check> {
+  const { messages, notifications } = await countKeptInbound(db);
+  if (messages === 0 && notifications === 0) return ok("inbound", "every message had an owner");
+  const detail = `${messages} messages without an owner and ${notifications} notifications without a link are kept`;
+  const hint = "godwit inbound list shows them; assign the messages, and configure a sender, an inbound_account or a link";
+  return messages >= MAX_KEPT_MESSAGES ? fail("inbound", `${detail}: further ones are refused`, hint) : warn("inbound", detail, hint);
 }

@@ -3,6 +3,8 @@
 import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkReport } from "../links/link-record.ts";
+import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
+import type { CarrierDefinition } from "../providers/http/definition.ts";
 import { listLinks } from "../links/link-record.ts";
 import type { ReadDatabase } from "./check-database.ts";
 import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
@@ -20,7 +22,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
     const problem = address === undefined ? undefined : await reach(address, REACH_MS);
     return toCheck(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
   });
-  checks.push(...shown.flatMap(plaintextWarning));
+  checks.push(...shown.flatMap((link) => [...plaintextWarning(link), ...unverifiedWarning(link), ...countryWarning(link)]));
   if (typeof records === "string") checks.push(warn("links", `what nodes say of them is not known: ${records}`, "mend the database first"));
   if (links.length > MAX_LINKS)
     checks.push(warn("links", `${links.length - MAX_LINKS} more were not looked at`, "godwit links shows them all"));
@@ -64,6 +66,36 @@ const plaintextWarning = ({ name, settings }: Link): Check[] =>
           `link ${name} transport`,
           "allow_plaintext is set: passwords and messages may travel in clear text",
           "use TLS, and remove allow_plaintext",
+        ),
+      ]
+    : [];
+
+/** Warns about a link whose carrier may write numbers in national format, and of which no country is configured. */
+const countryWarning = (link: Link): Check[] =>
+  link.country === null && mayWriteNationalNumbers(link)
+    ? [
+        warn(
+          `link ${link.name} country`,
+          "country is not set: a STOP from a number in national format would not be matched with its recipient",
+          'set country = "US", or the country of the carrier',
+        ),
+      ]
+    : [];
+
+/** Twilio and WhatsApp write international numbers only. */
+function mayWriteNationalNumbers({ provider, settings }: Link): boolean {
+  const { inbound = [] }: Partial<CarrierDefinition> = (settings as Partial<ConfiguredCarrier>).definition ?? {};
+  return provider === "smpp" || [inbound].flat().some(({ number_type: type }) => type !== "international");
+}
+
+/** Warns about a link that accepts callbacks of any caller. */
+const unverifiedWarning = ({ name, settings }: Link): Check[] =>
+  (settings as Partial<ConfiguredCarrier>).definition?.callbacks?.verification.type === "none"
+    ? [
+        warn(
+          `link ${name} callbacks`,
+          "callbacks are not verified: anyone who knows the URL can report receipts and inbound messages",
+          "set a verification, at least of type query-token",
         ),
       ]
     : [];

@@ -138,7 +138,8 @@ function checkWords(command: Command, words: readonly string[]): void {
   const { name, usage } = command;
   const first = nextWords(command, []);
   const [word] = words;
-  if (first.length > 0 && word === undefined) throw new UsageError(`say what to do with ${name}: ${first.join(", ")}`);
+  const mayBeBare = usage.some((form) => formWords(form).length === 0);
+  if (first.length > 0 && word === undefined && !mayBeBare) throw new UsageError(`say what to do with ${name}: ${first.join(", ")}`);
   if (first.length > 0 && word !== undefined && !first.includes(word))
     throw new UsageError(`${name} knows no ${word}${didYouMean(word, first, `godwit ${name} `)}`);
   const forms = usage.map(formWords).filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));

@@ -4,6 +4,8 @@ import type { CommandEntry } from "./command.ts";
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: { summary: "run the service", load: async () => (await import("./serve.ts")).serve },
+  init: { summary: "write a configuration file that explains every setting", load: async () => (await import("./init.ts")).init },
+  config: { summary: "check the configuration file", load: async () => (await import("./config.ts")).config },
   send: { summary: "send a message through a running service", load: async () => (await import("./send.ts")).send },
   listen: { summary: "show events as they happen", load: async () => (await import("./listen.ts")).listen },
   accounts: { summary: "list and create accounts", load: async () => (await import("./accounts.ts")).accounts },
@@ -17,7 +19,13 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./signing-keys.ts")).signingKeys,
   },
   audit: { summary: "list the audit log, and verify that it was not changed", load: async () => (await import("./audit.ts")).audit },
-  links: { summary: "show how the links to carriers are doing", load: async () => (await import("./links.ts")).links },
+  links: { summary: "show, add, test and pause the links to carriers", load: async () => (await import("./links.ts")).links },
+  senders: { summary: "list, add and remove senders", load: async () => (await import("./senders.ts")).senders },
+  routes: { summary: "list, add and remove routes", load: async () => (await import("./routes.ts")).routes },
+  inbound: {
+    summary: "list inbound messages without an owner, and assign them to an account",
+    load: async () => (await import("./inbound.ts")).inbound,
+  },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./doctor.ts")).doctor },
   migrate: { summary: "bring the database's schema up to date", load: async () => (await import("./migrate.ts")).migrate },
   completion: {

@@ -11,7 +11,7 @@ import { paint } from "./output.ts";
 export const doctor: Command = {
   name: "doctor",
   about: [
-    "Looks at everything the service stands on and says, a line each, what is well and what is not, and what to do: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, every link, webhook endpoints, and whether the service answers.",
+    "Looks at everything the service stands on and says, a line each, what is well and what is not, and what to do: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, inbound messages without an owner, every link, webhook endpoints, and whether the service answers.",
     "It works beside a running service and on a stopped one, and changes nothing: no migration, no write, no bind to a carrier, no request to an endpoint. Hosts of links and endpoints are connected to and left again. Give it the settings of the service.",
   ],
   usage: ["doctor [settings] [--json]"],

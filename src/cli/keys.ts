@@ -30,7 +30,7 @@ export const keys: Command = {
   flags: {
     account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
     environment: { type: "string", value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment the key belongs to" },
-    scopes: { type: "string", value: "SCOPES", choices: SCOPES, isList: true, help: "what the key may do" },
+    scopes: { type: "string", value: "SCOPES", choices: ["all", ...SCOPES], isList: true, help: "what the key may do, or all" },
     name: { type: "string", help: "a name for people" },
     "expires-in": { type: "string", value: "TIME", help: "how long the key lives, such as 90d; without it, until revoked" },
     "allowed-ips": {
@@ -116,9 +116,13 @@ function explainProblem(error: unknown): never {
   throw error instanceof Problem ? new UsageError(error.detail) : error;
 }
 
+/** Stands for every scope. */
+const ALL = "all";
+
 function readScopes(text: string): Scope[] {
+  if (text === ALL) return [...SCOPES];
   const parsed = parseScopes(text);
-  if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}; there are: ${SCOPES.join(", ")}`);
+  if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}; there are: all, ${SCOPES.join(", ")}`);
   if (parsed.scopes.length === 0) throw new UsageError("--scopes needs at least one scope");
   return parsed.scopes;
 }

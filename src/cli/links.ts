@@ -1,37 +1,209 @@
-/** godwit links: shows the state of every link, as the nodes that have it open reported in the last seconds. */
-import { simulatorLink } from "../links/link.ts";
-import { listLinks } from "../links/link-record.ts";
-import { type Command } from "./command.ts";
-import { print } from "./output.ts";
-import { withDatabase } from "./with-database.ts";
+/** godwit links: shows the state of every link, and sets up the links of accounts. */
+import { environmentVariables } from "../config.ts";
+import type { Fault } from "../http/problem.ts";
+import { compile } from "../http/validate.ts";
+import { createLog } from "../lib/log.ts";
+import { cliOrigin } from "../lib/origin.ts";
+import { CARRIERS } from "../links/carrier-files.ts";
+import { listLinks, type LinkReport } from "../links/link-record.ts";
+import { simulatorLink, type Link } from "../links/link.ts";
+import { PROVIDERS } from "../providers/providers.ts";
+import { NewLinkBody, settingFaults, type NewLink } from "../setup/link-definition.ts";
+import { LinkChanger } from "../setup/link-setup.ts";
+import { LinkTester } from "../setup/link-test.ts";
+import { readAllLinks, readPauseReasons, setPaused } from "../setup/operator.ts";
+import { EXIT, neededFlag, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
+import { recordIn, withSetup } from "./open-setup.ts";
+import { print, say } from "./output.ts";
+import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
 export const links: Command = {
   name: "links",
   about: [
-    "A link is one configured connection to a carrier. The nodes that have it open say every few seconds how it is doing: connected, connecting, throttled, paused; down is a link that no node has open.",
-    "The links are those of the configuration file: give the same --config as to the service.",
+    "A link is one connection to a carrier: of the configuration file, or created by an account. The nodes that have it open say every few seconds how it is doing: connected, connecting, throttled, paused; down is a link that no node has open.",
+    "add creates a link of an account, in live. Settings have the names of the configuration file; the values of secrets are read from environment variables. Give the same --config and GODWIT_SECRET_KEY as to the service. Changes take effect on all nodes within seconds.",
+    "A paused link sends nothing and receives as before. Links of the configuration file can be paused, too.",
   ],
-  usage: ["links [--json]"],
-  flags: {},
+  usage: [
+    "links [--json]",
+    "links list [--json]",
+    "links show LINK [--json]",
+    "links add --provider smpp|twilio|whatsapp|http --name TEXT [flags] [--json]",
+    "links test LINK [--account NAME|ID] [--json]",
+    "links pause LINK [--json]",
+    "links resume LINK [--json]",
+    "links remove LINK [--account NAME|ID] [--json]",
+  ],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account of the link; needed when there are several" },
+    provider: { type: "string", value: "PROVIDER", choices: ["smpp", "twilio", "whatsapp", "http"], help: "the protocol of the carrier" },
+    carrier: { type: "string", value: "CARRIER", choices: CARRIERS, help: "the carrier of the provider http" },
+    name: { type: "string", help: "a name for people" },
+    sender: { type: "string", value: "SENDER", help: "the sender of messages that have no other" },
+    country: { type: "string", value: "COUNTRY", help: "the country of numbers in national format, as two letters" },
+    rate: { type: "string", value: "NUMBER", help: "parts, or messages, a second" },
+    set: { type: "string", value: "NAME=VALUE", isRepeated: true, help: "a setting of the provider" },
+    value: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a value of an HTTP carrier" },
+    secret: { type: "string", value: "NAME=VARIABLE", isRepeated: true, help: "a secret, by the environment variable that has it" },
+  },
   settings: "database",
   examples: [
     ["How are they?", "godwit links --config godwit.toml"],
     ["Those that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
+    [
+      "A new carrier:",
+      "godwit links add --provider twilio --name Twilio --set account_sid=AC123 --set public_url=https://sms.example --secret auth_token=TOKEN",
+    ],
+    ["Does it work?", "godwit links test lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
+  exitCodes: { [EXIT.failed]: "failed; of test: the carrier could not be reached, or refused the credentials" },
   async run(input) {
-    await withDatabase(input, "links", async ({ db, clock, config: { plan, simulatorSpeed } }) => {
-      const records = await listLinks(db, [simulatorLink(simulatorSpeed), ...plan.links], clock.now());
-      const brief = records.map(({ name, provider, state, reason, rate, window, in_flight, last_error }) => ({
-        name,
-        provider,
-        state,
-        reason,
-        rate,
-        window,
-        in_flight,
-        last_error,
-      }));
-      print(input.flags, input.flags["json"] === true ? records : brief);
-    });
+    const [verb = "list"] = input.words;
+    const run = VERBS[verb] ?? list;
+    return run(input);
   },
 };
+
+type Verb = (input: Input) => Promise<number | void>;
+
+/** The links of the file and of all accounts. */
+async function everyLink({ db, config }: OpenedDatabase): Promise<{ all: Link[]; titles: ReadonlyMap<string, string> }> {
+  const { links: created, titles } = await readAllLinks(db);
+  return { all: [simulatorLink(config.simulatorSpeed), ...config.plan.links, ...created], titles };
+}
+
+type Shown = LinkReport & { title: string | null };
+
+async function reportAll(opened: OpenedDatabase): Promise<Shown[]> {
+  const { db, clock } = opened;
+  const { all, titles } = await everyLink(opened);
+  const pauses = await readPauseReasons(db, clock.now());
+  return (await listLinks(db, all, clock.now())).map((report) => {
+    const pause = pauses.get(report.name);
+    return {
+      ...report,
+      title: titles.get(report.name) ?? null,
+      ...(pause === undefined ? {} : { state: "paused" as const, reason: pause }),
+    };
+  });
+}
+
+const list: Verb = ({ flags, ...input }) =>
+  withDatabase({ flags, ...input }, "links", async (opened) => {
+    const records = await reportAll(opened);
+    const brief = records.map(({ name, title, provider, state, reason, rate, window, in_flight, receipt_ids, last_error }) => ({
+      name,
+      title,
+      provider,
+      state,
+      reason,
+      rate,
+      window,
+      in_flight,
+      receipt_ids,
+      last_error,
+    }));
+    print(flags, flags["json"] === true ? records : brief);
+  });
+
+const show: Verb = (input) =>
+  withDatabase(input, "links", async (opened) => {
+    const name = wordOf(input.words);
+    const report = (await reportAll(opened)).find((each) => each.name === name);
+    if (report === undefined) throw noSuchLink(name);
+    print(input.flags, report);
+  });
+
+const add: Verb = (input) =>
+  withSetup(input, "links", async ({ setup, call }) => {
+    const request = readRequest(input.flags);
+    const faults = [...compile(NewLinkBody, "body")(request), ...settingFaults(request)];
+    if (faults.length > 0) throw new UsageError(faults.map(faultText).join("; "));
+    print(input.flags, recordIn(await new LinkChanger(setup).create(call, request as unknown as NewLink)));
+  });
+
+const test: Verb = async (input) => {
+  let isOk = false;
+  await withSetup(input, "links", async ({ setup, call }) => {
+    const tester = new LinkTester({ setup, links: new LinkChanger(setup), providers: PROVIDERS, log: createLog("silent").log });
+    const result = await tester.test(call, wordOf(input.words));
+    isOk = result.ok;
+    print(input.flags, result);
+  });
+  return isOk ? EXIT.done : EXIT.failed;
+};
+
+const remove: Verb = (input) =>
+  withSetup(input, "links", async ({ setup, call }) => {
+    const id = wordOf(input.words);
+    await new LinkChanger(setup).delete(call, id);
+    print(input.flags, { id, deleted: true });
+  });
+
+const setPausedTo =
+  (isPaused: boolean): Verb =>
+  (input) =>
+    withDatabase(input, "links", async (opened) => {
+      const name = wordOf(input.words);
+      const { db, clock } = opened;
+      const link = (await everyLink(opened)).all.find((each) => each.name === name);
+      if (link === undefined) throw noSuchLink(name);
+      const isChanged = await setPaused(db, clock, { link, isPaused, origin: cliOrigin() });
+      if (!isChanged) say(`the link ${name} is ${isPaused ? "paused already" : "not paused"}`);
+      print(input.flags, { link: name, paused: isPaused });
+    });
+
+const VERBS: Readonly<Record<string, Verb>> = { list, show, add, test, remove, pause: setPausedTo(true), resume: setPausedTo(false) };
+
+const wordOf = (words: readonly string[]): string => {
+  const [, id = ""] = words;
+  if (id === "") throw new UsageError("name the link, as godwit links shows it");
+  return id;
+};
+
+const faultText = (fault: Fault): string => `${"pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : ""}: ${fault.detail}`;
+
+const noSuchLink = (name: string): UsageError => new UsageError(`there is no link ${name}; godwit links lists them`);
+
+/** The request that the flags stand for. */
+function readRequest(flags: Input["flags"]): Record<string, unknown> {
+  const provider = neededFlag(flags, "provider");
+  const env = environmentVariables();
+  const secrets = Object.fromEntries(
+    pairs(flags, "secret").map(([name, variable]) => {
+      const secret = env[variable];
+      if (secret === undefined || secret === "") throw new UsageError(`--secret ${name}: the variable ${variable} is not set`);
+      return [name, secret];
+    }),
+  );
+  const own = Object.fromEntries(pairs(flags, "set").map(([name, text]) => [name, typed(provider, name, text)]));
+  const values = Object.fromEntries(pairs(flags, "value"));
+  const rate = textFlag(flags, "rate");
+  const optional = { carrier: textFlag(flags, "carrier"), sender: textFlag(flags, "sender"), country: textFlag(flags, "country") };
+  return {
+    name: neededFlag(flags, "name"),
+    provider,
+    ...Object.fromEntries(Object.entries(optional).filter(([, text]) => text !== undefined)),
+    ...(rate === undefined ? {} : { rate: Number(rate) }),
+    settings: provider === "http" ? { ...own, secrets, values } : { ...own, ...secrets },
+  };
+}
+
+function pairs(flags: Input["flags"], flag: string): [string, string][] {
+  return textFlags(flags, flag).map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw new UsageError(`--${flag} must be NAME=VALUE`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  });
+}
+
+/** A setting that must not be a text is read as JSON: a number, true, or a list. */
+function typed(provider: string, name: string, text: string): unknown {
+  const isText = settingFaults({ provider, settings: { [name]: text } }).every(({ code }) => code !== "invalid_type");
+  if (isText) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

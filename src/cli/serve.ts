@@ -107,7 +107,7 @@ async function reload(service: Service, flags: Flags): Promise<void> {
     say(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
   }
   try {
-    await service.reloadPlan(readConfig(flags, "serve").plan);
+    await service.reloadPlan(readConfig(flags, "serve"));
     say("links, senders and routes reloaded");
   } catch (error) {
     say(`links, senders and routes were not reloaded, the old ones stay: ${(error as Error).message}`);

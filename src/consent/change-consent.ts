@@ -7,6 +7,8 @@ import { encodeId, firstEventId, idKey, newId, newIdAfter, type MessageId } from
 import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
+import { OWNER_LOCKS, shareOwner } from "../storage/locks.ts";
+import type { Owner } from "../storage/owner.ts";
 import {
   countInFlight,
   deleteErasedOptOut,
@@ -33,7 +35,13 @@ const chunksOf = <T>(items: readonly T[]): T[][] =>
     items.slice(index * ROWS_PER_STATEMENT, (index + 1) * ROWS_PER_STATEMENT),
   );
 
-/** Suppresses messages to the recipient from this sender, or from all. An active suppression stays unchanged. */
+/** Keeps erasures of the environment out until the transaction ends. Call it before the first lock of a suppression. */
+export const shareConsent = async (tx: Tx, owner: Owner): Promise<void> => {
+  await shareOwner(tx, OWNER_LOCKS.consentChanges, owner);
+};
+
+/** Suppresses messages to the recipient from this sender, or from all. An active suppression stays unchanged, except that a word, a request or
+ *  an import replaces a report of the carrier, which the carrier could take back. */
 export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<OptOut> {
   const [done] = await optOutAll(tx, nowMs, [{ pair, cause }]);
   assert(done !== undefined, "a pair that opts out has a suppression");
@@ -49,6 +57,8 @@ export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): P
  *  its locks: it is left out, and its message tries again soon. */
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
+  for (const owner of new Map(wanted.map((each) => [`${idKey(each.accountId)} ${each.environment}`, each])).values())
+    await shareConsent(tx, owner);
   // All transactions lock pairs in one order, so that there is no deadlock.
   const named = wanted.map((each) => ({ each, name: pairName(each) }));
   const inOrder = named.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map(({ each }) => each);
@@ -68,7 +78,7 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
     }
     const stored = before.get(name);
     assert(stored !== undefined, "a suppression that was in the way is there");
-    if (stored.isActive) return { suppression: stored, isChanged: false };
+    if (stored.isActive && (stored.source !== "carrier" || each.source === "carrier")) return { suppression: stored, isChanged: false };
     const changed = change(stored, nowMs, { ...each, isActive: true });
     again.push(changed);
     return { suppression: changed.suppression, isChanged: true };
@@ -81,13 +91,26 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   return done.map((each, index) => ({ ...each, inFlight: inFlight[index] ?? 0 }));
 }
 
-/** Lifts the suppression of exactly this pair. Returns undefined when there is no active one. A suppression for all senders, which the
- *  account added, stays: START to one sender says nothing about it. */
+/** Lifts the suppression of exactly this pair. Returns undefined when there is no active one. A suppression for all senders that the account
+ *  added stays: START to one sender says nothing about it. One that the carrier reported is lifted too. */
 export async function optIn(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<Suppression | undefined> {
-  // An erased recipient that writes again is known again: the opt-out becomes a suppression, which is lifted like any other.
-  if (await deleteErasedOptOut(tx, pair)) await optOut(tx, nowMs, pair, { source: "keyword" });
+  // The suppression for all senders comes first in the order of locks.
+  const forAll = await liftReported(tx, nowMs, { ...pair, sender: null }, cause);
+  const isWordToAll = pair.sender === null && cause.source !== "api";
+  // An erased recipient that writes again is known again: the opt-out becomes a suppression, which is lifted like any other. The source of
+  // an opt-out from all senders is erased with it, so a word does not lift that one.
+  if (!isWordToAll && (await deleteErasedOptOut(tx, pair))) await optOut(tx, nowMs, pair, { source: "keyword" });
   const [stored] = await lockSuppressions(tx, [pair]);
-  return stored?.isActive === true ? lift(tx, nowMs, stored, cause) : undefined;
+  if (stored?.isActive !== true || (isWordToAll && stored.source !== "keyword")) return forAll;
+  return lift(tx, nowMs, stored, cause);
+}
+
+/** Lifts the suppression of exactly this pair where a report of the carrier is its cause. A person who takes back a choice in the carrier's
+ *  app does not take back a word that they wrote. */
+export async function liftReported(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<Suppression | undefined> {
+  await shareConsent(tx, pair);
+  const [stored] = await lockSuppressions(tx, [pair]);
+  return stored?.isActive === true && stored.source === "carrier" ? lift(tx, nowMs, stored, cause) : undefined;
 }
 
 /** Lifts a locked, active suppression. */

@@ -1,24 +1,50 @@
-/** The words by which a recipient opts out, opts in again, or asks for help. */
+/** The words by which a recipient opts out, opts in again, or asks for help: recognises a text that is such a word. */
+import { ALWAYS, LANGUAGE_CODES, LANGUAGES, type Language, type WordList } from "./word-lists.ts";
 
-const WORDS = {
-  out: ["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPTOUT", "REVOKE", "ARRET"],
-  in: ["START", "UNSTOP", "SUBSCRIBE"],
-  help: ["HELP", "INFO"],
-} as const;
+export type OptKind = keyof WordList;
+/** `word` is in the form in which words are compared. */
+export type OptWord = { kind: OptKind; word: string };
+/** The kinds of words in the form in which they are compared. */
+export type OptWords = ReadonlyMap<string, OptKind>;
 
-export type OptWord = { kind: keyof typeof WORDS; word: string };
+/** The kinds in the order in which they are read. A word that several lists contain opts out. */
+const KINDS = ["help", "in", "out"] as const satisfies readonly OptKind[];
 
-const known = new Map<string, OptWord>();
-for (const kind of ["out", "in", "help"] as const) for (const word of WORDS[kind]) known.set(word, { kind, word });
+// No word of a list is nearly as long. Normalisation makes a text up to 18 times as long.
+const MAX_TEXT = 100;
 
-// Latin letters in any case, between invisible characters: white space, control characters and characters without width. The three parts
-// share no character, so that a text of any length is read once.
-const LONE_WORD = /^[\s\p{Cc}\p{Cf}]*([A-Za-z]+)[\s\p{Cc}\p{Cf}]*$/u;
+/** Everything but letters, digits and the vowel signs of Indic scripts: accents, which are characters of their own after the
+ *  decomposition, marks of Arabic, white space, punctuation, symbols, and characters without width. */
+const IGNORED = /[\p{Script=Inherited}\p{C}\p{P}\p{S}\p{Z}]/gu;
 
-/** Returns the word of the list that is the whole text. Only exact words count. A text that resembles a word (`STOP.`, `opt out`, `ARRÊT`,
- *  a word in another alphabet that folds to the same letters) is an ordinary message for the account: a guess could opt out a person
- *  who asked a question, or opt in a person who did not ask. */
-export function optWord(text: string): OptWord | undefined {
-  const word = LONE_WORD.exec(text)?.[1];
-  return word === undefined ? undefined : known.get(word.toUpperCase());
+/** The form in which words are compared. Empty for a text without letters. Upper case is the wider folding: it unites `ß` with `ss`, and the
+ *  letter `i` with and without a dot. */
+export const foldWord = (text: string): string => text.normalize("NFKD").toUpperCase().replaceAll(IGNORED, "");
+
+const foldList = ({ out = [], in: again = [], help = [] }: Partial<WordList>): WordList => ({
+  out: out.map(foldWord),
+  in: again.map(foldWord),
+  help: help.map(foldWord),
+});
+
+// Folded once: every inbound message needs the words of its account.
+const FOLDED_ALWAYS = foldList(ALWAYS);
+const FOLDED = new Map<Language, WordList>(LANGUAGE_CODES.map((language) => [language, foldList(LANGUAGES[language])]));
+
+/** The words of the lists of some languages, and further words. English, and every word that is always on, is part of the result. */
+export function toOptWords(languages: readonly Language[], further: Partial<WordList> = {}): OptWords {
+  const lists = [...languages.flatMap((language) => FOLDED.get(language) ?? []), foldList(further), FOLDED_ALWAYS];
+  const words = new Map<string, OptKind>();
+  for (const kind of KINDS) for (const list of lists) for (const word of list[kind]) words.set(word, kind);
+  return words;
+}
+
+/** Returns the word that is the whole text, apart from case, accents, width, punctuation and white space. A longer text is an
+ *  ordinary message for the account: a guess could opt out a person who asked a question, or opt in a person who did not ask. */
+export function findOptWord(text: string, words: OptWords): OptWord | undefined {
+  const trimmed = text.trim();
+  if (trimmed.length > MAX_TEXT) return undefined;
+  const word = foldWord(trimmed);
+  const kind = words.get(word);
+  return kind && { kind, word };
 }

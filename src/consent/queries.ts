@@ -1,4 +1,4 @@
-/** All SQL of consent: suppressions, their history, and service windows. */
+/** All SQL of consent: suppressions, their history, service windows and settings. */
 import type { AccountId, EventId, MessageId, SuppressionId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -7,6 +7,7 @@ import type { Queryable, Tx } from "../storage/database.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import type { SomeSettings } from "./consent-settings.ts";
 import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
 
 type SuppressionRow = {
@@ -320,3 +321,32 @@ export const listErasedOptOuts = (
      and (${after}::text is null or sender > ${after}::text)
    order by sender
    limit ${limit}`);
+
+export type StoredSettings = { settings: SomeSettings; updated_at: Date };
+
+/** The settings that the account has set itself; undefined where it has set none. */
+export async function findSettings(db: Queryable, { accountId, environment }: Owner): Promise<StoredSettings | undefined> {
+  const [row] = await db.rows<StoredSettings>(sql`
+  select settings, updated_at
+    from consent_settings
+   where account_id = ${accountId} and environment = ${environment}`);
+  return row;
+}
+
+/** Locks the settings of an environment until the transaction ends, also where there are none yet. Returns those that the account has set. */
+export async function lockSettings(tx: Tx, { accountId, environment }: Owner, nowMs: number): Promise<SomeSettings> {
+  const [row] = await tx.rows<Pick<StoredSettings, "settings">>(sql`
+  insert into consent_settings (account_id, environment, settings, updated_at)
+  select ${accountId}, ${environment}, '{}'::json, ${new Date(nowMs)}
+  on conflict (account_id, environment) do update
+     set updated_at = excluded.updated_at
+  returning settings`);
+  return row?.settings ?? {};
+}
+
+/** Stores the settings of a locked environment. */
+export const storeSettings = (tx: Tx, { accountId, environment }: Owner, settings: SomeSettings, nowMs: number): Promise<unknown[]> =>
+  tx.rows(sql`
+  update consent_settings
+     set settings = ${JSON.stringify(settings)}::json, updated_at = ${new Date(nowMs)}
+   where account_id = ${accountId} and environment = ${environment}`);

@@ -2,9 +2,9 @@
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
-import { phoneNumberField, senderField } from "../links/address.ts";
+import { recipientParameter, senderField } from "../links/address.ts";
 import type { Database } from "../storage/database.ts";
 import { ImportRecord } from "./import-suppressions.ts";
 import { checkImport, checkSuppression, ImportBody, MAX_ENTRIES, NewSuppressionBody } from "./new-suppression.ts";
@@ -23,7 +23,7 @@ import {
 const ListQuery = Type.Object(
   {
     ...pageQuery,
-    recipient: optional(Type.String({ ...phoneNumberField, [HINT]: "must be an E.164 number; write its + as %2B in a URL" })),
+    recipient: optional(recipientParameter),
     sender: optional(Type.String({ ...senderField, description: "Only those of this very sender, not those for all." })),
     status: optional(oneOf(SUPPRESSION_STATUSES, { description: "Default: active." })),
   },

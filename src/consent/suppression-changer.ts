@@ -7,7 +7,7 @@ import { encodeId, type SuppressionId } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { lift, optOut } from "./change-consent.ts";
+import { lift, optOut, shareConsent } from "./change-consent.ts";
 import { importSuppressions } from "./import-suppressions.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { lockSuppression } from "./queries.ts";
@@ -43,6 +43,7 @@ export class SuppressionChanger {
 
   lift({ credential, origin }: Omit<SuppressionCall, "claim">, id: SuppressionId | undefined): Promise<Executed | Replay> {
     return this.#write({ credential, origin, claim: undefined }, async (tx) => {
+      await shareConsent(tx, credential);
       const stored = id && (await lockSuppression(tx, credential, id));
       if (stored === undefined) throw noSuchSuppression();
       return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api", origin: origin() }) : stored);

@@ -9,8 +9,8 @@ import type { Environment } from "../storage/owner.ts";
 
 export const SUPPRESSION_STATUSES = ["active", "lifted"] as const;
 
-/** The cause of a change: an opt-out word of the recipient, a request, or an import. */
-const SOURCES = ["keyword", "api", "import"] as const;
+/** The cause of a change: an opt-out word of the recipient, a request, an import, or a report of the carrier. */
+const SOURCES = ["keyword", "api", "import", "carrier"] as const;
 export type Source = (typeof SOURCES)[number];
 
 /** The recipient and sender of a suppression. Each pair has one, which is lifted and made active again. */
@@ -43,8 +43,10 @@ export type ConsentChange = Reason & { id: EventId };
 
 const reason = {
   status: openEnum(SUPPRESSION_STATUSES),
-  source: openEnum(SOURCES, "A word the recipient wrote, a request, an import."),
-  keyword: nullable(Type.String({ examples: ["STOP"], description: "The word, in capitals." })),
+  source: openEnum(SOURCES, "A word the recipient wrote, a request, an import, a report of the carrier."),
+  keyword: nullable(
+    Type.String({ examples: ["STOP"], description: "The word, in capitals and without accents, punctuation and white space." }),
+  ),
   message_id: nullable(Type.String({ description: "The inbound message with the word." })),
   note: nullable(Type.String()),
 };

@@ -12,18 +12,29 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Content, TemplateUse } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
+import { readAcceptedParts } from "../messages/parts.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
-import type { Begin, Connection, Outgoing, OutgoingTemplate, SendOutcome } from "../providers/provider.ts";
+import {
+  RECIPIENT_OPTED_OUT,
+  type AcceptedParts,
+  type Begin,
+  type Connection,
+  type Outgoing,
+  type OutgoingTemplate,
+  type SendOutcome,
+} from "../providers/provider.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
+import type { CarrierConsent } from "./carrier-consent.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { nextLink, senderAfter } from "./next-link.ts";
+import { chosenAfter, nextLink } from "./next-link.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import {
   afterHold,
   holdChange,
+  PROCESS_ENDED,
   ttlExpiredSignal,
   settleChange,
   unreadableSignal,
@@ -47,6 +58,7 @@ export type AttemptsParts = {
   db: Database;
   advancer: Advancer;
   receipts: Receipts;
+  consent: CarrierConsent;
   deadlines: Deadlines;
   linkChooser: LinkChooser;
   watch: DeliveryWatch;
@@ -91,7 +103,7 @@ const MAX_DELAY_MS = 1_000;
 const DONE: AttemptResult = { kind: "done" };
 // An opt-out commits within milliseconds after it has locked its recipient.
 const OPT_OUT_UNDER_WAY: SendOutcome = { kind: "throttled", scope: "recipient", retryAfterMs: 100, providerCode: null };
-const STORE_RETRY_MS = 500;
+const DATABASE_RETRY_MS = 500;
 // Signals compete for a message a few times at most. More rounds mean a fault in this code.
 const MAX_ROUNDS = 20;
 
@@ -125,7 +137,7 @@ export class Attempts {
 
   async #hold(message: Message, link: Link): Promise<AttemptResult> {
     const context = this.#context(link);
-    const change = holdChange(message, "the process that handed it over ended before the answer came", context);
+    const change = holdChange(message, PROCESS_ENDED, context);
     this.#parts.watch.attempted(link.name, "unknown");
     if (await this.#parts.advancer.submit(change)) this.#parts.receipts.referenceStored(change);
     return DONE;
@@ -136,7 +148,15 @@ export class Attempts {
     const content = this.#readContent(message, sealedContent);
     if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
     const planned = changeBy(message, sendingSignal(message, link), nowMs);
-    return planned === undefined ? DONE : this.#submitMessage(input, toOutgoing(planned.after, content));
+    if (planned === undefined) return DONE;
+    const acceptedParts = await this.#acceptedParts(message, link);
+    return this.#submitMessage(input, { ...toOutgoing(planned.after, content), acceptedParts });
+  }
+
+  /** The parts that the carrier of this link has accepted in an attempt whose outcome is unknown. */
+  async #acceptedParts(message: Message, link: Link): Promise<AcceptedParts | undefined> {
+    const isAgain = message.hasUnknown && message.channel === "sms" && message.provider?.link === link.name;
+    return isAgain ? readAcceptedParts(this.#parts.db, message) : undefined;
   }
 
   /** Submits the message. The provider waits for its turn and then calls `begin`, which commits `sending`. */
@@ -169,7 +189,9 @@ export class Attempts {
       if ((message.expiresAtMs ?? 0) <= nowMs) progress.obstacle = { kind: "expired" };
       else {
         const change = changeBy(message, sendingSignal(message, link), nowMs);
-        if (change === undefined) progress.obstacle = { kind: "changed" };
+        const code = await this.#findPoolRefusal(message);
+        if (code !== undefined) progress.obstacle = { kind: "refused", code, from: message };
+        else if (change === undefined) progress.obstacle = { kind: "changed" };
         else if (!(await advancer.submit(change))) progress.obstacle = await this.#findObstacle(message);
         else if (msSince(started) > MAX_DELAY_MS) progress.obstacle = await this.#checkAgain(change.after, progress);
         if (progress.obstacle === undefined) progress.sending = change?.after as Message;
@@ -190,23 +212,40 @@ export class Attempts {
     return now?.status === message.status && now.sequence === message.sequence ? { kind: "busy" } : { kind: "changed" };
   }
 
-  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed, within the time limit of the
-   *  attempt. */
+  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed or finds no database, within the
+   *  time limit of the attempt: otherwise a message that did not leave would end with an unknown outcome. */
   async #checkAgain(sending: Message, progress: Progress): Promise<Obstacle | undefined> {
     while (progress.isAbandoned !== true) {
       const started = moment();
-      const [now] = await readMessages(this.#parts.db, [sending]);
-      if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
-      const code = await this.#findRefusal(sending);
-      if (code !== undefined) return { kind: "refused", code, from: sending };
-      if (msSince(started) <= MAX_DELAY_MS) return undefined;
+      try {
+        const [now] = await readMessages(this.#parts.db, [sending]);
+        if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
+        const code = await this.#findRefusal(sending);
+        if (code !== undefined) return { kind: "refused", code, from: sending };
+        if (msSince(started) <= MAX_DELAY_MS) return undefined;
+      } catch (error) {
+        if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
+        await sleep(DATABASE_RETRY_MS);
+      }
     }
     return { kind: "changed" };
   }
 
-  #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
+  async #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
+    if (message.isOptOutReply === true) return undefined;
     const isFreeWhatsApp = message.channel === "whatsapp" && message.template === null;
     return findRefusal(this.#parts.db, { ...message, isFreeWhatsApp }, this.#parts.advancer.now());
+  }
+
+  /** An opt-out from one number of a pool is stored for all its numbers. A number that has joined the pool since then has none of its own. */
+  async #findPoolRefusal(message: Message): Promise<ConsentRefusal | undefined> {
+    const { sender } = message;
+    const others = sender === null ? [] : this.#parts.linkChooser.poolOf(message, sender).filter((number) => number !== sender);
+    for (const other of others) {
+      const code = await this.#findRefusal({ ...message, sender: other });
+      if (code === "recipient_opted_out") return code;
+    }
+    return undefined;
   }
 
   /** Handles a message that must not be submitted. */
@@ -240,7 +279,7 @@ export class Attempts {
 
   async #send({ connection, outgoing, link, progress, begin }: SendInput): Promise<SendOutcome> {
     return this.#parts.deadlines.within(
-      async (signal) => connection.send(outgoing, signal, begin),
+      async (signal, renew) => connection.send(outgoing, signal, begin, renew),
       (late) => void (progress.sending && this.#storeLate(progress.sending, late, link)),
     );
   }
@@ -260,6 +299,7 @@ export class Attempts {
     let current = message;
     for (let round = 0; round < MAX_ROUNDS;) {
       try {
+        if (outcome.kind === "refused" && outcome.code === RECIPIENT_OPTED_OUT) await this.#parts.consent.refused(link.name, message);
         const change = settleChange(current, outcome, this.#context(link), message.attempts);
         if (await this.#parts.advancer.submit(change)) {
           this.#parts.receipts.referenceStored(change);
@@ -271,7 +311,7 @@ export class Attempts {
         round += 1;
       } catch (error) {
         if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
-        await sleep(STORE_RETRY_MS);
+        await sleep(DATABASE_RETRY_MS);
       }
     }
     throw new Error("a response could not be stored: the message changes all the time");
@@ -281,7 +321,7 @@ export class Attempts {
     const { advancer, receiptWaitMs, linkChooser } = this.#parts;
     const next: SettleContext["next"] = (message) => {
       const other = nextLink(linkChooser, message, link.name);
-      return other && { link: other, sender: senderAfter(linkChooser, message, { from: link.name, to: other }) };
+      return other && { link: other, chosen: chosenAfter(linkChooser, message, { from: link.name, to: other }) };
     };
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }
@@ -331,6 +371,8 @@ const toOutgoing = (message: Message, { body, template }: Content): Outgoing => 
   body,
   template: template && toOutgoingTemplate(template),
   expiresAtMs: message.expiresAtMs ?? 0,
+  priority: message.priority,
+  carrierOptions: message.carrierOptions,
 });
 
 function toOutgoingTemplate({ name, language, category, variables, parts }: TemplateUse): OutgoingTemplate {

@@ -72,6 +72,33 @@ test("a call has its full time limit, even if it begins late in a shared second"
   assert.equal(signals[2]?.aborted, false);
 });
 
+test("a call that renews its time has as much time again, and one that has ended has no more", async (context) => {
+  const { deadlines, pass } = onTestClock(context);
+  const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+  let renewed: (() => AbortSignal) | undefined;
+  const outcome = watched(
+    deadlines.within(
+      (_, renew) => {
+        renewed = renew;
+        return promise;
+      },
+      () => undefined,
+    ),
+  );
+  let signal: AbortSignal | undefined;
+  for (let part = 0; part < 5; part += 1) {
+    await pass(LIMIT_MS);
+    signal = renewed?.();
+    assert.equal(signal?.aborted, false);
+  }
+  assert.equal(outcome(), undefined);
+  await pass(2 * LIMIT_MS);
+  assert.equal(signal?.aborted, true);
+  assert.equal(renewed?.().aborted, true);
+  assert.equal(outcome()?.kind, "unknown");
+  resolve(ACCEPTED);
+});
+
 test("a call that obeys its signal returns its own outcome", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const outcome = watched(deadlines.within(heeding, silent));

@@ -18,11 +18,22 @@ export class Deadlines {
   }
 
   /** Returns the outcome of the call. The outcome is `unknown` when the call throws, or does not end in time: bytes may have left. An
-   *  outcome that arrives after the call was abandoned goes to `late`. */
-  within(call: (signal: AbortSignal) => Promise<SendOutcome>, late: (outcome: SendOutcome) => void): Promise<SendOutcome> {
-    const slice = this.#slice();
+   *  outcome that arrives after the call was abandoned goes to `late`. `renew` starts the time of the call anew and returns its new signal:
+   *  a message in parts may take long, as long as the carrier responds to each part. */
+  within(
+    call: (signal: AbortSignal, renew: () => AbortSignal) => Promise<SendOutcome>,
+    late: (outcome: SendOutcome) => void,
+  ): Promise<SendOutcome> {
+    let slice = this.#slice();
     return new Promise((resolve) => {
       let isSettled = false;
+      const renew = (): AbortSignal => {
+        if (isSettled || slice.controller.signal.aborted) return slice.controller.signal;
+        slice.giveUps.delete(giveUp);
+        slice = this.#slice();
+        slice.giveUps.add(giveUp);
+        return slice.controller.signal;
+      };
       const settle = (outcome: SendOutcome): void => {
         slice.giveUps.delete(giveUp);
         if (isSettled) late(outcome);
@@ -31,7 +42,7 @@ export class Deadlines {
       };
       const giveUp = (): void => settle({ kind: "unknown", detail: "no answer in time" });
       slice.giveUps.add(giveUp);
-      call(slice.controller.signal).then(settle, (error: unknown) => settle({ kind: "unknown", detail: String(error) }));
+      call(slice.controller.signal, renew).then(settle, (error: unknown) => settle({ kind: "unknown", detail: String(error) }));
     });
   }
 

@@ -8,9 +8,11 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
 import { within } from "../lib/wait.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
+import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
+import { readReceiptForm, storeReceiptForm } from "../links/receipt-forms.ts";
 import { StateReporter, type OpenLink } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
@@ -29,7 +31,7 @@ import { startDueFallbacks } from "./due-fallbacks.ts";
 import { Failover } from "./failover.ts";
 import { Lane } from "./lane.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
-import { readRecentCarrierIds } from "./receipt-queries.ts";
+import { readParked, readRecentCarrierIds } from "./receipt-queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { scanAccounts, type QueuedAccount } from "./queue.ts";
 import { Releaser } from "./release.ts";
@@ -197,8 +199,9 @@ export class Delivery {
 
   async #applyPlan(): Promise<void> {
     if (this.#isStopped) return;
-    const links = this.#parts.linkChooser.links;
-    const isSame = ({ link }: Lane): boolean => links.some((other) => isDeepStrictEqual(other, link));
+    const { linkChooser } = this.#parts;
+    const { links } = linkChooser;
+    const isSame = ({ link }: Lane): boolean => isDeepStrictEqual(linkChooser.find(link.name), link);
     await Promise.all(
       [...this.#lanes].map(async ([name, lane]) => {
         if (isSame(lane)) return;
@@ -209,6 +212,8 @@ export class Delivery {
       }),
     );
     for (const link of links) if (!this.#lanes.has(link.name)) this.#lanes.set(link.name, await this.#openLane(link));
+    // A link may be resumed.
+    for (const lane of this.#lanes.values()) lane.wake();
   }
 
   async #openLane(link: Link): Promise<Lane> {
@@ -218,6 +223,7 @@ export class Delivery {
       db,
       advancer: this.#advancer,
       receipts: this.#receipts,
+      consent: this.#parts.hosts.consent,
       deadlines: this.#deadlines,
       linkChooser,
       watch,
@@ -234,6 +240,8 @@ export class Delivery {
       attempts,
       now: () => this.#advancer.now(),
       leaseMs: queueLeaseMs,
+      rateOf: (sender) => linkChooser.rateOf(link.name, sender),
+      isHalted: () => linkChooser.pauseOf(link.name) !== undefined,
       announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
       log,
@@ -255,6 +263,10 @@ export class Delivery {
       ...host,
       hasLease: () => lease.isHeld,
       recentCarrierIds: () => readRecentCarrierIds(db, link.name, clock.now() + receiptWaitMs),
+      parkedReceipts: () => readParked(db, link.name),
+      readReceiptForm: (account) => readReceiptForm(db, link.name, account),
+      storeReceiptForm: (account, form) => storeReceiptForm(db, link.name, { account, form, nowMs: clock.now() }),
+      cursor: linkCursor(db, link.name),
     };
     const leased = new LeasedConnection({
       lease,
@@ -271,7 +283,9 @@ export class Delivery {
   #openLinks(): OpenLink[] {
     return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
-      const state = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
+      const pause = this.#parts.linkChooser.pauseOf(name);
+      const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
+      const state = pause === undefined ? own : { kind: "paused" as const, reason: pause };
       return [{ name, state, inFlight: ownedCount, lastError }];
     });
   }

@@ -8,10 +8,10 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
-import { nextLink, senderAfter } from "./next-link.ts";
+import { chosenAfter, nextLink } from "./next-link.ts";
 import { readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";
-import { afterHold, holdChange } from "./settle.ts";
+import { afterHold, holdChange, PROCESS_ENDED } from "./settle.ts";
 
 // A carrier that drops a connection usually accepts a new one within seconds. After this time the link counts as down.
 const DOWN_AFTER_MS = 15_000;
@@ -114,7 +114,7 @@ export class Failover {
     if (message.status === "sending") {
       const known = link ?? removedLink(name);
       if (state === "held") return changeBy(message, afterHold(known), nowMs);
-      return holdChange(message, "the process that handed it over ended before the answer came", { link: known, nowMs, receiptWaitMs });
+      return holdChange(message, PROCESS_ENDED, { link: known, nowMs, receiptWaitMs });
     }
     if (message.status !== "queued") return undefined;
     const next = nextLink(linkChooser, message, name, (other) => up.has(other.name));
@@ -129,11 +129,12 @@ const HOLD_MS = 300_000;
 const removedLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
 
 function movedMessage(linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
-  const sender = senderAfter(linkChooser, message, { from, to });
-  return noteOn({ ...message, sender }, nowMs, {
+  const moved = { ...message, ...chosenAfter(linkChooser, message, { from, to }) };
+  const note = noteOn(moved, nowMs, {
     type: "message.rerouted",
     isIgnored: false,
     detail: { reason: `${from} is down: ${to.name} takes it` },
     move: { kind: "wait", state: "waiting", afterMs: 0, lane: to.name },
   });
+  return { ...note, before: message };
 }

@@ -19,7 +19,9 @@ import type { Attempts } from "./attempt.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
 import { LaneLoad } from "./lane-load.ts";
 import { claimDue, deleteRows, setDueTimes, type Claimed, type QueuedAccount } from "./queue.ts";
+import { SenderTurns } from "./sender-turns.ts";
 import { throttleMs } from "./settle.ts";
+import { TurnWaits } from "./turn-waits.ts";
 import { WaitingAccounts } from "./waiting-accounts.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 
@@ -32,6 +34,10 @@ export type LaneParts = {
   now: () => number;
   /** How long a claim lasts. */
   leaseMs: number;
+  /** The messages a second that a sender may send on the link, where it has a limit of its own. */
+  rateOf: (sender: string) => number | undefined;
+  /** Whether somebody has paused the link. */
+  isHalted: () => boolean;
   /** Tells other nodes that a message of this lane is due. */
   announce: (message: Message, dueAtMs: number) => void;
   /** Hands a message to another lane, where it is due at this time. */
@@ -50,6 +56,8 @@ export class Lane {
   readonly #load: LaneLoad;
   readonly #pace = new ClaimPace();
   readonly #accounts = new WaitingAccounts();
+  readonly #senderTurns: SenderTurns;
+  readonly #turnWaits: TurnWaits;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #renewEveryMs: number;
   readonly #renewing: NodeJS.Timeout;
@@ -65,6 +73,13 @@ export class Lane {
   constructor(parts: LaneParts) {
     this.#parts = parts;
     this.#load = new LaneLoad(() => parts.connection.window);
+    this.#senderTurns = new SenderTurns(parts.rateOf);
+    this.#turnWaits = new TurnWaits({
+      resume: (claimed) => this.#resume(claimed),
+      putBack: (message, afterMs) => void this.#putBack(message, afterMs),
+      // The due times of a group differ by some milliseconds.
+      due: (message) => this.expect(message, parts.now() - CLAIM_AGAIN_MS),
+    });
     // Two renewals may fail before the lease ends.
     this.#renewEveryMs = parts.leaseMs / 3;
     this.#renewing = setInterval(() => void this.#renewLeases(), this.#renewEveryMs);
@@ -88,6 +103,7 @@ export class Lane {
     return this.#load.size;
   }
 
+  readonly #isReady = (): boolean => !this.isPaused && this.#parts.connection.isReady && !this.#parts.isHalted();
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntilMs;
   }
@@ -147,7 +163,7 @@ export class Lane {
   wake(): void {
     this.#pace.wake();
     // Another node may have the link now, or another link may take the messages. Both need their leases to end.
-    if (this.isPaused || !this.#parts.connection.isReady) void this.#returnToQueue(this.#load.removeWaiting());
+    if (!this.#isReady()) void this.#returnToQueue(this.#load.removeWaiting());
     this.#submitWaiting();
     this.#claim();
   }
@@ -171,11 +187,12 @@ export class Lane {
   async close(): Promise<void> {
     clearInterval(this.#renewing);
     for (const timer of this.#timers) clearTimeout(timer);
+    this.#turnWaits.stop();
     await this.#parts.connection.close();
   }
 
   #mayWork(): boolean {
-    return !this.#isStopping && !this.isPaused && this.#parts.connection.isReady;
+    return !this.#isStopping && this.#isReady();
   }
 
   /** Claims where the pace says so. One claim runs at a time. */
@@ -229,7 +246,29 @@ export class Lane {
   /** Submits the waiting messages that fit into the window, the most urgent first. */
   #submitWaiting(): void {
     if (!this.#mayWork()) return;
-    for (let next = this.#load.next(); next !== undefined; next = this.#load.next()) void this.#attempt(next);
+    for (let next = this.#load.next(); next !== undefined; next = this.#load.next()) {
+      const waitMs = next.message.status === "queued" ? this.#senderTurns.waitMs(next.message, performance.now()) : 0;
+      if (waitMs === 0) void this.#attempt(next);
+      else {
+        this.#load.leaveWindow();
+        this.#turnWaits.wait(next, waitMs, this.#parts.connection.window);
+      }
+    }
+  }
+
+  /** Takes a message whose sender has its turn. */
+  #resume(claimed: Claimed): void {
+    this.#load.add(claimed, performance.now());
+    if (this.#isStopping) void this.#returnToQueue(this.#load.removeWaiting());
+    else this.#submitWaiting();
+  }
+
+  async #putBack(message: Message, afterMs: number): Promise<void> {
+    const dueAtMs = this.#parts.now() + afterMs;
+    await this.#storeDue(message, dueAtMs);
+    this.#load.disown(message.id);
+    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+    this.#claim();
   }
 
   /** Makes one attempt of a message that is in the window. */
@@ -271,10 +310,15 @@ export class Lane {
     const nowMs = this.#parts.now();
     // The id of a message from a wrong clock may be in the future.
     const dueAtMs = isLink ? Math.min(nowMs, uuidTimeMs(message.id)) : nowMs + (waitMs ?? FIRST_PAUSE_MS);
-    this.#unsent.push({ id: message.id, dueAtMs });
-    await (this.#returning ??= this.#flushUnsent());
+    await this.#storeDue(message, dueAtMs);
     // A claim that came before would find the message leased, and would not look for it again.
     this.expect(message, dueAtMs);
+  }
+
+  /** Stores the due time of a message that returns to the queue. */
+  async #storeDue(message: Message, dueAtMs: number): Promise<void> {
+    this.#unsent.push({ id: message.id, dueAtMs });
+    await (this.#returning ??= this.#flushUnsent());
   }
 
   async #flushUnsent(): Promise<void> {

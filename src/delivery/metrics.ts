@@ -6,6 +6,7 @@ import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
 import { readHealth } from "../storage/health.ts";
 import type { Delivery } from "./delivery.ts";
+import { countKeptInbound } from "./kept-inbound.ts";
 import { readLaneDepths } from "./queue.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
@@ -41,7 +42,7 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
   });
   const inbound = new Counter({
     name: "godwit_inbound_total",
-    help: "Messages that carriers brought: received, repeated by the carrier, or of a number that is nobody's.",
+    help: "Messages that carriers brought: received, repeated by the carrier, unrouted (to the link's inbound_account), or kept for the operator.",
     labelNames: ["link", "outcome"],
     registers,
   });
@@ -108,6 +109,7 @@ export function watchQueue(registry: Registry, db: Database): void {
   const held = gauge("godwit_queue_held", "Messages in the queue of which nobody knows whether they left.", ["lane"]);
   const oldest = gauge("godwit_queue_oldest_due_seconds", "For how long the oldest due message has waited.", ["lane"]);
   const dead = gauge("godwit_dead_tuples", "Rows that wait for the database's cleaner.", ["table"]);
+  const kept = gauge("godwit_inbound_kept", "Inbound messages and notifications that wait for the operator.", ["kind"]);
   const horizon = gauge(
     "godwit_oldest_xmin_age",
     "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
@@ -115,7 +117,7 @@ export function watchQueue(registry: Registry, db: Database): void {
   );
   const refresh = remembered(CACHE_MS, async () => {
     try {
-      const [lanes, health] = await Promise.all([readLaneDepths(db), readHealth(db)]);
+      const [lanes, health, waiting] = await Promise.all([readLaneDepths(db), readHealth(db), countKeptInbound(db)]);
       for (const each of [depth, held, oldest]) each.reset();
       for (const lane of lanes) {
         depth.set({ lane: lane.link }, lane.rows);
@@ -124,6 +126,8 @@ export function watchQueue(registry: Registry, db: Database): void {
       }
       for (const { table, rows } of health.deadTuples) dead.set({ table }, rows);
       horizon.set(health.oldestXminAge);
+      kept.set({ kind: "message" }, waiting.messages);
+      kept.set({ kind: "notification" }, waiting.notifications);
     } catch {
       // Other metrics show that the database is unavailable. These gauges keep their last values.
     }

@@ -1,6 +1,8 @@
 /** The next link of a message when its link refuses it or is down, and the sender that the message has there. */
 import type { LinkChooser } from "../links/choose-links.ts";
+import { isFixed } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
+import type { Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 
 /** Returns the link that the message may use next, or undefined where an attempt of it may have left. */
@@ -11,19 +13,26 @@ export function nextLink(
   isFit: (link: Link) => boolean = () => true,
 ): Link | undefined {
   if (message.hasUnknown) return undefined;
-  // The default sender of a link does not bind the message to that link.
-  const choice = linkChooser.choose(hasOwnSender(linkChooser, message, current) ? message : { ...message, sender: null });
+  // A sender that was chosen for a link does not bind the message to that link.
+  const choice = linkChooser.choose(hasFixedSender(linkChooser, message, current) ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
   return [...choice.links.slice(at + 1), ...choice.links.slice(0, Math.max(at, 0))].find((link) => link.name !== current && isFit(link));
 }
 
-/** Whether the request named the sender. A request that names the default sender of the link looks like one that names none. */
-function hasOwnSender(linkChooser: LinkChooser, message: Message, current: string): boolean {
+/** Whether the message keeps its sender on every link: its request names it, or its person wrote to it. The reason of an old message is not
+ *  stored; its sender counts as named unless it could have been chosen for the link. */
+function hasFixedSender(linkChooser: LinkChooser, message: Message, current: string): boolean {
+  const { sender, senderReason } = message;
+  if (senderReason !== null || sender === null) return isFixed(senderReason);
   const link = linkChooser.find(current);
-  return link === undefined || message.sender !== linkChooser.senderOn(link, message);
+  return link === undefined || !linkChooser.mayChoose(link, sender, message);
 }
 
-/** The sender of a message on another link: the sender that its request named, otherwise the default sender of that link. */
-export const senderAfter = (linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }): string | null =>
-  hasOwnSender(linkChooser, message, from) ? message.sender : linkChooser.senderOn(to, message);
+/** The sender of a message on another link: a fixed one, otherwise one that is chosen for that link. */
+export const chosenAfter = (linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }): Chosen => ({
+  ...(hasFixedSender(linkChooser, message, from)
+    ? { sender: message.sender, senderReason: message.senderReason }
+    : linkChooser.senderOn(to, message)),
+  linkReason: "failover",
+});

@@ -1,44 +1,71 @@
-/** The hosts that providers call with receipts, inbound messages and template reviews. Every node has them, also a node that delivers
+/** The hosts that providers call with receipts, inbound messages, choices of people and template reviews. Every node has them, also a node that delivers
  *  nothing, since a carrier's HTTP request may reach any node. */
+import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import type { Log } from "../lib/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
+import type { MessageAcceptance } from "../messages/acceptance.ts";
 import { Advancer } from "../messages/advance.ts";
-import type { Host } from "../providers/provider.ts";
+import type { Handover } from "../messages/handover.ts";
+import { ACCOUNT_BLOCKED, type Host, type Receipt } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { CarrierConsent } from "./carrier-consent.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
+import { receiveUnmatched } from "./unmatched-reports.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
 export type ProviderHostsParts = {
   db: Database;
   clock: Clock;
   linkChooser: LinkChooser;
+  consentDefaults: ConsentDefaults;
   /** Wakes the webhook workers when a change has queued a delivery. */
   wakeWebhooks: () => void;
   receiptWaitMs: number;
   watch: DeliveryWatch;
   log: Log;
   tracing?: Tracing | undefined;
+  /** Pauses a link whose carrier blocks the account, on all nodes. */
+  pauseLink: (link: string, reason: string) => Promise<void>;
   /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
   reviews?: { apply(updates: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
 };
 
 export class ProviderHosts {
   readonly advancer: Advancer;
+  readonly consent: CarrierConsent;
   readonly receipts: Receipts;
   readonly #inbound: Inbound;
   readonly #parts: ProviderHostsParts;
+  #handover: Handover | undefined;
 
   constructor(parts: ProviderHostsParts) {
-    const { db, clock, linkChooser, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
+    const { db, clock, linkChooser, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
-    this.receipts = new Receipts({ db, advancer: this.advancer, wakeWebhooks, watch, receiptWaitMs, log, tracing });
-    this.#inbound = new Inbound({ db, clock, linkChooser, wakeWebhooks, watch, log });
+    this.consent = new CarrierConsent({ db, clock, linkChooser, wakeWebhooks, log });
+    const { advancer, consent } = this;
+    const siblings = (link: string): readonly string[] => linkChooser.siblings(link);
+    this.receipts = new Receipts({ db, advancer, consent, wakeWebhooks, watch, receiptWaitMs, siblings, log, tracing });
+    this.#inbound = new Inbound({
+      db,
+      clock,
+      linkChooser,
+      consentDefaults,
+      wakeWebhooks,
+      queued: (reply) => this.#queued(reply),
+      watch,
+      log,
+    });
+  }
+
+  /** Notifies the lanes of automatic replies. Without it, a reply leaves with the next scan of the queue. */
+  handTo(handover: Handover): void {
+    this.#handover = handover;
   }
 
   /** Call after all providers have stopped, and before the database is closed. */
@@ -48,15 +75,32 @@ export class ProviderHosts {
 
   /** Creates the host for the provider of a link. */
   hostFor(link: Link, changed: () => void): Host {
-    const { clock, log, reviews } = this.#parts;
+    const { db, clock, linkChooser, log, reviews } = this.#parts;
+    const unmatched = { db, clock, linkChooser, receipts: this.receipts, inbound: this.#inbound, log };
+    // A link that stays open keeps its host when the country or the inbound account changes.
+    const current = (): Link => linkChooser.find(link.name) ?? link;
     return {
-      receive: (receipts) => this.receipts.receive(link.name, receipts),
-      receiveMessages: (messages) => this.#inbound.receive(link, messages),
+      receive: (receipts) => this.#receive(link, receipts),
+      receiveMessages: (messages) => this.#inbound.receive(current(), messages),
+      receivePreferences: (preferences) => this.consent.apply(current(), preferences),
+      receiveUnmatched: (reports) => receiveUnmatched(unmatched, current(), reports),
       receiveReviews: async (updates) => reviews?.apply(updates),
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),
       log: log.child({ link: link.name }),
     };
+  }
+
+  /** Stores receipts. Where the carrier blocks the account, the link is paused, so that no further message fails for it. */
+  async #receive(link: Link, receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
+    const refused = await this.receipts.receive(link.name, receipts);
+    const [blocked] = receipts.flatMap(({ error }) => (error?.code === ACCOUNT_BLOCKED ? [error] : []));
+    if (blocked !== undefined) await this.#parts.pauseLink(link.name, blocked.message);
+    return refused;
+  }
+
+  #queued({ queueEntry, message }: MessageAcceptance): void {
+    this.#handover?.queued(queueEntry.lane, [message]);
   }
 }

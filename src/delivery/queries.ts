@@ -1,11 +1,13 @@
-/** The SQL with which delivery reads messages: by their ids, and by their carrier ids. */
-import type { MessageId } from "../lib/id.ts";
+/** The SQL with which delivery reads messages: by their ids, by their carrier ids, and by their recipient. */
+import type { AccountId, MessageId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { Message } from "../messages/message.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
+import { sql } from "../storage/sql.ts";
 import { carrierIdColumns } from "./receipt-queries.ts";
 
 export type OwnedMessage = Owner & { id: MessageId };
@@ -46,3 +48,74 @@ export async function findByCarrierIds(db: Queryable, carrierIds: readonly Carri
   const rows = await db.rows<MessageRow & { ordinal: number; part: number | null }>(findByCarrierId(carrierIds));
   return new Map(rows.map((row) => [row.ordinal - 1, { message: messageOfRow(row), part: row.part }]));
 }
+
+/** A message that an account has sent, or is about to send, to a person. */
+export type SentMessage = {
+  account_id: AccountId;
+  environment: Environment;
+  id: MessageId;
+  recipient: Recipient;
+  sender: string | null;
+  link: string | null;
+};
+
+/** A person, and the link or the number from which messages to them are looked for. */
+export type Correspondent = { recipient: Recipient; link: string; sender: string };
+
+// An account that writes to a person from several numbers, or through several links, has used each of them among these.
+const LATEST_MESSAGES = 100;
+
+const sentTo = batchStatement<Correspondent>(
+  [
+    column("recipient", "text", ({ recipient }) => recipient),
+    column("link", "text", ({ link }) => link),
+    column("sender", "text", ({ sender }) => sender),
+  ],
+  (items) => `
+select item.ordinal::integer as ordinal, item.recipient, found.*
+  from ${items}
+ cross join lateral (
+  with recursive writer as (
+    (select m.account_id
+       from messages m
+      where m.recipient = item.recipient
+      order by m.account_id
+      limit 1)
+    union all
+    select (select m.account_id
+              from messages m
+             where m.recipient = item.recipient and m.account_id > writer.account_id
+             order by m.account_id
+             limit 1)
+      from writer
+     where writer.account_id is not null
+  )
+  select writer.account_id, owned.environment, latest.id, latest.sender, latest.link
+    from writer
+   cross join (values ('live'), ('test')) as owned(environment)
+   cross join lateral (select m.id, m.sender,
+                              coalesce(m.link, (select q.link
+                                                  from delivery_queue q
+                                                 where q.message_id = m.id)) as link
+                         from messages m
+                        where m.recipient = item.recipient and m.account_id = writer.account_id
+                          and m.environment = owned.environment and m.direction = 'outbound'
+                        order by m.id desc
+                        limit ${LATEST_MESSAGES}) latest
+   where writer.account_id is not null
+     and (latest.link = item.link or latest.sender = item.sender)) found`,
+);
+
+/** The latest messages of each account to each of these people, on the link or from the number, by position in the list. */
+export async function findSentTo(db: Queryable, people: readonly Correspondent[]): Promise<ReadonlyMap<number, SentMessage[]>> {
+  const rows = await db.rows<SentMessage & { ordinal: number }>(sentTo(people));
+  return Map.groupBy(rows, ({ ordinal }) => ordinal - 1);
+}
+
+/** The ids of all accounts. */
+export const listAccountIds = async (db: Queryable): Promise<AccountId[]> =>
+  (
+    await db.rows<{ id: AccountId }>(sql`
+  select id
+    from accounts`)
+  ).map(({ id }) => id);

@@ -1,6 +1,7 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
 import type { AccountId, MessageId } from "../lib/id.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
+import type { Receipt } from "../providers/provider.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";
@@ -25,10 +26,45 @@ export const readRecentCarrierIds = async (db: Queryable, link: string, expiresB
   return rows.map(({ id }) => id).toReversed();
 };
 
+// As many as a link keeps while it learns the form of the ids.
+const MAX_PARKED_READ = 1_000;
+
+/** The oldest parked receipts of a link. */
+export const readParked = async (db: Queryable, link: string): Promise<Receipt[]> => {
+  const rows = await db.rows<{ receipt: unknown }>(sql`
+  select receipt
+    from parked_receipts
+   where link = ${link}
+   order by received_at
+   limit ${MAX_PARKED_READ}`);
+  return rows.map(({ receipt }) => receipt as Receipt);
+};
+
 export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("link", "text", ({ link }) => link),
   column("id", "text", ({ providerMessageId }) => providerMessageId),
 ];
+
+const linkOfMessage = batchStatement<MessageId>(
+  [column("message_id", "uuid", (id) => id)],
+  (items) => `
+select item.ordinal::integer as ordinal, m.link
+  from ${items}
+ cross join lateral (select e.account_id, e.environment
+                       from events e
+                      where e.message_id = item.message_id and e.id <> e.message_id and e.id > item.message_id
+                      limit 1) known
+ cross join lateral (select sent.link
+                       from messages sent
+                      where sent.account_id = known.account_id and sent.environment = known.environment
+                        and sent.id = item.message_id
+                      limit 1) m
+ where m.link is not null`,
+);
+
+/** The links of messages that were passed to a carrier, by position in the list. */
+export const findLinksOf = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlyMap<number, string>> =>
+  new Map((await db.rows<{ ordinal: number; link: string }>(linkOfMessage(ids))).map(({ ordinal, link }) => [ordinal - 1, link]));
 
 export type ParkedReceipt = CarrierId & { status: string; receipt: string; receivedAtMs: number };
 
@@ -113,15 +149,23 @@ export const deleteOldParkedReceipts = (db: Queryable, nowMs: number, max: numbe
                             limit ${max}))
   returning link`);
 
-/** Stores the id of an inbound message. Returns whether the carrier delivers this message for the first time. */
-export const rememberInbound = async (tx: Tx, { link, providerMessageId }: CarrierId, nowMs: number): Promise<boolean> => {
-  const rows = await tx.rows(sql`
-  insert into inbound_names (link, provider_message_id, received_at)
-  values (${link}, ${providerMessageId}, ${new Date(nowMs)})
-  on conflict do nothing
-  returning 1`);
-  return rows.length > 0;
-};
+const rememberNames = batchStatement<CarrierId & { receivedAtMs: number }>(
+  [...carrierIdColumns, column("received_at", "timestamptz", ({ receivedAtMs }) => receivedAtMs)],
+  (items) => `
+insert into inbound_names (link, provider_message_id, received_at)
+select link, id, received_at
+  from ${items}
+on conflict do nothing
+returning provider_message_id as id`,
+);
+
+/** Stores the ids of inbound messages of a link. Returns those that the carrier delivers for the first time. */
+export async function rememberInbound(tx: Tx, names: readonly CarrierId[], nowMs: number): Promise<ReadonlySet<string>> {
+  // All transactions insert them in one order, so that there is no deadlock.
+  const sorted = names.toSorted((one, other) => (one.providerMessageId < other.providerMessageId ? -1 : 1));
+  const rows = await tx.rows<{ id: string }>(rememberNames(sorted.map((name) => ({ ...name, receivedAtMs: nowMs }))));
+  return new Set(rows.map(({ id }) => id));
+}
 
 /** Deletes ids of inbound messages that no carrier repeats any more: without a response, a carrier repeats a message for a few days. */
 export const deleteOldInbound = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>

@@ -8,10 +8,11 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
-import type { CarrierId, ProviderReference } from "../messages/provider-reference.ts";
-import type { Receipt } from "../providers/provider.ts";
+import type { CarrierId, ProviderReference, StoredParts } from "../messages/provider-reference.ts";
+import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import type { CarrierConsent } from "./carrier-consent.ts";
 import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";
 import { findMissed, findParked, deleteParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import { RecentMessages } from "./recent-messages.ts";
@@ -26,9 +27,12 @@ const MATCH_RETRY_MS = 500;
 export type ReceiptsParts = {
   db: Database;
   advancer: Advancer;
+  consent: CarrierConsent;
   wakeWebhooks: () => void;
   watch: DeliveryWatch;
   receiptWaitMs: number;
+  /** The other links with the same account at the carrier, which may send a receipt on any of them. */
+  siblings: (link: string) => readonly string[];
   log: Log;
   tracing?: Tracing | undefined;
 };
@@ -48,14 +52,18 @@ export class Receipts {
     this.#parts = parts;
   }
 
-  /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. */
-  async receive(link: string, receipts: readonly Receipt[]): Promise<void> {
+  /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. Returns those that
+   *  are no receipts. */
+  async receive(link: string, receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
+    const refused: Receipt[] = [];
     for (let from = 0; from < receipts.length; from += MAX_BATCH) {
       const batch = receipts.slice(from, from + MAX_BATCH);
-      const unmatched = await this.#apply(link, batch);
-      if (unmatched.length === 0) continue;
-      await this.#park(link, unmatched);
+      const { unmatched, forged } = await this.#apply(link, batch);
+      if (unmatched.length > 0) await this.#park(link, unmatched);
+      await this.#unpark(link, batch.flatMap(asParked));
+      refused.push(...forged);
     }
+    return refused;
   }
 
   /** Parks receipts, then looks for their messages once more. A node that stores a carrier id does it in the opposite order, so that one of
@@ -68,10 +76,15 @@ export class Receipts {
       await parkReceipts(
         this.#parts.db,
         receipts.flatMap((receipt) =>
-          carrierIds(link, receipt).map((id) => ({ ...id, status: receipt.status, receipt: JSON.stringify(receipt), receivedAtMs })),
+          carrierIds(link, receipt).map((id) => ({
+            ...id,
+            status: receipt.status,
+            receipt: JSON.stringify({ ...receipt, parkedAs: undefined }),
+            receivedAtMs,
+          })),
         ),
       );
-      const unmatched = await this.#apply(link, receipts);
+      const { unmatched } = await this.#apply(link, receipts);
       await this.#unpark(
         link,
         receipts.filter((receipt) => !unmatched.includes(receipt)),
@@ -85,10 +98,12 @@ export class Receipts {
   /** Notes that a committed change has stored a carrier id. Receipts that are parked for it are applied soon. */
   referenceStored({ reference, after }: Change): void {
     if (reference === null) return;
-    const { link, providerMessageId, furtherPartIds = [] } = reference;
+    const { link, providerMessageId, parts } = reference;
     // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
-    if (furtherPartIds.length === 0) this.#recent.remember(reference, after);
-    this.#newIds.push(...[providerMessageId, ...furtherPartIds].map((id) => ({ link, providerMessageId: id })));
+    if (parts === undefined) this.#recent.remember(reference, after);
+    const ids = new Set([providerMessageId, ...(parts?.ids ?? [])]);
+    const links = [link, ...this.#parts.siblings(link)];
+    this.#newIds.push(...Array.from(ids, (id) => links.map((each) => ({ link: each, providerMessageId: id }))).flat());
     if (!this.#isStopped) this.#matching ??= this.#matchSoon();
   }
 
@@ -157,10 +172,12 @@ export class Receipts {
     );
   }
 
-  /** Applies the receipts, in their order for each message. Returns those whose message is not known. */
-  async #apply(link: string, receipts: readonly Receipt[]): Promise<Receipt[]> {
-    const found = await this.#match(link, receipts);
+  /** Applies the receipts, in their order for each message. Returns those whose message is not known, and those of somebody whose message it
+   *  is not. */
+  async #apply(link: string, receipts: readonly Receipt[]): Promise<{ unmatched: Receipt[]; forged: Receipt[] }> {
+    const found = await this.#matchAnywhere(link, receipts);
     const unmatched: Receipt[] = [];
+    const forged: Receipt[] = [];
     const byMessage = new Map<string, { message: Message; receipts: { receipt: Receipt; part: number | null }[] }>();
     for (const [index, receipt] of receipts.entries()) {
       const match = found.get(index);
@@ -169,13 +186,45 @@ export class Receipts {
         continue;
       }
       const { message, part } = match;
+      if (!mayReport(receipt, message)) {
+        forged.push(receipt);
+        continue;
+      }
       const id = idKey(message.id);
       const group = byMessage.get(id) ?? { message, receipts: [] };
       group.receipts.push({ receipt, part });
       byMessage.set(id, group);
     }
     await Promise.all(Array.from(byMessage.values(), (group) => this.#applyToMessage(link, group.message, group.receipts)));
-    return unmatched;
+    if (forged.length > 0)
+      this.#parts.log.warn(
+        { event: "delivery.receipt_forged", link, count: forged.length },
+        "texts that look like receipts are about messages to others: they are no receipts",
+      );
+    return { unmatched, forged };
+  }
+
+  /** Finds the messages of receipts: on the link, or else on another link of the same account, where only one message has the id. */
+  async #matchAnywhere(link: string, receipts: readonly Receipt[]): Promise<Map<number, MatchedMessage>> {
+    const found = await this.#match(link, receipts);
+    const siblings = found.size < receipts.length ? this.#parts.siblings(link) : [];
+    if (siblings.length === 0) return found;
+    const missing = receipts.flatMap((receipt, index) =>
+      found.has(index) || receipt.providerMessageId === null ? [] : [{ receipt, index }],
+    );
+    const others = await Promise.all(
+      siblings.map((sibling) =>
+        this.#match(
+          sibling,
+          missing.map(({ receipt }) => receipt),
+        ),
+      ),
+    );
+    missing.forEach(({ index }, position) => {
+      const [only, ...more] = others.flatMap((matches) => matches.get(position) ?? []);
+      if (only !== undefined && more.length === 0) found.set(index, only);
+    });
+    return found;
   }
 
   /** Finds the messages of receipts, by position in the list: by the carrier id, otherwise by our message id. Messages that this node
@@ -210,6 +259,9 @@ export class Receipts {
         "godwit.receipt_status": receipt.status,
       });
       try {
+        // A repeated receipt must not undo an opt-in that came after the first one.
+        if (receipt.error?.code === RECIPIENT_OPTED_OUT && current.error?.code !== RECIPIENT_OPTED_OUT)
+          await this.#parts.consent.refused(link, current);
         if (part === null) current = await this.#advanceBy(link, current, receipt);
         else await this.#advancePart(link, current, part, receipt);
       } finally {
@@ -274,7 +326,8 @@ type ReceiptContext = { nowMs: number; receiptWaitMs: number; part: number | nul
 function receiptSignal(link: string, message: Message, received: Receipt, { nowMs, receiptWaitMs, part }: ReceiptContext) {
   // The words of a carrier name the recipient, and some carrier ids contain the number.
   const receipt = message.recipient === ERASED ? eraseReceipt(received) : received;
-  const { status, error, providerMessageId, raw } = receipt;
+  const { status, error, raw, partIds } = receipt;
+  const providerMessageId = receipt.providerMessageId ?? partIds?.[0] ?? null;
   const detail = {
     receipt: {
       link,
@@ -289,7 +342,7 @@ function receiptSignal(link: string, message: Message, received: Receipt, { nowM
   // for an ignored receipt, too: the next receipt may contain only that id.
   const newId = providerMessageId === message.provider?.messageId ? null : providerMessageId;
   const reference: ProviderReference | null =
-    newId === null ? null : { link, providerMessageId: newId, expiresAtMs: nowMs + receiptWaitMs };
+    newId === null ? null : { link, providerMessageId: newId, expiresAtMs: nowMs + receiptWaitMs, ...partsOf(partIds) };
   const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? newId };
   const signal: Signal = {
     status,
@@ -305,12 +358,30 @@ function receiptSignal(link: string, message: Message, received: Receipt, { nowM
   return { signal, provider, reference };
 }
 
-const eraseReceipt = ({ error, ...receipt }: Receipt): Receipt => ({
-  ...receipt,
+// A shorter address is a short code, with which many numbers end.
+const MIN_NUMBER_DIGITS = 7;
+
+/** Whether a receipt may be about a message: an unmarked one must come from its recipient, whose number carriers write in several forms. */
+function mayReport({ unmarkedFrom }: Receipt, { recipient }: Message): boolean {
+  if (unmarkedFrom === undefined) return true;
+  const numbers = unmarkedFrom.map((text) => text.replaceAll(/\D/g, "").replace(/^0+/, ""));
+  return numbers.some((number) => number.length >= MIN_NUMBER_DIGITS && recipient.endsWith(number));
+}
+
+const partsOf = (ids: readonly string[] | undefined): { parts?: StoredParts } =>
+  ids === undefined ? {} : { parts: { ids, total: ids.length, reference: null } };
+
+const eraseReceipt = ({ error, reference, status }: Receipt): Receipt => ({
   providerMessageId: null,
+  reference,
+  status,
   error: error && { ...error, message: ERASED },
   raw: {},
 });
+
+/** The receipt as it may be parked already, where it was passed on with another carrier id before. */
+const asParked = ({ parkedAs, ...receipt }: Receipt): Receipt[] =>
+  parkedAs === undefined || parkedAs === receipt.providerMessageId ? [] : [{ ...receipt, providerMessageId: parkedAs, reference: null }];
 
 const carrierIds = (link: string, { providerMessageId, reference }: Receipt): CarrierId[] => [
   ...(providerMessageId === null ? [] : [{ link, providerMessageId }]),

@@ -1,9 +1,10 @@
 /** Releases scheduled messages when their time has come: each moves to the lane of a link. The link is chosen at release, not when the
  *  message is accepted. */
 import type { LinkChooser, NoRoute } from "../links/choose-links.ts";
+import { isFixed } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy } from "../messages/change.ts";
+import { changeBy, type Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queue.ts";
@@ -45,13 +46,13 @@ export class Releaser {
 
   async #release(message: Message): Promise<Released | undefined> {
     const { advancer, linkChooser } = this.#parts;
-    const { link, sender, refusal } = chooseLink(linkChooser, message);
+    const { link, chosen, refusal } = chooseLink(linkChooser, message);
     const dueAtMs = advancer.now();
     const queued = changeBy(
       message,
       {
         status: "queued",
-        sender,
+        chosen,
         detail: { reason: "send_at has come" },
         move: { kind: "wait", state: "waiting", atMs: dueAtMs, lane: link?.name ?? "" },
       },
@@ -64,25 +65,31 @@ export class Releaser {
   }
 }
 
-type ReleaseLink =
-  | { link: Link; sender: string | null; refusal: null }
-  | { link: undefined; sender: string | null; refusal: NoRoute["kind"] };
+type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undefined; chosen: Chosen; refusal: NoRoute["kind"] };
 
-/** Chooses a link. A sender that was only the default of the earlier link may be replaced by the default of another. */
+/** Chooses a link. A sender that was chosen for the earlier link is kept where it could be chosen for this one as well. */
 function chooseLink(linkChooser: LinkChooser, message: Message): ReleaseLink {
-  const choice = linkChooser.choose(message);
-  if (choice.kind === "chosen") return { link: choice.links[0], sender: message.sender, refusal: null };
-  const isDefault = linkChooser.links.some((link) => message.sender === linkChooser.senderOn(link, message));
-  const other = isDefault ? linkChooser.choose({ ...message, sender: null }) : choice;
-  return other.kind === "chosen"
-    ? { link: other.links[0], sender: linkChooser.senderOn(other.links[0], message), refusal: null }
-    : { link: undefined, sender: message.sender, refusal: other.kind };
+  const { sender, senderReason, linkReason } = message;
+  const isNamed = senderReason === null ? !couldBeChosen(linkChooser, message) : isFixed(senderReason);
+  const choice = linkChooser.choose(isNamed ? message : { ...message, sender: null });
+  if (choice.kind !== "chosen") return { link: undefined, chosen: { sender, senderReason, linkReason }, refusal: choice.kind };
+  const [link] = choice.links;
+  const isKept = isNamed || linkChooser.mayChoose(link, sender, message);
+  const kept = isKept ? { sender, senderReason } : linkChooser.senderOn(link, message);
+  return { link, chosen: { ...kept, linkReason: choice.reason }, refusal: null };
 }
+
+/** Whether the sender could have been chosen for some link: the reason of an old message is not stored. */
+const couldBeChosen = (linkChooser: LinkChooser, message: Message): boolean =>
+  message.sender === null || linkChooser.links.some((link) => linkChooser.mayChoose(link, message.sender, message));
 
 const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
   no_route: { message: "No link took the message when its time had come.", permanent: false },
   destination_not_permitted: { message: "The recipient's country was not allowed any more when its time had come.", permanent: true },
-  sender_not_allowed: { message: "The sender belonged to somebody else when its time had come.", permanent: true },
+  sender_not_allowed: {
+    message: "The sender belonged to another account, or was not for the recipient's country, when its time had come.",
+    permanent: true,
+  },
 };
 
 async function failWithoutRoute(advancer: Advancer, message: Message, code: NoRoute["kind"]): Promise<void> {

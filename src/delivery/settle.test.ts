@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
 import { encodeId, toId } from "../lib/id.ts";
+import { ERASED } from "../lib/phone-number.ts";
+import { USUAL_RULES } from "../lib/segments.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
 import { changeBy, type Change } from "../messages/change.ts";
@@ -18,7 +20,10 @@ const LINK: Link = {
   settings: { speed: 1 },
   channels: ["sms", "whatsapp"],
   sender: null,
-  partHeaderBytes: 6,
+  country: null,
+  accountId: null,
+  inboundAccount: null,
+  segmentRules: USUAL_RULES,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 90_000.4, policy: "fail" },
 };
@@ -221,7 +226,7 @@ describe("a message of unknown outcome", () => {
     assert.equal(change.entry.isIgnored, false);
     assert.equal(change.entry.record, null, "it is no event");
     assert.deepEqual(attemptOf(change), { number: 1, link: "first", outcome: "unknown", detail: "broken pipe" });
-    assert.equal(holdChange(message(), "x", CONTEXT).entry.type, "attempt.unknown");
+    assert.equal(holdChange(message(), { detail: "x" }, CONTEXT).entry.type, "attempt.unknown");
   });
 
   test("fails after the hold where the policy of the link is fail", () => {
@@ -278,5 +283,14 @@ describe("a response that arrives after the receipt", () => {
         assert.equal(change.reference, null);
       }
     });
+  }
+});
+
+test("the response to a message that was erased meanwhile leaves no carrier id and no words of the carrier", () => {
+  const fields = { recipient: ERASED, isRedacted: true, status: "delivered" } as const;
+  for (const outcome of [ACCEPTED, refused(true)]) {
+    const { after, entry } = settle(outcome, fields);
+    assert.deepEqual([after.provider?.messageId, after.recipient], [null, ERASED]);
+    assert.doesNotMatch(String(entry.detail), /"7"|No such number/);
   }
 });

@@ -4,13 +4,16 @@ import type { Detail } from "../events/timeline.ts";
 import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { encodeId } from "../lib/id.ts";
+import { ERASED } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
-import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
+import { changeBy, noteOn, type Change, type Chosen, type Signal } from "../messages/change.ts";
+import { eraseChange } from "../messages/erased.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
-import type { SendOutcome } from "../providers/provider.ts";
+import type { ProviderReference, StoredParts } from "../messages/provider-reference.ts";
+import type { AcceptedParts, SendOutcome } from "../providers/provider.ts";
 
 // Ten refusals take about half an hour. A fault that lasts longer is not temporary.
 const MAX_REFUSALS = 10;
@@ -29,7 +32,7 @@ export type SettleContext = {
   receiptWaitMs: number;
   nowMs: number;
   /** The next link of the route and the sender there, where the route has another link. */
-  next?: (message: Message) => { link: Link; sender: string | null } | undefined;
+  next?: (message: Message) => { link: Link; chosen: Chosen } | undefined;
 };
 
 /** The attempt as an entry of the timeline. */
@@ -98,12 +101,17 @@ export const unreadableSignal: Signal = {
 /** Decides the effect of an outcome: a change of the status, or a note on the timeline. `attempt` is the number of the attempt that had the
  *  outcome. A later attempt may be in progress already; then only an acceptance of the earlier one changes the message. */
 export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt = message.attempts): Change {
+  const change = decideChange(message, outcome, context, attempt);
+  return message.recipient === ERASED ? eraseChange(change) : change;
+}
+
+function decideChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt: number): Change {
   const isLast = attempt === message.attempts;
   const attempted = { ...message, attempts: attempt };
   assert(outcome.kind !== "withdrawn", "a message that was withdrawn has no outcome");
   if (outcome.kind === "unknown") {
     const isOpen = isLast && message.status === "sending";
-    return isOpen ? holdChange(message, outcome.detail, context) : unknownNote(message, attempted, outcome.detail, context);
+    return isOpen ? holdChange(message, outcome, context) : unknownNote(message, attempted, outcome.detail, context);
   }
   const signal = settleSignal(attempted, outcome, context);
   const change = isLast || outcome.kind === "accepted" ? changeBy(message, signal, context.nowMs) : undefined;
@@ -141,7 +149,7 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
           link: link.name,
           providerMessageId: outcome.providerMessageId,
           expiresAtMs: nowMs + context.receiptWaitMs,
-          ...furtherParts(outcome),
+          ...allParts(outcome),
         },
       };
     case "refused":
@@ -163,23 +171,31 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
   }
 }
 
-/** The carrier ids of the further parts, where every part has its own. A carrier that gives one id to several parts reports about the
- *  message as a whole. */
-function furtherParts({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): {
-  furtherPartIds?: readonly string[];
-} {
+const areDistinct = (ids: readonly string[]): boolean =>
+  new Set(ids).size === ids.length && ids.every((id) => id !== "" && !id.includes("\n"));
+
+/** The carrier ids of the parts, where every part has its own. A carrier that gives one id to several parts reports about the message as
+ *  a whole. */
+function allParts({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): { parts?: StoredParts } {
   const ids = [providerMessageId, ...furtherPartIds];
-  const areDistinct = new Set(ids).size === ids.length && ids.every((id) => id !== "" && !id.includes("\n"));
-  return furtherPartIds.length > 0 && areDistinct ? { furtherPartIds } : {};
+  return furtherPartIds.length > 0 && areDistinct(ids) ? { parts: { ids, total: ids.length, reference: null } } : {};
 }
 
-function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "refused" }>, { link, nowMs, next }: SettleContext): Signal {
+/** The parts that a carrier has accepted although the attempt failed. */
+const firstParts = ({ acceptedParts }: { acceptedParts?: AcceptedParts | undefined }): { parts?: StoredParts } =>
+  acceptedParts !== undefined && acceptedParts.ids.length > 0 && areDistinct(acceptedParts.ids) ? { parts: acceptedParts } : {};
+
+type Refused = Extract<SendOutcome, { kind: "refused" }>;
+
+function refusedSignal(message: Message, outcome: Refused, context: SettleContext): Signal {
+  const { link, nowMs, next } = context;
   const { code, providerCode, isPermanent } = outcome;
   const refused = { outcome: "refused", provider_code: providerCode, detail: outcome.message } as const;
   const refusals = message.refusals + 1;
   if (isPermanent || refusals >= MAX_REFUSALS) {
     const error: MessageError = { code, message: outcome.message, permanent: isPermanent, provider_code: providerCode };
-    return { status: "failed", error, detail: { attempt: attemptEntry(message, link, refused) }, move: { kind: "leave" } };
+    const attempt = attemptEntry(message, link, refused);
+    return { status: "failed", error, detail: { attempt }, move: { kind: "leave" }, reference: partsReference(outcome, context) };
   }
   const afterMs = backoffMs(refusals, FIRST_RETRY_MS, MAX_RETRY_MS);
   const other = next?.(message);
@@ -190,23 +206,43 @@ function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "
       ...(other === undefined ? {} : { reason: `${other.link.name} takes it next` }),
     },
     refusals,
-    ...(other === undefined ? {} : { sender: other.sender }),
+    ...(other === undefined ? {} : { chosen: other.chosen }),
     move: { kind: "wait", state: "waiting", afterMs, ...(other === undefined ? {} : { lane: other.link.name }) },
   };
 }
+
+/** The reference of a message whose first parts only the carrier has accepted: by the id of the first part. */
+function partsReference(outcome: Refused, { link, nowMs, receiptWaitMs }: SettleContext): ProviderReference | null {
+  const { parts } = firstParts(outcome);
+  const [providerMessageId] = parts?.ids ?? [];
+  if (parts === undefined || providerMessageId === undefined) return null;
+  return { link: link.name, providerMessageId, expiresAtMs: nowMs + receiptWaitMs, parts };
+}
+
+/** The outcome of an attempt whose process ended before the response. */
+export const PROCESS_ENDED = { detail: "the process that handed it over ended before the answer came" } as const;
 
 export type HoldContext = Pick<SettleContext, "nowMs" | "receiptWaitMs"> & { link: Pick<Link, "name" | "onUnknown"> };
 
 /** Holds a message of unknown outcome: a late response or a receipt may still report the outcome. Some carriers return our message id in
  *  their receipts, so it is stored as a carrier id. */
-export const holdChange = (message: Message, detail: string, { link, nowMs, receiptWaitMs }: HoldContext): Change => ({
+export const holdChange = (
+  message: Message,
+  { detail, ...accepted }: Pick<Extract<SendOutcome, { kind: "unknown" }>, "detail" | "acceptedParts">,
+  { link, nowMs, receiptWaitMs }: HoldContext,
+): Change => ({
   ...noteOn({ ...message, hasUnknown: true }, nowMs, {
     type: "attempt.unknown",
     isIgnored: false,
     detail: { attempt: attemptEntry(message, link, { outcome: "unknown", detail }) },
     move: { kind: "wait", state: "held", afterMs: Math.round(link.onUnknown.holdMs) },
   }),
-  reference: { link: link.name, providerMessageId: encodeId("msg", message.id), expiresAtMs: nowMs + receiptWaitMs },
+  reference: {
+    link: link.name,
+    providerMessageId: encodeId("msg", message.id),
+    expiresAtMs: nowMs + receiptWaitMs,
+    ...firstParts(accepted),
+  },
 });
 
 /** The end of a hold without a response or receipt. The policy of the link decides. */

@@ -7,5 +7,8 @@ export type DeliveryWatch = {
   advanced(after: Message): void;
   received(link: string, status: string, isIgnored: boolean): void;
   parked(link: string, count: number): void;
-  inbound(link: string, outcome: "received" | "repeated" | "unowned"): void;
+  inbound(link: string, outcome: InboundOutcome): void;
 };
+
+/** `unrouted`: received by the link's `inbound_account`. `kept`: for the operator. */
+export type InboundOutcome = "received" | "repeated" | "unrouted" | "kept";

@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   "message.expired",
   "message.canceled",
   "message.received",
+  "message.unrouted",
   "message.fallback_started",
   "recipient.opted_out",
   "recipient.opted_in",

@@ -91,7 +91,8 @@ export const ERRORS = {
   sender_not_allowed: {
     status: 422,
     title: "The sender is not yours to use",
-    meaning: "The number or name belongs to another account or environment. Leave sender out, or name one of your own.",
+    meaning:
+      "The number or name belongs to another account or environment, or is not for the country of the recipient. Leave sender out, or name another one of your own.",
   },
   message_not_cancelable: {
     status: 422,
@@ -202,6 +203,37 @@ export const ERRORS = {
     status: 422,
     title: "The key works no more",
     meaning: "A key that is revoked or has expired cannot be rotated. Create a new one.",
+  },
+  link_address_refused: {
+    status: 422,
+    title: "The link may not connect to this host",
+    meaning:
+      "Links that accounts create connect to the public internet with TLS, and to the networks that the operator allows. `errors` names the setting.",
+  },
+  link_in_use: {
+    status: 422,
+    title: "The link is still in use",
+    meaning: "A route names the link. `detail` has the route: change or delete it first.",
+  },
+  already_exists: {
+    status: 422,
+    title: "There is one already",
+    meaning: "Another link has this name, or the link has this sender already. `errors` names the field.",
+  },
+  limit_reached: {
+    status: 422,
+    title: "The account has as many of them as it may have",
+    meaning: "Delete one that is no longer used. `detail` has the limit.",
+  },
+  live_only: {
+    status: 422,
+    title: "Links belong to live",
+    meaning: "`test` uses the simulator for every message, and no carrier. Use a key of the live environment.",
+  },
+  defined_in_file: {
+    status: 422,
+    title: "The operator configured this in a file",
+    meaning: "Links, senders and routes of the configuration file cannot be changed through the API. Ask the operator of this service.",
   },
   too_many_endpoints: {
     status: 422,

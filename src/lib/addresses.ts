@@ -10,13 +10,13 @@ const unmapped = (address: string): string => (address.startsWith("::ffff:") && 
 
 export type CidrBlock = { address: string; bits: number };
 
-/** Undefined when the text is neither an address nor an address and a prefix length. */
+/** Undefined when the text is neither an address nor an address and a prefix length. The zone of an IPv6 address has a meaning on one machine only. */
 export function parseCidr(text: string): CidrBlock | undefined {
   const [address = "", bitsText, ...rest] = text.trim().split("/");
-  if (rest.length > 0 || isIP(address) === 0) return undefined;
+  if (rest.length > 0 || isIP(address) === 0 || address.includes("%")) return undefined;
   const widest = isIPv6(address) ? 128 : 32;
   if (bitsText === undefined) return { address, bits: widest };
-  const bits = /^\d{1,3}$/.test(bitsText) ? Number(bitsText) : Number.NaN;
+  const bits = /^(0|[1-9]\d{0,2})$/.test(bitsText) ? Number(bitsText) : Number.NaN;
   return bits <= widest ? { address, bits } : undefined;
 }
 

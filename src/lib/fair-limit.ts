@@ -78,7 +78,8 @@ export class FairLimit {
     const { total, alone, shared } = this.#limits;
     if (this.#running >= total) return false;
     const limit = this.#isShared(name) ? shared : alone;
-    return running.size < limit || (running.size === limit && this.#isStuck(running));
+    // The last place is kept for an owner that has none.
+    return running.size < limit || (running.size === limit && this.#running < total - 1 && this.#isStuck(running));
   }
 
   #isShared(name: string): boolean {

@@ -3,7 +3,23 @@
  *  bytes until the edge. A test checks the format with the published TypeID vectors. */
 import { MAX_AHEAD_MS, newUuid, NIL_UUID, uuidFromBytes, uuidSequence, type Uuid } from "./uuid.ts";
 
-export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver" | "aud";
+export type IdPrefix =
+  | "msg"
+  | "evt"
+  | "acct"
+  | "batch"
+  | "key"
+  | "req"
+  | "whe"
+  | "dlv"
+  | "tmpl"
+  | "sup"
+  | "ver"
+  | "aud"
+  | "inb"
+  | "lnk"
+  | "snd"
+  | "rte";
 
 /** The UUID of one kind of record. The compiler refuses it where the id of another kind is expected. */
 export type Id<P extends IdPrefix> = Uuid & { readonly noun: { readonly [Noun in P]: true } };
@@ -14,8 +30,12 @@ export type BatchId = Id<"batch">;
 export type DeliveryId = Id<"dlv">;
 export type EndpointId = Id<"whe">;
 export type EventId = Id<"evt">;
+export type KeptInboundId = Id<"inb">;
 export type KeyId = Id<"key">;
+export type LinkId = Id<"lnk">;
 export type MessageId = Id<"msg">;
+export type RouteId = Id<"rte">;
+export type SenderId = Id<"snd">;
 export type SuppressionId = Id<"sup">;
 export type TemplateId = Id<"tmpl">;
 export type VerificationId = Id<"ver">;

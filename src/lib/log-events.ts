@@ -32,10 +32,15 @@ export const LOG_EVENTS = {
     meaning: "A claim of due messages failed. The lane claims again within a second.",
     action: CHECK_DATABASE,
   },
+  "delivery.inbound_full": {
+    level: "error",
+    meaning: "An inbound message that belongs to no account was refused, since 10,000 are kept already. The carrier sends it again.",
+    action: "Assign the messages (`godwit inbound`), and configure a `[[sender]]` or the `inbound_account` of `link`.",
+  },
   "delivery.inbound_unowned": {
     level: "warn",
-    meaning: "An inbound message was dropped: no sender of the configuration has the number that it was sent to.",
-    action: "Add a `[[sender]]` for the number, or ask the carrier to stop routing it to `link`.",
+    meaning: "An inbound message belongs to no account. It is kept for 30 days, and its opt-out word has taken effect.",
+    action: "Assign it (`godwit inbound`), and configure a `[[sender]]` for the number or the `inbound_account` of `link`.",
   },
   "delivery.late_response_lost": {
     level: "error",
@@ -52,6 +57,22 @@ export const LOG_EVENTS = {
     level: "warn",
     meaning: "The carrier asked for a lower rate. The link pauses for `ms`.",
     action: "Lower the rate of the link, or ask the carrier for a higher one, if it repeats.",
+  },
+  "delivery.notifications_kept": {
+    level: "warn",
+    meaning:
+      "A carrier reported about a number of which no link is configured, and about messages that are not known. The newest 1,000 reports are kept.",
+    action: "See `godwit inbound list`; configure a link for the number, or remove the number from the carrier's callback of `link`.",
+  },
+  "delivery.preference_unowned": {
+    level: "warn",
+    meaning: "A person stopped or resumed messages in the carrier's app, and no account has the number or has sent to the person from it.",
+    action: "Add a `[[sender]]` for the number on `link`.",
+  },
+  "delivery.receipt_forged": {
+    level: "warn",
+    meaning: "A text that looks like a receipt, without a mark of the carrier, is about a message to somebody else. It changed no message.",
+    action: "Nothing, where a person tried it. Otherwise ask the carrier of `link` to mark its receipts (`esm_class` 4).",
   },
   "delivery.receipt_match_failed": {
     level: "error",
@@ -98,6 +119,17 @@ export const LOG_EVENTS = {
     level: "error",
     meaning: "A link could not be closed in the way its protocol prescribes. The connection is dropped.",
     action: "None, unless the carrier counts the old connection: then ask the carrier to close it.",
+  },
+  "links.created_refused": {
+    level: "warn",
+    meaning:
+      "A link that an account created is not opened: this version cannot read it, or its address is no longer allowed. `fault` has the cause.",
+    action: "Allow its network (GODWIT_WEBHOOK_ALLOW), or ask the account to change the link.",
+  },
+  "links.created_unread": {
+    level: "error",
+    meaning: "The links, senders and routes that accounts created could not be read or opened. The ones before stay in use.",
+    action: CHECK_DATABASE,
   },
   "links.interrupted": {
     level: "warn",
@@ -195,6 +227,11 @@ export const LOG_EVENTS = {
     level: "error",
     meaning: "The carrier refuses the bind with `status`. The next attempt follows in about five minutes.",
     action: "Check `system_id` and password, and with the carrier whether the account is open.",
+  },
+  "smpp.form_not_stored": {
+    level: "warn",
+    meaning: "The form of the ids in receipts was learnt and could not be stored. The link learns it again after a restart.",
+    action: CHECK_DATABASE,
   },
   "smpp.ids_not_read": {
     level: "warn",

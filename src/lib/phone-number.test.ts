@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { getCountries, getCountryCallingCode, isPossiblePhoneNumber } from "libphonenumber-js/min";
-import { E164_PATTERN, isPossibleNumber } from "./phone-number.ts";
+import { recipientOf } from "../../test/support/recipient.ts";
+import { E164_PATTERN, formsOf, isPossibleNumber } from "./phone-number.ts";
 
 const POSSIBLE: readonly (readonly [what: string, number: string])[] = [
   ["of the United States", "+14155550123"],
@@ -80,6 +81,21 @@ test("every number that the library accepts as possible is possible", () => {
     }),
     { numRuns: 3_000 },
   );
+});
+
+test("numbers that networks write in two forms have both", () => {
+  for (const [one, other] of [
+    ["+525512345678", "+5215512345678"],
+    ["+541123456789", "+5491123456789"],
+    ["+551187654321", "+5511987654321"],
+  ] as const)
+    for (const [written, further] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      assert.deepEqual(formsOf(recipientOf(written)), [written, further]);
+  for (const number of ["+551133334444", "+14155550123", "+5255123456", "US.13491208655302741918"])
+    assert.deepEqual(formsOf(recipientOf(number)), [number]);
 });
 
 test("every calling code of the library is known", () => {

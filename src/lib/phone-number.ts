@@ -4,19 +4,31 @@ import {
   getCountries,
   getCountryCallingCode,
   isPossiblePhoneNumber,
+  isSupportedCountry,
   Metadata,
   parsePhoneNumberFromString,
   type CountryCode,
 } from "libphonenumber-js/min";
 
 /** The address of a person. `links/address.ts` creates it from a request or from an inbound message. A message is sent only to an
- *  address from a request, which is an E.164 number. */
+ *  address from a request, which is an E.164 number, or on WhatsApp a user id. */
 export type Recipient = string & { readonly recipient: unique symbol };
 
 /** Stands in records for the number of a person whose data was erased. No request and no carrier names a recipient like this. */
 export const ERASED = "erased" as Recipient;
 
-export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
+const E164 = "\\+[1-9]\\d{6,14}";
+export const E164_PATTERN = `^${E164}$`;
+
+// WhatsApp documents two letters of a country, and up to 128 letters and digits. `ENT` is in the ids that related businesses share.
+const USER_ID = "[A-Z]{2}\\.(?:ENT\\.)?[A-Za-z0-9]{1,128}";
+const userId = new RegExp(`^${USER_ID}$`);
+
+export const RECIPIENT_PATTERN = `^(?:${E164}|${USER_ID})$`;
+
+/** Whether a text is a business-scoped user id of WhatsApp, by which a business reaches a person whose number it does not know. No number has
+ *  this form. */
+export const isUserId = (text: string): boolean => userId.test(text);
 
 // Calling codes that belong to no country: satellite phones, toll-free, premium.
 const WORLDWIDE_CODES = ["800", "808", "870", "878", "881", "882", "883", "888", "979"];
@@ -48,8 +60,40 @@ export function isPossibleNumber(e164: string): boolean {
   return false;
 }
 
-/** The country of a recipient, as two letters; undefined where the numbering plan does not determine it. */
-export const countryOf = (recipient: Recipient): string | undefined => parsePhoneNumberFromString(recipient)?.country;
+/** The country of a recipient, as two letters; undefined where the numbering plan does not determine it. A user id names it. */
+export const countryOf = (recipient: Recipient): string | undefined =>
+  isUserId(recipient) ? recipient.slice(0, 2) : parsePhoneNumberFromString(recipient)?.country;
+
+/** Whether the numbering plan of a country is known, by its two letters. */
+export const isKnownCountry = (country: string): boolean => isSupportedCountry(country);
+
+/** Reads a number in the form that is used within a country: with or without its trunk prefix, or with the calling code of the country.
+ *  Undefined where the country has no numbers of this length. */
+export function readNationalNumber(digits: string, country: string): string | undefined {
+  const number = parsePhoneNumberFromString(digits, country as CountryCode);
+  return number?.isPossible() === true ? number.number : undefined;
+}
+
+/** Whether the digits of a number are in a range that was in use when the table of ranges was made. */
+export const isValidNumber = (e164: string): boolean => parsePhoneNumberFromString(e164)?.isValid() === true;
 
 /** The number without its plus, as some carriers write it. */
 export const digitsOf = (recipient: Recipient): string => recipient.slice(1);
+
+/** The forms in which the numbers of a country's mobile phones are known, of which networks and WhatsApp use now the one and now the other:
+ *  Mexico with and without a 1 after the calling code, Argentina with and without a 9, Brazil with and without a 9 before the eight digits
+ *  of older numbers. */
+const EQUAL_FORMS: readonly { form: RegExp; other: string }[] = [
+  { form: /^\+521(\d{10})$/, other: "+52$1" },
+  { form: /^\+52(\d{10})$/, other: "+521$1" },
+  { form: /^\+549(\d{10})$/, other: "+54$1" },
+  { form: /^\+54(\d{10})$/, other: "+549$1" },
+  { form: /^\+55(\d{2})9([6-9]\d{7})$/, other: "+55$1$2" },
+  { form: /^\+55(\d{2})([6-9]\d{7})$/, other: "+55$19$2" },
+];
+
+/** The address of a person, and the other form of it where the number has one. */
+export function formsOf(recipient: Recipient): readonly Recipient[] {
+  const equal = EQUAL_FORMS.find(({ form }) => form.test(recipient));
+  return equal === undefined ? [recipient] : [recipient, recipient.replace(equal.form, equal.other) as Recipient];
+}

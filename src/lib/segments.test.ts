@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { partsOf, segmentsOf, type Encoding } from "./segments.ts";
+import { partsOf, segmentsOf, USUAL_RULES, type Encoding } from "./segments.ts";
 
 const part = (count: number, character = "a"): string => character.repeat(count);
 const FAMILY = "👨‍👩‍👧‍👦";
@@ -116,33 +116,47 @@ for (const [what, arbitrary] of [
   });
 }
 
+const LONG_HEADER = { ...USUAL_RULES, headerBytes: 7 };
+
 test("a longer header leaves less room, and a single part has no header", () => {
   assert.deepEqual(
-    partsOf(part(160), "gsm7", 7).map(({ length }) => length),
+    partsOf(part(160), LONG_HEADER).map(({ length }) => length),
     [160],
   );
   assert.deepEqual(
-    partsOf(part(161), "gsm7", 7).map(({ length }) => length),
+    partsOf(part(161), LONG_HEADER).map(({ length }) => length),
     [152, 9],
   );
   assert.deepEqual(
-    partsOf(part(71, "ж"), "ucs2", 7).map(({ length }) => length),
+    partsOf(part(71, "ж"), LONG_HEADER).map(({ length }) => length),
     [66, 5],
   );
   assert.deepEqual(
-    partsOf(`${part(65, "ж")}😀${part(10, "ж")}`, "ucs2", 7).map(({ length }) => length),
+    partsOf(`${part(65, "ж")}😀${part(10, "ж")}`, LONG_HEADER).map(({ length }) => length),
     [65, 12],
   );
 });
 
-test("a text of the GSM alphabet can be split in UCS-2", () =>
-  assert.deepEqual(
-    partsOf(part(71), "ucs2").map(({ length }) => length),
-    [67, 4],
-  ));
+test("a character that the carrier's alphabet lacks makes the text UCS-2, for the count and for the parts", () => {
+  const text = `${part(100)}€`;
+  for (const [alphabet, encoding] of [
+    ["gsm7", "gsm7"],
+    ["latin1", "ucs2"],
+    ["ascii", "ucs2"],
+  ] as const) {
+    const rules = { ...USUAL_RULES, alphabet };
+    const { count } = segmentsOf(text, rules);
+    assert.deepEqual(
+      [segmentsOf(text, rules).encoding, count, partsOf(text, rules).length],
+      [encoding, encoding === "gsm7" ? 1 : 2, count],
+    );
+    assert.equal(segmentsOf(part(100, "é"), rules).encoding, "gsm7", "in all three, or by another data coding");
+    assert.equal(segmentsOf("ç", rules).encoding, "ucs2");
+  }
+});
 
 test("with a longer header the count equals the number of parts", () => {
   for (const text of [part(160), part(304), part(305), part(306), part(132, "ж"), part(133, "ж"), `${part(65, "ж")}😀${part(66, "ж")}`])
-    assert.equal(segmentsOf(text, 7).count, partsOf(text, undefined, 7).length, String(text.length));
-  assert.deepEqual([segmentsOf(part(306)).count, segmentsOf(part(306), 7).count], [2, 3]);
+    assert.equal(segmentsOf(text, LONG_HEADER).count, partsOf(text, LONG_HEADER).length, String(text.length));
+  assert.deepEqual([segmentsOf(part(306)).count, segmentsOf(part(306), LONG_HEADER).count], [2, 3]);
 });

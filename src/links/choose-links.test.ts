@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { recipientOf } from "../../test/support/recipient.ts";
 import { newId } from "../lib/id.ts";
+import { USUAL_RULES } from "../lib/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import { LinkChooser, type RouteQuery } from "./choose-links.ts";
@@ -22,7 +23,10 @@ const link = (name: string, fields: Partial<Link> = {}): Link => ({
   settings: {},
   channels: ["sms"],
   sender: null,
-  partHeaderBytes: 6,
+  country: null,
+  accountId: null,
+  inboundAccount: null,
+  segmentRules: USUAL_RULES,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 1, policy: "fail" },
   ...fields,
@@ -128,6 +132,24 @@ describe("a route", () => {
     test(`${what}: ${choice}`, () => assert.equal(chosenLinks(linkChooserWith({ routes: rows }), who), choice));
 });
 
+describe("the reason for a link", () => {
+  const reasonOf = (fields: Partial<Plan>, who: Partial<RouteQuery> = {}): string => {
+    const choice = linkChooserWith(fields).choose(query(who));
+    return choice.kind === "chosen" ? choice.reason : choice.kind;
+  };
+  const CASES: readonly (readonly [reason: string, plan: Partial<Plan>, who: Partial<RouteQuery>])[] = [
+    ["simulator", {}, { environment: "test" }],
+    ["only_link", {}, { channel: "whatsapp" }],
+    ["file_order", {}, {}],
+    ["route", { routes: [sms({ links: ["b"] })] }, {}],
+    ["weights", { routes: [sms({ links: ["a", "b"], weights: [1, 1] })] }, {}],
+    ["sender", { senders: [senderAt("+1333", "c")] }, { sender: "+1333" }],
+    ["file_order", { senders: [senderAt("+1333", "a")] }, { sender: "+1333" }],
+  ];
+  for (const [reason, plan, who] of CASES)
+    test(`is ${reason}: ${JSON.stringify({ ...who, plan: Object.keys(plan) })}`, () => assert.equal(reasonOf(plan, who), reason));
+});
+
 describe("weights", () => {
   test("decide how often each link is first, and the others follow in their order", () => {
     const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
@@ -156,6 +178,13 @@ describe("weights", () => {
 });
 
 describe("allowed countries", () => {
+  test("hold for a user id by the two letters of its country", () => {
+    const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
+    const toId = (recipient: string): string => chosenLinks(linkChooser, { channel: "whatsapp", recipient: recipientOf(recipient) });
+    assert.equal(toId("US.13491208655302741918"), "wa");
+    assert.equal(toId("DE.13491208655302741918"), "destination_not_permitted");
+  });
+
   test("exclude every other country, and numbers without a country", () => {
     const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
     assert.equal(chosenLinks(linkChooser), "a b c");
@@ -203,23 +232,57 @@ describe("a sender", () => {
 
   test("by default is the account's first on the link, or the link's own, or none", () => {
     const linkChooser = linkChooserWith({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
-    assert.equal(linkChooser.senderOn(B, query()), "+1222");
-    assert.equal(linkChooser.senderOn(B, query({ accountId: OTHER })), "+1888");
-    assert.equal(linkChooser.senderOn(B, query({ environment: "test" })), "BEE");
-    assert.equal(linkChooser.senderOn(C, query({ accountId: OTHER })), null);
+    const on = (at: Link, fields: Partial<RouteQuery> = {}) => Object.values(linkChooser.senderOn(at, query(fields)));
+    assert.deepEqual(on(B), ["+1222", "first_sender"]);
+    assert.deepEqual(on(B, { accountId: OTHER }), ["+1888", "only_sender"]);
+    assert.deepEqual(on(B, { environment: "test" }), ["BEE", "link_default"]);
+    assert.deepEqual(on(C, { accountId: OTHER }), [null, null]);
+  });
+
+  test("that is a link's own uses only the links that have it", () => {
+    assert.equal(chosenLinks(linkChooserWith({}), { sender: "BEE" }), "b");
+    const linkChooser = linkChooserWith({ senders: [senderAt("BEE", "c")] });
+    assert.equal(chosenLinks(linkChooser, { sender: "BEE" }), "b c");
+    assert.equal(
+      chosenLinks(linkChooserWith({ routes: [sms({ links: ["a", "c"] })] }), { sender: "BEE" }),
+      "a c",
+      "none of the route has it",
+    );
+  });
+
+  test("with countries is refused for others, and uses the link that it is registered on for the country", () => {
+    const linkChooser = linkChooserWith({
+      senders: [senderAt("+1333", "a", { countries: ["DE"] }), senderAt("+1333", "c", { countries: ["US"] })],
+    });
+    assert.equal(chosenLinks(linkChooser, { sender: "+1333" }), "c");
+    assert.equal(chosenLinks(linkChooser, { sender: "+1333", recipient: DE }), "a");
+    assert.equal(chosenLinks(linkChooser, { sender: "+1333", recipient: recipientOf("+33612345678") }), "sender_not_allowed");
+  });
+
+  test("of a pool is given in proportion to the rates", () => {
+    const linkChooser = linkChooserWith({
+      senders: [senderAt("+1", "a", { pool: "p", rate: 0.3 }), senderAt("+2", "a", { pool: "p", rate: 0.1 })],
+    });
+    const counts = new Map<string | null, number>();
+    for (let index = 0; index < 400; index += 1) {
+      const { sender } = linkChooser.senderOn(A, query());
+      linkChooser.assigned("a", sender ?? "");
+      counts.set(sender, (counts.get(sender) ?? 0) + 1);
+    }
+    assert.ok(Math.abs((counts.get("+1") ?? 0) - 300) <= 3, JSON.stringify([...counts]));
   });
 
   test("has its owner on its link, and none on other links", () => {
     const linkChooser = linkChooserWith({ senders });
-    assert.deepEqual(linkChooser.ownerOf("b", "+1222"), { accountId: HOUSE, environment: "live" });
-    assert.deepEqual(linkChooser.ownerOf("a", "+1444"), { accountId: OTHER, environment: "live" });
-    assert.equal(linkChooser.ownerOf("a", "+1222"), undefined);
-    assert.equal(linkChooser.ownerOf("b", "+1999"), undefined);
+    assert.deepEqual(linkChooser.ownerOf({ name: "b", accountId: null }, "+1222"), { accountId: HOUSE, environment: "live" });
+    assert.deepEqual(linkChooser.ownerOf({ name: "a", accountId: null }, "+1444"), { accountId: OTHER, environment: "live" });
+    assert.equal(linkChooser.ownerOf({ name: "a", accountId: null }, "+1222"), undefined);
+    assert.equal(linkChooser.ownerOf({ name: "b", accountId: null }, "+1999"), undefined);
   });
 
   test("of an unknown account has no owner", () => {
     const linkChooser = linkChooserWith({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
-    assert.equal(linkChooser.ownerOf("a", "+1666"), undefined);
+    assert.equal(linkChooser.ownerOf({ name: "a", accountId: null }, "+1666"), undefined);
     assert.equal(chosenLinks(linkChooser, { sender: "+1666" }), "a b c");
   });
 });
@@ -230,7 +293,7 @@ test("a new plan applies from the next message on, and the simulator stays", () 
   assert.equal(chosenLinks(linkChooser), "c");
   assert.equal(chosenLinks(linkChooser, { recipient: DE }), "c");
   assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
-  assert.equal(linkChooser.ownerOf("b", "+1222"), undefined);
+  assert.equal(linkChooser.ownerOf({ name: "b", accountId: null }, "+1222"), undefined);
   assert.deepEqual(linkChooser.links, [SIMULATOR, C]);
   assert.deepEqual([linkChooser.find("c"), linkChooser.find("a"), linkChooser.find("simulator")], [C, undefined, SIMULATOR]);
 });
@@ -279,6 +342,25 @@ describe("whether a link can be used at all", () => {
     assert.ok(!linkChooser.mayTake("wa", { ...who, environment: "test" }));
     assert.ok(!linkChooser.mayTake("simulator", { ...who, environment: "live" }));
     assert.ok(!linkChooser.mayTake("nobody", { ...who, environment: "live" }));
+  });
+
+  test("the only account of a link is the one that its routes allow, of all that exist", () => {
+    const only = (linkChooser: LinkChooser, name: string, accounts = [HOUSE, OTHER]) =>
+      linkChooser.onlyOwnerOn(name, "whatsapp", accounts)?.accountId;
+    assert.equal(only(all([]), "wa"), undefined, "two accounts may send");
+    assert.equal(only(all([]), "wa", [OTHER]), OTHER);
+    assert.equal(only(all([wa({ links: ["wa"], account: "house" })]), "wa"), HOUSE);
+    assert.equal(only(all([wa({ links: ["wb"] })]), "wa", [HOUSE]), undefined, "the routes do not use the link");
+  });
+
+  test("the inbound account of a link and its own sender are found", () => {
+    const linkChooser = linkChooserWith({ links: [link("x", { sender: "+15550009", inboundAccount: "other" }), A] });
+    assert.deepEqual(linkChooser.inboundOwner(link("x", { inboundAccount: "other" })), { accountId: OTHER, environment: "live" });
+    assert.equal(linkChooser.inboundOwner(A), undefined);
+    assert.deepEqual(
+      ["x", "a", "nowhere"].map((name) => linkChooser.hasNumber(name, "+15550009")),
+      [true, false, false],
+    );
   });
 
   test("the owners of numbers on a link are found", () => {

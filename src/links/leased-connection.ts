@@ -51,8 +51,8 @@ export class LeasedConnection implements Connection {
     return this.#inner !== undefined;
   }
 
-  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
-    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal, begin);
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome> {
+    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal, begin, renew);
   }
 
   async close(): Promise<void> {

@@ -1,17 +1,21 @@
 /** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { RECEIPT_IDS } from "../providers/smpp/settings.ts";
 import type { Queryable } from "../storage/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
 import type { Owner } from "../storage/owner.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
+import { readReceiptIds } from "./receipt-forms.ts";
 
 /** A node that has reported nothing for this long is gone. */
 const FRESH_MS = 10_000;
 
 export const LINK_STATES = ["connected", "connecting", "throttled", "paused", "down"] as const;
 
-const LINK_REASONS = ["carrier_unreachable", "carrier_throttles", "needs_operator", "no_node"] as const;
+const LINK_REASONS = ["carrier_unreachable", "carrier_throttles", "needs_operator", "no_node", "paused_by_request"] as const;
+const SOURCES = ["file", "api"] as const;
 
 const REASONS: Readonly<Record<(typeof LINK_STATES)[number], (typeof LINK_REASONS)[number] | null>> = {
   connected: null,
@@ -23,26 +27,74 @@ const REASONS: Readonly<Record<(typeof LINK_STATES)[number], (typeof LINK_REASON
 
 export const LinkRecord = Type.Object(
   {
-    name: Type.String({ examples: ["acme"] }),
+    id: Type.String({
+      examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+      description: "The name, of a link of the configuration file. Messages name their link by it.",
+    }),
     object: Type.Literal("link"),
+    name: Type.String({ examples: ["Acme"] }),
+    source: openEnum(SOURCES, "`file`: the operator configured it, and it cannot be changed here. `api`: the account created it."),
     provider: Type.String({ examples: ["smpp"] }),
+    carrier: nullable(Type.String({ examples: ["telnyx"], description: "The carrier of the provider `http`." })),
     channels: Type.Array(openEnum(CHANNELS)),
     state: openEnum(LINK_STATES, "`down`: no node has it open."),
     reason: nullable(openEnum(LINK_REASONS, "Why it is not simply connected. The operator sees more with `godwit links`.")),
+    reason_detail: nullable(Type.String({ description: "The same in the words of the connection, of a link of the account." })),
+    paused: Type.Boolean({ description: "It sends nothing until it is resumed. It receives as before." }),
     sender: nullable(Type.String()),
+    country: nullable(Type.String({ examples: ["DE"], description: "Whose national numbers the carrier may write." })),
     rate: nullable(Type.Number({ description: "Parts, or messages, a second." })),
     window: nullable(Type.Integer({ description: "How many may be without an answer at one time." })),
     in_flight: Type.Integer({ description: "Messages of this environment that are `sending` on it." }),
-    last_error: nullable(Type.String({ description: "For the operator alone; null here." })),
-    last_error_at: nullable(timestamp("For the operator alone; null here.")),
-    nodes: Type.Array(Type.String(), { description: "For the operator alone; empty here." }),
+    receipt_ids: nullable(
+      openEnum(RECEIPT_IDS, "How receipts write an id against responses, of an SMPP link: set, or learnt; `learn`: not learnt yet."),
+    ),
+    settings: nullable(
+      Type.Unsafe<Readonly<Record<string, unknown>>>({
+        type: "object",
+        additionalProperties: true,
+        description: "Without secrets. Null for a link of the configuration file.",
+      }),
+    ),
+    secrets: Type.Array(Type.String({ examples: ["password"] }), { description: "The names of the secrets that are set." }),
+    callback_path: nullable(
+      Type.String({
+        examples: ["/providers/twilio/lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+        description:
+          "Where the carrier sends receipts and inbound messages, on the public URL of this service. Null where it does not call.",
+      }),
+    ),
+    last_error: nullable(Type.String({ description: "Of a link of the account; null for those of the operator." })),
+    last_error_at: nullable(timestamp("Of a link of the account; null for those of the operator.")),
+    nodes: Type.Array(Type.String(), { description: "For the operator only; empty here." }),
+    created_at: nullable(timestamp("Null for a link of the configuration file.")),
+    updated_at: nullable(timestamp("Null for a link of the configuration file.")),
+    created_by: createdByField,
   },
   { title: "Link", description: "A configured connection to a carrier." },
 );
 export type LinkRecord = Static<typeof LinkRecord>;
 
 /** A link as the operator sees it, with the texts of carriers, the names of nodes, and the messages of all accounts. */
-export type LinkReport = Omit<LinkRecord, "reason"> & { reason: string | null };
+export type LinkReport = Pick<
+  LinkRecord,
+  | "name"
+  | "object"
+  | "provider"
+  | "channels"
+  | "state"
+  | "sender"
+  | "rate"
+  | "window"
+  | "in_flight"
+  | "receipt_ids"
+  | "last_error"
+  | "last_error_at"
+  | "nodes"
+> & { reason: string | null; account: string | null };
+
+/** The fields that an account has given to a link that it created. */
+export type CreatedDetails = Pick<LinkRecord, "name" | "carrier" | "settings" | "secrets" | "created_at" | "updated_at" | "created_by">;
 
 /** The links that at least one node has open and that accept messages. */
 export async function readUpLinks(db: Queryable, nowMs: number): Promise<ReadonlySet<string>> {
@@ -53,22 +105,67 @@ export async function readUpLinks(db: Queryable, nowMs: number): Promise<Readonl
 /** Lists links for the operator. */
 export async function listLinks(db: Queryable, links: readonly Link[], nowMs: number): Promise<LinkReport[]> {
   const states = await readStates(db, nowMs - FRESH_MS);
-  return links.map((link) => linkReport(link, states));
+  const receiptIds = await readReceiptIds(db, links);
+  return links.map((link) => ({ ...linkReport(link, states), receipt_ids: receiptIds.get(link.name) ?? null }));
 }
 
-/** Lists links for an account: nothing of other accounts, of the operator's nodes, or of the carrier's texts. */
-export async function listLinksFor(owner: Owner, db: Queryable, links: readonly Link[], nowMs: number): Promise<LinkRecord[]> {
+/** `details`: of the links that the account has created. `pauses`: the reasons of paused links. Both by the names of links. */
+type Setups = { details: ReadonlyMap<string, CreatedDetails>; pauses: ReadonlyMap<string, string> };
+
+/** Lists links for an account: nothing of other accounts, of the operator's nodes, or of the texts that carriers sent to the operator. */
+export async function listLinksFor(
+  owner: Owner,
+  db: Queryable,
+  links: readonly Link[],
+  { nowMs, details, pauses }: Setups & { nowMs: number },
+): Promise<LinkRecord[]> {
   const names = links.map(({ name }) => name);
-  const [reports, sending] = await Promise.all([listLinks(db, links, nowMs), countSending(db, owner, names, nowMs)]);
-  return reports.map((report) => ({
-    ...report,
-    reason: REASONS[report.state],
-    in_flight: sending.get(report.name) ?? 0,
-    last_error: null,
-    last_error_at: null,
-    nodes: [],
-  }));
+  const reports = await listLinks(db, links, nowMs);
+  const sending = await countSending(db, owner, names, nowMs);
+  return reports.map((each, index) => {
+    const { account: _, ...report } = each;
+    const link = links[index];
+    const own = details.get(report.name);
+    const pause = pauses.get(report.name);
+    const state = pause === undefined ? report.state : "paused";
+    return {
+      ...report,
+      ...(own === undefined ? OF_FILE : { ...own, source: "api" as const }),
+      id: report.name,
+      name: own?.name ?? report.name,
+      state,
+      reason: pause === PAUSED_BY_REQUEST ? "paused_by_request" : REASONS[state],
+      reason_detail: own === undefined ? null : (pause ?? withoutCode(report.reason)),
+      paused: pause !== undefined,
+      country: link?.country ?? null,
+      in_flight: sending.get(report.name) ?? 0,
+      callback_path: CALLED.has(report.provider) ? `/providers/${report.provider}/${report.name}` : null,
+      last_error: own === undefined ? null : report.last_error,
+      last_error_at: own === undefined ? null : report.last_error_at,
+      nodes: [],
+    };
+  });
 }
+
+/** Whether a port is closed or filtered is not shown to accounts: a link is no port scanner. */
+const withoutCode = (reason: string | null): string | null =>
+  reason === null || !/E[A-Z]{4,}|no connection/.test(reason) ? reason : "no connection to the host and port";
+
+/** The providers whose carriers call this service. */
+const CALLED: ReadonlySet<string> = new Set(["twilio", "whatsapp", "http"]);
+
+/** The reason of a pause that a person asked for, and no carrier caused. */
+export const PAUSED_BY_REQUEST = "paused by request";
+
+const OF_FILE = {
+  source: "file",
+  carrier: null,
+  settings: null,
+  secrets: [],
+  created_at: null,
+  updated_at: null,
+  created_by: null,
+} as const satisfies Partial<LinkRecord>;
 
 const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
@@ -76,7 +173,10 @@ const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 const RANK = ["connected", "throttled", "connecting", "paused"];
 
 /** Combines the reports of all nodes. The best state counts, since one node with a working connection is enough. */
-function linkReport({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkReport {
+function linkReport(
+  { name, provider, channels, sender, settings, accountId }: Link,
+  states: readonly StateRow[],
+): Omit<LinkReport, "receipt_ids"> {
   const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   const [best] = own;
   const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];
@@ -95,5 +195,6 @@ function linkReport({ name, provider, channels, sender, settings }: Link, states
     last_error: last?.last_error ?? null,
     last_error_at: last?.last_error_at?.toISOString() ?? null,
     nodes: own.map(({ node }) => node),
+    account: accountId && encodeId("acct", accountId),
   };
 }

@@ -1,5 +1,6 @@
 /** A link: one configured connection of a provider. */
-import { HEADER_BYTES } from "../lib/segments.ts";
+import type { AccountId } from "../lib/id.ts";
+import { USUAL_RULES, type SegmentRules } from "../lib/segments.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 import { CHANNELS, type Channel } from "./channel.ts";
@@ -8,19 +9,30 @@ export type Link = {
   /** The name of the link is also the name of its lane in the queue. */
   name: string;
   provider: ProviderName;
+  /** The account that created the link and that it belongs to. Null: a link of the operator, in the configuration file. */
+  accountId: AccountId | null;
   /** In the form that the provider expects. */
   settings: unknown;
   channels: readonly Channel[];
   /** The sender of a message whose request names none. */
   sender: string | null;
-  /** The bytes of the header in each part of a long text on this link. */
-  partHeaderBytes: number;
+  /** The country of numbers that the carrier writes in national format, as two letters. */
+  country: string | null;
+  /** The name of the account that gets the inbound messages of which no other owner is found. */
+  inboundAccount: string | null;
+  /** The account at the carrier, where receipts of one link may come on another link of the same account. */
+  carrierAccount?: string;
+  /** How texts are counted and split on this link. */
+  segmentRules: SegmentRules;
   /** Recipients that the carrier is known to refuse, so that their messages are not submitted. */
   unwilling: { optedOut: ReadonlySet<string>; windowClosed: ReadonlySet<string> };
   /** The hold after an unknown outcome: the time to wait for a late response or a receipt. After it, the message fails with
    *  `outcome_unknown`, or is sent again at the risk of arriving twice. */
   onUnknown: { holdMs: number; policy: "fail" | "resend" };
 };
+
+export const isSameAccount = (one: AccountId | null, other: AccountId | null): boolean =>
+  one === null || other === null ? one === other : one.equals(other);
 
 export const SIMULATOR_LINK = "simulator";
 
@@ -30,10 +42,13 @@ const SIMULATOR_HOLD_MS = 60_000;
 export const simulatorLink = (speed: number): Link => ({
   name: SIMULATOR_LINK,
   provider: "simulator",
+  accountId: null,
   settings: { speed },
   channels: CHANNELS,
   sender: "+15005550000",
-  partHeaderBytes: HEADER_BYTES,
+  country: null,
+  inboundAccount: null,
+  segmentRules: USUAL_RULES,
   unwilling: { optedOut: OPTED_OUT, windowClosed: WINDOW_CLOSED },
   onUnknown: { holdMs: SIMULATOR_HOLD_MS / speed, policy: "fail" },
 });

@@ -4,7 +4,7 @@ import type { Page } from "../api/page.ts";
 import { Problem } from "../http/problem.ts";
 import type { Host, Provider } from "../providers/provider.ts";
 import type { LinkChooser } from "./choose-links.ts";
-import type { Link } from "./link.ts";
+import { isSameAccount, type Link } from "./link.ts";
 
 export type CarrierPagesParts = {
   linkChooser: LinkChooser;
@@ -28,6 +28,11 @@ export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesPa
       throw new Problem("not_found", { detail: "no such path" });
     return { link, maxBodyBytes: maxRequestBytes, handle: provider.handleRequest.bind(provider) };
   };
+  /** The links of the same provider and owner: the secret of one account says nothing about the links of another. */
+  const linksBeside = ({ provider, accountId }: Link) =>
+    linkChooser.links
+      .filter((link) => link.provider === provider && isSameAccount(link.accountId, accountId))
+      .map((link) => ({ name: link.name, settings: link.settings as never, host: hostFor(link) }));
   return (["GET", "POST"] as const).map((method) => ({
     method,
     path: "/providers/{provider}/{link}",
@@ -36,7 +41,7 @@ export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesPa
     render: async ({ params, query, headers, url, body }) => {
       // Found again: the configuration may have been reloaded while the body arrived.
       const { link, handle } = find(method, params);
-      return handle(link.settings as never, { method, url, query, headers, body }, hostFor(link));
+      return handle(link.settings as never, { method, url, query, headers, body }, hostFor(link), () => linksBeside(link));
     },
   }));
 }

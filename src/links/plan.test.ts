@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SMPP_DEFAULTS } from "../providers/smpp/settings.ts";
+import { carrierAccount, SMPP_DEFAULTS, smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
 import { EMPTY_PLAN, readPlan, type Plan, type Tables } from "./plan.ts";
 
 const SECRET = "hunter2-and-more";
@@ -38,6 +38,12 @@ describe("a plan", () => {
     assert.deepEqual(read({}), { plan: EMPTY_PLAN, faults: [] });
   });
 
+  test("has the countries, the pool, the preference and the rate of a sender", () => {
+    const sender = { ...SENDER, countries: ["US"], pool: "alerts", preference: 5, rate: 0.5 };
+    const { plan, faults } = read({ link: [SMPP], sender: [sender] });
+    assert.deepEqual([plan.senders, faults], [[sender], []]);
+  });
+
   test("has the links, senders, routes and countries of the file", () => {
     const route = {
       channel: "sms",
@@ -70,6 +76,38 @@ describe("a plan", () => {
 });
 
 describe("the settings of a link", () => {
+  test("may have several hosts in place of one, and plain text to any of them is refused", () => {
+    const { host: _, port: __, ...rest } = SMPP;
+    const settings = settingsOf({ ...rest, hosts: ["a.example:2775", "[2001:db8::1]:2776"], binds: 2 });
+    assert.deepEqual([settings["host"], settings["port"], settings["binds"]], ["a.example", 2775, 2]);
+    assert.deepEqual(smscAddresses(settings as SmppSettings), [
+      { host: "a.example", port: 2775 },
+      { host: "2001:db8::1", port: 2776 },
+    ]);
+    const [fault] = faultsOf({ link: [{ ...rest, tls: false, hosts: ["127.0.0.1:2775", "b.example:2775"] }] });
+    assert.match(fault ?? "", /tls: is off, and b\.example is on another machine/);
+  });
+
+  test("name one account at the carrier, whatever the order of the hosts is", () => {
+    const { host: _, port: __, ...rest } = SMPP;
+    const hosts = ["b.example:2775", "a.example:2776"];
+    const { plan } = read({
+      link: [
+        { ...rest, hosts },
+        { ...rest, name: "second", hosts: hosts.toReversed() },
+      ],
+    });
+    const [first, second] = plan.links;
+    assert.equal(first?.carrierAccount, second?.carrierAccount, "receipts of one are those of the other");
+    assert.equal(
+      carrierAccount(first?.settings as SmppSettings),
+      carrierAccount(second?.settings as SmppSettings),
+      "the learnt form of ids is kept",
+    );
+    const elsewhere = { ...(first?.settings as SmppSettings), hosts: ["b.example:2775"] };
+    assert.notEqual(carrierAccount(elsewhere), carrierAccount(first?.settings as SmppSettings));
+  });
+
   test("are those of its provider, with defaults, the secret from its variable and the rate under the provider's name", () => {
     const settings = settingsOf({ ...SMPP, rate: 50, window: 20, tls: true, source_ton: 5, bind_mode: "pair" });
     assert.deepEqual(settings, {
@@ -84,6 +122,24 @@ describe("the settings of a link", () => {
       partsPerSecond: 50,
       sourceTon: 5,
     });
+  });
+
+  test("that every link has are not passed to its provider", () => {
+    const { plan, faults } = read({ link: [{ ...SMPP, country: "GB", inbound_account: "desk", sender: "12345" }, WHATSAPP] });
+    assert.deepEqual(faults, []);
+    assert.deepEqual(
+      plan.links.map(({ country, inboundAccount, sender }) => [country, inboundAccount, sender]),
+      [
+        ["GB", "desk", "12345"],
+        [null, null, null],
+      ],
+    );
+    for (const name of ["country", "inboundAccount", "sender"]) assert.ok(!Object.hasOwn(plan.links[0]?.settings as object, name));
+  });
+
+  test("refuse a country that does not exist", () => {
+    assert.deepEqual(faultsOf({ link: [{ ...SMPP, country: "ZZ" }] }), ["link acme: country: is no country"]);
+    assert.deepEqual(faultsOf({ link: [{ ...SMPP, country: "gb" }] }), ["link acme: country: must be a country of two letters such as US"]);
   });
 
   test("of whatsapp have a rate of messages and three secrets", () => {
@@ -135,21 +191,65 @@ describe("the settings of a link", () => {
 const { port: _port, password_env: _password, ...WITHOUT_TWO } = SMPP;
 
 const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly string[]])[] = [
+  [
+    "a host beside a list of hosts",
+    { link: [{ ...SMPP, hosts: ["a.example:2775"] }] },
+    ["link acme: hosts: cannot be combined with host and port"],
+  ],
+  [
+    "a route over a link that only receives",
+    { link: [{ ...SMPP, bind_mode: "receiver" }], route: [ROUTE] },
+    ["route 1: the link acme does not carry sms"],
+  ],
+  [
+    "a client certificate without its key",
+    { link: [{ ...SMPP, tls_cert: "pem" }] },
+    ["link acme: tls_cert: needs tls_key_env, and the other way round"],
+  ],
+  [
+    "a client certificate that cannot be read",
+    { link: [{ ...SMPP, tls_cert: "pem", tls_key_env: "PW" }] },
+    ["link acme: tls_cert: the certificate and the key in tls_key_env do not belong together, or cannot be read"],
+  ],
+  [
+    "a parameter with a value that its type cannot have",
+    { link: [{ ...SMPP, tlvs: [{ tag: 0x1500, type: "int8", value: 256 }] }] },
+    ["link acme: tlvs: 0x1500 must have an integer from 0 to 255"],
+  ],
+  [
+    "a parameter that the service sets itself",
+    { link: [{ ...SMPP, message_tlvs: [0x0424] }] },
+    ["link acme: message_tlvs: 0x0424 is set by the service itself"],
+  ],
+  [
+    "a status in two lists",
+    { link: [{ ...SMPP, status_final: ["0x400-0x4FF"], status_throttle: [0x402] }] },
+    ["link acme: status_throttle: 0x402: is in status_final as well"],
+  ],
+  [
+    "a range of statuses that ends before it begins",
+    { link: [{ ...SMPP, status_transient: ["0x4FF-0x400"] }] },
+    ["link acme: status_transient: 0x4FF-0x400: ends before it begins"],
+  ],
   ["a link written as one table", { link: SMPP }, ["link: must be written [[link]]"]],
   ["a sender written as one table", { sender: SENDER }, ["sender: must be written [[sender]]"]],
   ["a route written as one table", { route: ROUTE }, ["route: must be written [[route]]"]],
-  ["a link that is no table", { link: ["acme"] }, ["link 1: provider: must be one of simulator, smpp, whatsapp, twilio"]],
+  ["a link that is no table", { link: ["acme"] }, ["link 1: provider: must be one of simulator, smpp, whatsapp, twilio, http"]],
   [
     "an unknown provider",
     { link: [{ ...SMPP, provider: "pigeon" }] },
-    ["link acme: provider: must be one of simulator, smpp, whatsapp, twilio"],
+    ["link acme: provider: must be one of simulator, smpp, whatsapp, twilio, http"],
   ],
   [
     "a provider by a name of JavaScript's",
     { link: [{ ...SMPP, provider: "toString" }] },
-    ["link acme: provider: must be one of simulator, smpp, whatsapp, twilio"],
+    ["link acme: provider: must be one of simulator, smpp, whatsapp, twilio, http"],
   ],
-  ["no provider, in a link without a name", { link: [SMPP, {}] }, ["link 2: provider: must be one of simulator, smpp, whatsapp, twilio"]],
+  [
+    "no provider, in a link without a name",
+    { link: [SMPP, {}] },
+    ["link 2: provider: must be one of simulator, smpp, whatsapp, twilio, http"],
+  ],
   ["two settings that are missing", { link: [WITHOUT_TWO] }, ["link acme: port: is required", "link acme: password_env: is required"]],
   ["an unknown setting", { link: [{ ...SMPP, colour: "red" }] }, ["link acme: colour: is not a known field"]],
   ["a setting of another provider", { link: [{ ...SMPP, account_sid: "AC1" }] }, ["link acme: account_sid: is not a known field"]],
@@ -228,6 +328,16 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     ["sender 1: number: must be an E.164 number, a short code, or a name of up to 11 characters"],
   ],
   [
+    "settings of a sender that are out of range",
+    { link: [SMPP], sender: [{ ...SENDER, countries: [], pool: "Not a name", preference: 0.5, rate: 0 }] },
+    [
+      "sender 1: countries: must have at least 1 item",
+      "sender 1: pool: must be up to 40 of a-z, 0-9, _ and -, and begin with a letter",
+      "sender 1: preference: must be an integer",
+      "sender 1: rate: must be at least 0.01",
+    ],
+  ],
+  [
     "an unknown field of a sender",
     { link: [SMPP], sender: [SENDER, { ...SENDER, number: "1234", owner: "me" }] },
     ["sender 2: owner: is not a known field"],
@@ -304,7 +414,7 @@ describe("a fault", () => {
       "link acme: colour: is not a known field",
       "link acme: port: must be at least 1",
       "link backup: auth_token_env: the variable ABSENT is not set",
-      "link x: provider: must be one of simulator, smpp, whatsapp, twilio",
+      "link x: provider: must be one of simulator, smpp, whatsapp, twilio, http",
       "route 1: channel: must be one of sms, whatsapp",
       "route 2: there is no link gone",
       "route 2: weights: must be one for each of the links",

@@ -2,27 +2,36 @@
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
-import { HEADER_BYTES } from "../lib/segments.ts";
+import { isKnownCountry } from "../lib/phone-number.ts";
+import { USUAL_RULES } from "../lib/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
-import { senderField } from "./address.ts";
+import { countryField, nameField, senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
 import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
 
 /** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
 const SenderTable = Type.Object(
-  { number: senderField, link: Type.String(), account: Type.String({ minLength: 1, maxLength: 100 }), environment: oneOf(ENVIRONMENTS) },
+  {
+    number: senderField,
+    link: Type.String(),
+    account: Type.String({ minLength: 1, maxLength: 100 }),
+    environment: oneOf(ENVIRONMENTS),
+    countries: Type.Optional(Type.Array(countryField, { minItems: 1, maxItems: 250 })),
+    pool: Type.Optional(nameField),
+    preference: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000 })),
+    rate: Type.Optional(Type.Number({ minimum: 0.01, maximum: 10_000 })),
+  },
   { additionalProperties: false },
 );
 export type Sender = Static<typeof SenderTable>;
 
-const country = Type.String({ pattern: "^[A-Z]{2}$", [HINT]: "must be a country of two letters such as US" });
 const RouteTable = Type.Object(
   {
     environment: Type.Optional(oneOf(ENVIRONMENTS)),
     channel: oneOf(CHANNELS),
     account: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    countries: Type.Optional(Type.Array(country, { minItems: 1, maxItems: 250 })),
+    countries: Type.Optional(Type.Array(countryField, { minItems: 1, maxItems: 250 })),
     prefixes: Type.Optional(
       Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
         minItems: 1,
@@ -38,12 +47,12 @@ const RouteTable = Type.Object(
 export type RouteRow = Static<typeof RouteTable>;
 
 const CountriesTable = Type.Object(
-  { test: Type.Optional(Type.Array(country)), live: Type.Optional(Type.Array(country)) },
+  { test: Type.Optional(Type.Array(countryField)), live: Type.Optional(Type.Array(countryField)) },
   { additionalProperties: false },
 );
 
 /** The tables of the file before they are checked. */
-export type Tables = { link?: unknown; sender?: unknown; route?: unknown; allowed_countries?: unknown };
+export type Tables = { link?: unknown; sender?: unknown; route?: unknown; allowed_countries?: unknown; consent?: unknown };
 
 export type Plan = {
   links: readonly Link[];
@@ -59,21 +68,21 @@ type ReadContext = { secretOf: (variable: string) => string | undefined; faults:
 
 export function readPlan(tables: Tables, secretOf: ReadContext["secretOf"], faults: string[]): Plan {
   const context = { secretOf, faults };
-  const links = readAll(tables.link, "link", context).flatMap((table, index) => readLink(table, `link ${index + 1}`, context) ?? []);
-  const senders = readAll(tables.sender, "sender", context).flatMap(
-    (table, index) => (checked(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
+  const links = namedTables(tables.link, "link", faults).flatMap((table, index) => readLink(table, `link ${index + 1}`, context) ?? []);
+  const senders = namedTables(tables.sender, "sender", faults).flatMap(
+    (table, index) => (checkTable(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
   );
   const names = linkNames(tables.link);
-  const routes = readAll(tables.route, "route", context).flatMap((table, index) => {
+  const routes = namedTables(tables.route, "route", faults).flatMap((table, index) => {
     const at = `route ${index + 1}`;
-    const row = checked(ROUTE, table, at, faults) as RouteRow | undefined;
+    const row = checkTable(ROUTE, table, at, faults) as RouteRow | undefined;
     if (row !== undefined) checkRoute(row, at, { links, names }, faults);
     return row ?? [];
   });
   const allowedCountries =
     tables.allowed_countries === undefined
       ? {}
-      : ((checked(COUNTRIES, tables.allowed_countries, "allowed_countries", faults) as Plan["allowedCountries"] | undefined) ?? {});
+      : ((checkTable(COUNTRIES, tables.allowed_countries, "allowed_countries", faults) as Plan["allowedCountries"] | undefined) ?? {});
   checkLinks(names, faults);
   checkSenders(senders, new Set(names), faults);
   return { links, senders, routes, allowedCountries };
@@ -83,7 +92,8 @@ const SENDER = compile(SenderTable, "body");
 const ROUTE = compile(RouteTable, "body");
 const COUNTRIES = compile(CountriesTable, "body");
 
-function readAll(value: unknown, name: string, { faults }: ReadContext): readonly unknown[] {
+/** The tables of one name, or a fault where the file has something else there. */
+export function namedTables(value: unknown, name: string, faults: string[]): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;
   faults.push(`${name}: must be written [[${name}]]`);
@@ -91,7 +101,7 @@ function readAll(value: unknown, name: string, { faults }: ReadContext): readonl
 }
 
 /** Returns the table, or reports its faults and returns undefined. */
-function checked(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
+export function checkTable(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
   const found = validate(table);
   faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}`));
   return found.length === 0 ? table : undefined;
@@ -105,16 +115,23 @@ const fieldPath = (fault: Fault): string => {
 const SECRET_SUFFIX = "_env";
 const DEFAULT_HOLD_SECONDS = 300;
 
-function readLink(table: unknown, where: string, { secretOf, faults }: ReadContext): Link | undefined {
+/** Reads the table of one link. A fault begins with `link NAME: ` and the name of its setting. */
+export function readLink(table: unknown, where: string, { secretOf, faults }: ReadContext): Link | undefined {
   const { provider, name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
   const at = typeof name === "string" && name !== "" ? `link ${name}` : where;
   if (!isProviderName(provider)) {
     faults.push(`${at}: provider: must be one of ${Object.keys(LINK_KINDS).join(", ")}`);
     return undefined;
   }
-  const { schema, channels, defaults, rateName, derive, headerBytes } = LINK_KINDS[provider];
-  const fields = checked(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
+  const { schema, channels, defaults, rateName, derive, required, findFaults, isReceiveOnly, carrierAccount, segmentRules } =
+    LINK_KINDS[provider];
+  const missing = required?.(table as Record<string, unknown>).filter((setting) => !Object.hasOwn(table as object, setting)) ?? [];
+  faults.push(...missing.map((setting) => `${at}: ${setting}: is required`));
+  const fields = checkTable(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
   if (fields === undefined) return undefined;
+  if (typeof fields["country"] === "string" && !isKnownCountry(fields["country"])) faults.push(`${at}: country: is no country`);
+  for (const key of ["base_url", "public_url"])
+    if (typeof fields[key] === "string" && URL.parse(fields[key]) === null) faults.push(`${at}: ${key}: is no URL`);
   const settings: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(fields)) {
     if (COMMON_KEYS.has(key)) continue;
@@ -122,21 +139,31 @@ function readLink(table: unknown, where: string, { secretOf, faults }: ReadConte
     else if (key.endsWith(SECRET_SUFFIX)) settings[camel(key.slice(0, -SECRET_SUFFIX.length))] = readSecret(String(value), `${at}: ${key}`);
     else settings[camel(key)] = value;
   }
-  const plaintext = settings["allowPlaintext"] === true ? undefined : findPlaintext(settings);
+  const derived = derive?.(settings, String(name), { readSecret: (variable, field) => readSecret(variable, `${at}: ${field}`), report });
+  const plaintext = settings["allowPlaintext"] === true ? undefined : findPlaintext({ ...settings, ...derived });
   if (plaintext !== undefined) faults.push(`${at}: ${plaintext}, or allow_plaintext = true if the network in between is trusted`);
+  faults.push(...(findFaults?.(settings) ?? []).map((fault) => `${at}: ${fault}`));
   return {
     name: String(name),
     provider,
-    settings: derive?.(settings, String(name)) ?? settings,
-    channels,
+    accountId: null,
+    settings: derived ?? settings,
+    channels: isReceiveOnly?.(settings) === true ? [] : channels,
     sender: (fields["sender"] as string | undefined) ?? null,
-    partHeaderBytes: headerBytes?.(settings) ?? HEADER_BYTES,
+    country: (fields["country"] as string | undefined) ?? null,
+    inboundAccount: (fields["inbound_account"] as string | undefined) ?? null,
+    ...(carrierAccount === undefined ? {} : { carrierAccount: carrierAccount(settings) }),
+    segmentRules: segmentRules?.(settings) ?? USUAL_RULES,
     unwilling: { optedOut: new Set(), windowClosed: new Set() },
     onUnknown: {
       holdMs: Number(fields["hold_seconds"] ?? DEFAULT_HOLD_SECONDS) * 1_000,
       policy: (fields["on_unknown"] as Link["onUnknown"]["policy"] | undefined) ?? "fail",
     },
   };
+
+  function report(fault: string): void {
+    faults.push(`${at}: ${fault}`);
+  }
 
   function readSecret(variable: string, field: string): string {
     const value = secretOf(variable);
@@ -146,7 +173,15 @@ function readLink(table: unknown, where: string, { secretOf, faults }: ReadConte
 }
 
 /** The settings of every link, which its provider does not receive. */
-const COMMON_KEYS: ReadonlySet<string> = new Set(["name", "provider", "sender", "on_unknown", "hold_seconds"]);
+export const COMMON_KEYS: ReadonlySet<string> = new Set([
+  "name",
+  "provider",
+  "sender",
+  "country",
+  "inbound_account",
+  "on_unknown",
+  "hold_seconds",
+]);
 
 const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 

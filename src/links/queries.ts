@@ -1,4 +1,5 @@
-/** All SQL of links: the leases, and the states that nodes report. */
+/** All SQL of links: the leases, the states that nodes report, and the learnt forms of ids in receipts. */
+import type { ReceiptIdForm } from "../providers/provider.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
@@ -101,3 +102,44 @@ export async function countSending(
    group by lane.link`);
   return new Map(rows.map(({ link, count }) => [link, count]));
 }
+
+export type ReceiptFormRow = {
+  link: string;
+  account: string;
+  base: ReceiptIdForm["base"];
+  letters: ReceiptIdForm["letters"];
+  width: number | null;
+};
+
+/** The learnt forms of links. */
+export const readReceiptForms = (db: Queryable, links: readonly string[]): Promise<ReceiptFormRow[]> =>
+  db.rows<ReceiptFormRow>(sql`
+  select link, account, base, letters, width
+    from link_receipt_ids
+   where link = any (${links}::text[])`);
+
+export const writeReceiptForm = async (db: Queryable, row: ReceiptFormRow, nowMs: number): Promise<void> => {
+  const { link, account, base, letters, width } = row;
+  await db.rows(sql`
+  insert into link_receipt_ids (link, account, base, letters, width, learnt_at)
+  values (${link}, ${account}, ${base}, ${letters}, ${width}, ${new Date(nowMs)})
+  on conflict (link) do update
+     set account = excluded.account, base = excluded.base, letters = excluded.letters, width = excluded.width,
+         learnt_at = excluded.learnt_at`);
+};
+
+export const readCursor = async (db: Queryable, link: string): Promise<string | null> =>
+  (
+    await db.rows<{ position: string }>(sql`
+  select position
+    from link_cursors
+   where link = ${link}`)
+  )[0]?.position ?? null;
+
+export const storeCursor = async (db: Queryable, link: string, position: string): Promise<void> => {
+  await db.rows(sql`
+  insert into link_cursors (link, position)
+  values (${link}, ${position})
+  on conflict (link) do update
+     set position = excluded.position`);
+};

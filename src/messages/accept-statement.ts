@@ -37,6 +37,8 @@ const columns: readonly Column<Acceptance>[] = [
   column("channel", "text", ({ message }) => message?.channel ?? null),
   column("recipient", "text", ({ message }) => message?.recipient ?? null),
   column("sender", "text", ({ message }) => message?.sender ?? null),
+  column("sender_reason", "text", ({ message }) => message?.senderReason ?? null),
+  column("link_reason", "text", ({ message }) => message?.linkReason ?? null),
   column("body", "text", ({ message }) => message?.body ?? null),
   column("status", "text", ({ message }) => message?.status ?? null),
   column("sequence", "integer", ({ message }) => message?.sequence ?? null),
@@ -70,6 +72,7 @@ const optional = {
     has: ({ message, fallback }) => fallback !== null || (message !== null && hasFurther(message)),
     columns: [
       column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
+      column("carrier_options", "text", ({ message }) => (message?.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
       column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
       column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
       column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
@@ -78,14 +81,22 @@ const optional = {
       column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
     ],
   },
+  /** An automatic reply. The reply to an opt-out is exempt from the check of consent. */
+  reply: {
+    has: ({ message }) => message !== null && message.inReplyTo !== null,
+    columns: [
+      column("in_reply_to", "uuid", ({ message }) => message?.inReplyTo ?? null),
+      column("is_opt_out_reply", "boolean", ({ message }) => message?.isOptOutReply ?? null),
+    ],
+  },
   traced: {
     has: ({ message }) => message !== null && message.trace !== null,
     columns: [column("trace", "text", ({ message }) => message?.trace ?? null)],
   },
 } satisfies Record<string, Extra<Acceptance>>;
 
-const hasFurther = ({ maxSegments, sendAtMs, template, batchId, fallbackOf }: Message): boolean =>
-  sendAtMs !== null || template !== null || batchId !== null || maxSegments !== null || fallbackOf !== null;
+const hasFurther = ({ maxSegments, carrierOptions, sendAtMs, template, batchId, fallbackOf }: Message): boolean =>
+  [maxSegments, carrierOptions, sendAtMs, template, batchId, fallbackOf].some((value) => value !== null);
 
 /** Stores each item whose key is new and that consent does not refuse. The result contains the stored and the refused items. The key of any
  *  other item is in use by another request, or has a stored response.
@@ -95,11 +106,11 @@ const hasFurther = ({ maxSegments, sendAtMs, template, batchId, fallbackOf }: Me
 export const acceptStatement = batchStatements<Acceptance, keyof typeof optional>(
   columns,
   optional,
-  (items, { further }) => `
+  (items, { further, reply }) => `
 with request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
-         ${consentRefusal("item")} as refusal
+         ${reply ? "case when item.is_opt_out_reply is not true then " : ""}${consentRefusal("item")}${reply ? " end" : ""} as refusal
     from ${items}
 ), claimed as (
   insert into idempotency_keys as stored
@@ -128,14 +139,14 @@ with request as materialized (
              in (select account_id, environment, key from claimed))
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
-          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
-          max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, trace)
-  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
-         segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
-         max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, trace
+         (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
+          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+          metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
+          has_fallback, trace${reply ? ", in_reply_to, is_opt_out_reply" : ""})
+  select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
+         body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+         metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
+         fallback_of, fallback_steps is not null, trace${reply ? ", in_reply_to, is_opt_out_reply" : ""}
     from accepted
    where message_id is not null
 ), event as (

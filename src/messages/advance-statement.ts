@@ -53,7 +53,9 @@ const columns: readonly Column<Change>[] = [
   column("reference_link", "text", ({ reference }) => reference?.link ?? null),
   column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
   column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
-  column("further_ids", "text", ({ reference }) => reference?.furtherPartIds?.join(SEPARATOR) ?? null),
+  column("part_ids", "text", ({ reference }) => reference?.parts?.ids.join(SEPARATOR) ?? null),
+  column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
+  column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
   // The entry of the timeline.
   column("event_id", "uuid", ({ entry }) => entry.id),
   column("event_type", "text", ({ entry }) => entry.type),
@@ -81,13 +83,24 @@ const columns: readonly Column<Change>[] = [
 
 const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
 
+const isChecked = (change: Change): boolean => isSending(change) && change.before.isOptOutReply !== true;
+
 /** The columns of messages that become `sending`. Only a batch that has such a message checks consent. */
 const optional = {
   sending: {
     has: isSending,
     columns: [
-      column("consent_recipient", "text", (change) => (isSending(change) ? change.before.recipient : null)),
+      // Null for messages whose consent is not checked: those that stay where they are, and the reply to an opt-out.
+      column("consent_recipient", "text", (change) => (isChecked(change) ? change.before.recipient : null)),
       column("consent_sender", "text", (change) => (isSending(change) ? change.after.sender : null)),
+    ],
+  },
+  /** Present where a message of the batch gets another link, and then for all of them. */
+  chosen: {
+    has: ({ before, after }) => after.senderReason !== before.senderReason || after.linkReason !== before.linkReason,
+    columns: [
+      column("sender_reason", "text", ({ after }) => after.senderReason),
+      column("link_reason", "text", ({ after }) => after.linkReason),
     ],
   },
 } satisfies Record<string, Extra<Change>>;
@@ -107,12 +120,12 @@ const mayBeSent = `
  *  would submit a message whose recipient has opted out meanwhile.
  *
  *  `reference`: a carrier may use an id again, and each message keeps its own row. `part`: a late response changes no status; its
- *  ids are stored only where no part is known yet. `usage`: changes are summed by their pair of keys,
+ *  ids are stored only where fewer parts are known. A part that is known already keeps its status. `usage`: changes are summed by their pair of keys,
  *  which are few for many messages, before each pair is split into its two ends. */
 export const advanceStatement = batchStatements<Change, keyof typeof optional>(
   columns,
   optional,
-  (items, { sending }) => `
+  (items, { sending, chosen }) => `
 with changed as (
   update messages m
      set status = item.status,
@@ -121,7 +134,13 @@ with changed as (
          provider = item.provider,
          link = item.link,
          provider_message_id = item.provider_message_id,
-         sender = item.sender,
+         sender = item.sender,${
+           chosen
+             ? `
+         sender_reason = item.sender_reason,
+         link_reason = item.link_reason,`
+             : ""
+         }
          attempts = item.attempts,
          has_unknown = item.has_unknown,
          refusals = item.refusals,
@@ -173,35 +192,40 @@ with changed as (
 ), reference as (
   insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
   select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         case when further_ids is not null then 1 end
+         case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end
     from changed
    where reference_id is not null
   union all
   select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days',
-         part.number + 1
+         part.number
     from changed
-   cross join lateral string_to_table(further_ids, E'\\n') with ordinality as part(id, number)
+   cross join lateral string_to_table(part_ids, E'\\n') with ordinality as part(id, number)
+   where part.id <> reference_id
   on conflict (link, provider_message_id, message_id) do update
      set expires_at = excluded.expires_at,
          part = coalesce(excluded.part, provider_references.part)
 ), part as (
-  insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
-  select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at
+  insert into message_parts
+         (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
+  select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
     from changed
-   cross join lateral (select 1 as number, reference_id as id
-                       union all
-                       select further.number + 1, further.id
-                         from string_to_table(further_ids, E'\\n') with ordinality as further(id, number)) sent
-   where further_ids is not null
-     and (sequence > expected_sequence
-          or not exists (select
-                           from message_parts known
-                          where known.account_id = changed.account_id and known.environment = changed.environment
-                            and known.message_id = changed.message_id))
+   cross join lateral string_to_table(part_ids, E'\\n') with ordinality as sent(id, number)
+   where sequence > expected_sequence
+      or (select count(*)
+            from message_parts known
+           where known.account_id = changed.account_id and known.environment = changed.environment
+             and known.message_id = changed.message_id) < cardinality(string_to_array(part_ids, E'\\n'))
   on conflict (account_id, environment, message_id, number) do update
      set provider_message_id = excluded.provider_message_id,
-         status = excluded.status,
-         error = null,
+         status = case when message_parts.provider_message_id = excluded.provider_message_id
+                       then message_parts.status
+                       else excluded.status
+                  end,
+         error = case when message_parts.provider_message_id = excluded.provider_message_id
+                      then message_parts.error
+                 end,
+         total = excluded.total,
+         reference = excluded.reference,
          updated_at = excluded.updated_at
 ), delivery as (${queueDeliveries("changed", "updated_at")}
 ), usage as (

@@ -9,8 +9,10 @@ import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, type MessageId } from "../lib/id.ts";
 import type { ChangeOrigin } from "../lib/origin.ts";
+import type { SegmentRules } from "../lib/segments.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
+import { isFixed } from "../links/choose-sender.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
@@ -50,9 +52,10 @@ export class MessageChanger {
   }
 
   /** Undefined where no link accepts the message now. */
-  #partHeaderBytes(message: Message): number | undefined {
-    const choice = this.#linkChooser.choose(message);
-    return choice.kind === "chosen" ? choice.links[0].partHeaderBytes : undefined;
+  #segmentRules(message: Message): SegmentRules | undefined {
+    const isBound = message.senderReason === null || isFixed(message.senderReason);
+    const choice = this.#linkChooser.choose(isBound ? message : { ...message, sender: null });
+    return choice.kind === "chosen" ? choice.links[0].segmentRules : undefined;
   }
 
   /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version
@@ -74,7 +77,7 @@ export class MessageChanger {
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
       const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
         nowMs,
-        partHeaderBytes: this.#partHeaderBytes(message),
+        segmentRules: this.#segmentRules(message),
       });
       if (edited instanceof Problem) return edited;
       const change = changeBy(edited.message, { status: "scheduled", detail: { reason: "edited by request" }, move: edited.move }, nowMs);
@@ -91,7 +94,7 @@ export class MessageChanger {
     return this.#change(call, "message.redacted", async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
       const template = message.template && { ...message.template, variables: null };
-      const note = noteOn({ ...message, body: null, template, metadata: {} }, this.#now(), {
+      const note = noteOn({ ...message, body: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
         type: "message.redacted",
         isIgnored: false,
         detail: { reason: "redacted by request" },

@@ -20,13 +20,17 @@ export type Change = {
   countedBefore: Counted;
 };
 
+/** The sender of a message on its link, and why it has both. */
+export type Chosen = Pick<Message, "sender" | "senderReason" | "linkReason">;
+
 /** An observation that may cause a transition, and its effects on the message. */
 export type Signal = {
   status: Status;
   error?: Message["error"];
   provider?: Message["provider"];
   attempts?: number;
-  sender?: string | null;
+  /** The sender and the reasons, where the message gets another link. */
+  chosen?: Chosen;
   refusals?: number;
   detail: Detail;
   move: QueueMove;
@@ -48,7 +52,7 @@ export function changeBy(before: Message, signal: Signal, nowMs: number): Change
     provider: signal.provider ?? before.provider,
     attempts: signal.attempts ?? before.attempts,
     refusals: signal.refusals ?? before.refusals,
-    sender: signal.sender === undefined ? before.sender : signal.sender,
+    ...signal.chosen,
     updatedAtMs: atMs,
   };
   return toChange(before, after, {

@@ -6,7 +6,11 @@ import { newId, type BatchId } from "../lib/id.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { LinkChooser, RouteQuery } from "../links/choose-links.ts";
+import { findOptionFaults } from "../links/carrier-options.ts";
+import type { Channel } from "../links/channel.ts";
+import type { LinkChooser, LinkReason, RouteQuery } from "../links/choose-links.ts";
+import { explainNoRoute } from "../links/explain-no-route.ts";
+import type { SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -14,29 +18,34 @@ import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { makeContent, type Content } from "./content.ts";
 import type { FallbackStep } from "./fallbacks.ts";
+import type { LastSenders } from "./last-senders.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 
 /** `secret` is the content for the carrier, where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };
 
-/** The batch and the trace of a message. `conceal` returns the content that the record shows, where the content is a secret. */
-export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined };
+/** The batch and the trace of a message. `conceal` returns the content that the record shows, where the content is a secret. A trial is never
+ *  sent, and has no effect on the senders of other messages. */
+export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined; isTrial?: true };
 
 /** The result of checking a request: all problems, and the parts of the message that could be determined. */
 export type CheckedRequest = {
   content: Content | undefined;
   steps: readonly Omit<FallbackStep, "shown">[];
-  link: Link | undefined;
-  /** The sender that the message would have. */
-  sender: string | null;
+  route: ChosenLink | undefined;
   problems: Problem[];
 };
 
-export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates };
+export type ChosenLink = { link: Link; linkReason: LinkReason };
+
+export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates; lastSenders: LastSenders };
 
 /** Templates by the id or name in the request. */
 type TemplatesByName = ReadonlyMap<string, Template | undefined>;
+
+type ComposeParts = ChosenLink &
+  SenderChoice & { request: NewMessage; owner: Owner; origin: Origin; content: Content; steps: CheckedRequest["steps"] };
 
 const NONE: TemplatesByName = new Map();
 
@@ -58,8 +67,23 @@ export class Composer {
     return templates.then((found) => this.#composeWith(request, owner, origin, found));
   }
 
-  async check(request: NewMessage, owner: Owner): Promise<CheckedRequest> {
-    return this.#checkWith(request, owner, await this.#findTemplates(request, owner));
+  /** Checks a request, and returns the sender that its message would have. */
+  async check(request: NewMessage, owner: Owner): Promise<CheckedRequest & SenderChoice> {
+    const checked = this.#checkWith(request, owner, await this.#findTemplates(request, owner));
+    return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link)) };
+  }
+
+  /** Returns the sender of a message. Returns no promise where the sender that the recipient knows is in memory, or makes no difference. */
+  #senderFor({ sender, recipient }: NewMessage, owner: Owner, link: Link | undefined): SenderChoice | Promise<SenderChoice> {
+    const { linkChooser, lastSenders } = this.#parts;
+    if (typeof sender === "string") return { sender, senderReason: "named" };
+    if (link === undefined) return { sender: null, senderReason: null };
+    const { accountId, environment } = owner;
+    const query = { accountId, environment, recipient };
+    const candidates = linkChooser.candidatesOn(link, query);
+    const pick = (last: string | null): SenderChoice => linkChooser.pickFrom(candidates, link, { recipient, last });
+    const known = candidates === undefined || candidates.pool.length < 2 ? null : lastSenders.find(query, candidates.pool);
+    return known instanceof Promise ? known.then(pick) : pick(known);
   }
 
   #findTemplates(request: NewMessage, owner: Owner): TemplatesByName | Promise<TemplatesByName> {
@@ -72,28 +96,47 @@ export class Composer {
     return found.every(isInMemory) ? byName(found) : Promise.all(found.map(async (each) => each)).then(byName);
   }
 
-  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: TemplatesByName): Composed | Problem {
-    const { content, steps, link, sender, problems } = this.#checkWith(request, owner, templates);
+  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: TemplatesByName): Composed | Problem | Promise<Composed> {
+    const { content, steps, route, problems } = this.#checkWith(request, owner, templates);
     const [problem] = problems;
+    // A fault of the request is not stored with its idempotency key.
+    if (problem?.code === "invalid_request_payload") throw problem;
     if (problem !== undefined) return problem;
-    if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
+    if (content === undefined || route === undefined) throw new Error("a request without a fault has content and a link");
+    const compose = (choice: SenderChoice): Composed => this.#composeFrom({ request, owner, origin, content, steps, ...route, ...choice });
+    const choice = this.#senderFor(request, owner, route.link);
+    return choice instanceof Promise ? choice.then(compose) : compose(choice);
+  }
+
+  #composeFrom({ request, owner, origin, content, steps, link, linkReason, sender, senderReason }: ComposeParts): Composed {
     const { conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
     const nowMs = this.#parts.clock.now();
     const id = newId("msg", nowMs);
     const hasFallback = steps.length > 0;
-    const message = fromRequest({ request, owner, id, nowMs, content, shown, link, sender, batchId, fallbackOf: null, hasFallback, trace });
+    const chosen = { link, linkReason, sender, senderReason };
+    const message = fromRequest({ request, owner, id, nowMs, content, shown, ...chosen, batchId, fallbackOf: null, hasFallback, trace });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
+    if (origin.isTrial !== true) this.#note(message, link);
     return { message, link, steps: kept, secret: shown && content };
+  }
+
+  /** Takes note of the sender of a message, for the choice of the senders of later ones. */
+  #note(message: Message, link: Link): void {
+    const { sender, senderReason } = message;
+    if (sender === null) return;
+    this.#parts.linkChooser.assigned(link.name, sender);
+    if (senderReason === "pool" || senderReason === "sticky" || senderReason === "preferred") this.#parts.lastSenders.note(message, sender);
   }
 
   /** Returns the message of the next step of a fallback, or the problem that prevents it. */
   composeStep(before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
     const { content, shown, channel } = step;
     const { recipient, priority, metadata, clientReference, maxSegments } = before;
-    const link = this.#linkFor({ ...before, channel, sender: null });
-    if (link instanceof Problem) return link;
+    const route = this.#routeOfStep(before, channel);
+    if (route instanceof Problem) return route;
+    const { link } = route;
     const request: NewMessage = {
       recipient,
       channel,
@@ -101,8 +144,6 @@ export class Composer {
       metadata,
       client_reference: clientReference,
       max_segments: maxSegments,
-      // A sender of one link may not be allowed on another.
-      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.linkChooser.senderOn(link, before),
       ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startTimeMs(before)) / 1_000),
     };
     const problem = segmentProblem(request, content, () => link) ?? carrierProblem(request, content, link);
@@ -115,8 +156,7 @@ export class Composer {
       nowMs,
       content,
       shown,
-      link,
-      sender: null,
+      ...route,
       batchId: null,
       fallbackOf: before.id,
       hasFallback: rest.length > 0,
@@ -131,9 +171,33 @@ export class Composer {
     };
   }
 
-  #linkFor(query: RouteQuery): Link | Problem {
+  /** The link of a step of the fallback; undefined where there is none now. */
+  stepLink(request: NewMessage, owner: Owner, channel: Channel): Link | undefined {
+    const route = this.#linkFor({ ...owner, ...request, channel, sender: null });
+    return route instanceof Problem ? undefined : route.link;
+  }
+
+  /** The link and the sender of a step. A sender that the request named is kept, on another channel only where its link has it. */
+  #routeOfStep(before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
+    const { linkChooser } = this.#parts;
+    const { sender, senderReason } = before;
+    const named = senderReason === "named" ? this.#linkFor({ ...before, channel }) : undefined;
+    if (named instanceof Problem && channel === before.channel) return named;
+    if (named !== undefined && !(named instanceof Problem) && (channel === before.channel || linkChooser.hasSender(named.link, before)))
+      return { ...named, sender, senderReason };
+    const route = this.#linkFor({ ...before, channel, sender: null });
+    if (route instanceof Problem) return route;
+    // A sender of one link may not be allowed on another.
+    const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;
+    return { ...route, ...(isSameLink ? { sender, senderReason } : linkChooser.senderOn(route.link, before)) };
+  }
+
+  #linkFor(query: RouteQuery): ChosenLink | Problem {
     const choice = this.#parts.linkChooser.choose(query);
-    return choice.kind === "chosen" ? choice.links[0] : new Problem(choice.kind);
+    if (choice.kind === "chosen") return { link: choice.links[0], linkReason: choice.reason };
+    return choice.kind === "no_route"
+      ? new Problem("no_route", { detail: explainNoRoute(this.#parts.linkChooser, query) })
+      : new Problem(choice.kind);
   }
 
   #checkWith(request: NewMessage, owner: Owner, templates: TemplatesByName): CheckedRequest {
@@ -149,21 +213,24 @@ export class Composer {
       const stepContent = orProblem(makeContent(step, templateFor(step, templates), pointer));
       if (stepContent === undefined) return [];
       const segmentLimit = { channel: step.channel, max_segments: request.max_segments ?? null };
-      const findLink = (): Link | Problem => this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null });
+      const findLink = (): Link | Problem => linkOf(this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null }));
       const tooMany = segmentProblem(segmentLimit, stepContent, findLink, pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: stepContent, afterSeconds: step.after_seconds }];
     });
     const found = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
-    const tooMany = content && segmentProblem(request, content, () => found);
+    const tooMany = content && segmentProblem(request, content, () => linkOf(found));
     if (tooMany !== undefined) problems.push(tooMany);
-    const link = orProblem(found);
-    const refused = link && content && carrierProblem(request, content, link);
+    const route = orProblem(found);
+    const refused = route && content && carrierProblem(request, content, route.link);
     if (refused !== undefined) problems.push(refused);
-    const sender = request.sender ?? (link === undefined ? null : this.#parts.linkChooser.senderOn(link, owner));
-    return { content, steps, link, sender, problems };
+    const unfit = route && request.carrier_options && findOptionFaults(route.link, request.carrier_options);
+    if (unfit && unfit.length > 0) problems.push(new Problem("invalid_request_payload", { errors: unfit }));
+    return { content, steps, route, problems };
   }
 }
+
+const linkOf = (route: ChosenLink | Problem): Link | Problem => (route instanceof Problem ? route : route.link);
 
 const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: TemplatesByName): Template | undefined =>
   typeof name === "string" ? templates.get(name) : undefined;
@@ -186,7 +253,7 @@ function segmentProblem(
 ): Problem | undefined {
   if (channel !== "sms" || typeof most !== "number") return undefined;
   const link = findLink();
-  const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.partHeaderBytes);
+  const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.segmentRules);
   return count > most ? tooManySegments(count, most, pointer) : undefined;
 }
 
@@ -233,13 +300,13 @@ type RequestParts = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback
   /** The content that the record shows, where the content is a secret. */
   shown: Content | null;
   link: Link;
-  /** The sender where the request has none. */
-  sender: string | null;
-};
+  linkReason: LinkReason;
+} & SenderChoice;
 
 /** Makes the message of a request. */
 export function fromRequest(parts: RequestParts): Message {
-  const { request, owner, id, nowMs, content, shown, link, batchId, fallbackOf, hasFallback, trace } = parts;
+  const { request, owner, id, nowMs, content, shown, link, linkReason, sender, senderReason } = parts;
+  const { batchId, fallbackOf, hasFallback, trace } = parts;
   const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
   const isScheduled = sendAtMs !== null && sendAtMs > nowMs;
@@ -247,15 +314,18 @@ export function fromRequest(parts: RequestParts): Message {
     direction: "outbound",
     channel: request.channel,
     recipient: request.recipient,
-    sender: request.sender ?? parts.sender,
+    sender,
+    senderReason,
+    linkReason,
     body,
     template,
     status: isScheduled ? "scheduled" : "queued",
-    segments: request.channel === "sms" ? segmentsOf(content.body, link.partHeaderBytes) : null,
+    segments: request.channel === "sms" ? segmentsOf(content.body, link.segmentRules) : null,
     priority: request.priority ?? "normal",
     clientReference: request.client_reference ?? null,
     metadata: request.metadata ?? {},
     maxSegments: request.max_segments ?? null,
+    carrierOptions: request.carrier_options ?? null,
     sendAtMs,
     expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
     hasFallback,

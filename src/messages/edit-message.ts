@@ -1,7 +1,7 @@
 /** The request to edit a scheduled message, and its effect on the message. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
-import { segmentsOf } from "../lib/segments.ts";
+import { segmentsOf, type SegmentRules } from "../lib/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
@@ -23,8 +23,8 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
   return typeof request["send_at"] === "string" ? sendAtFaults(request["send_at"]) : [];
 }
 
-/** `partHeaderBytes` belongs to the link that the message would use now; undefined where there is none. */
-type EditContext = { nowMs: number; partHeaderBytes: number | undefined };
+/** `segmentRules` belongs to the link that the message would use now; undefined where there is none. */
+type EditContext = { nowMs: number; segmentRules: SegmentRules | undefined };
 type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
 
 /** Returns the edited message, the change of its queue entry and its previous usage, or the problem that prevents the edit. */
@@ -32,12 +32,12 @@ export function applyMessageEdit(
   before: Message,
   request: EditMessage,
   content: Content | Problem,
-  { nowMs, partHeaderBytes }: EditContext,
+  { nowMs, segmentRules }: EditContext,
 ): Edited | Problem {
   const faults = editFaults(before, request);
   if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
   if (content instanceof Problem) return content;
-  const segments = before.channel === "sms" ? segmentsOf(content.body, partHeaderBytes) : null;
+  const segments = before.channel === "sms" ? segmentsOf(content.body, segmentRules) : null;
   const count = segments?.count ?? 0;
   if (before.maxSegments !== null && count > before.maxSegments)
     return tooManySegments(count, before.maxSegments, request.template_variables ? "/template_variables" : "/body");

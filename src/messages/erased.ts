@@ -3,6 +3,7 @@
 import type { EntryRow } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { ERASED } from "../lib/phone-number.ts";
+import type { Change } from "./change.ts";
 import type { Message, MessageError, MessageRecord } from "./message.ts";
 
 /** The message without the data of the person that it was sent to, or that sent it. */
@@ -18,6 +19,7 @@ export function eraseMessage(message: Message, nowMs: number): Message {
     error: eraseError(error),
     clientReference: null,
     metadata: {},
+    carrierOptions: null,
     // The ids of some carriers contain the number.
     provider: provider && { ...provider, messageId: null },
     trace: null,
@@ -58,4 +60,16 @@ function eraseDetail(detail: Detail): Detail {
   if (attempt !== undefined) erased.attempt = { ...attempt, provider_message_id: null, detail: null };
   if (receipt !== undefined) erased.receipt = { ...receipt, provider_message_id: null, raw: {} };
   return erased;
+}
+
+/** A change of an erased message without the data of the person: the words of a carrier name the recipient, and some carrier ids contain the
+ *  number. */
+export function eraseChange(change: Change): Change {
+  const { entry, after } = change;
+  const { record, detail } = eraseEntry({ ...entry, detail: entry.detail === null ? null : (JSON.parse(entry.detail) as Detail) });
+  return {
+    ...change,
+    after: { ...eraseMessage(after, after.updatedAtMs), updatedAtMs: after.updatedAtMs },
+    entry: { ...entry, record, detail },
+  };
 }

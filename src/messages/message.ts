@@ -7,6 +7,9 @@ import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
+import { LINK_REASONS, type LinkReason } from "../links/choose-links.ts";
+import { SENDER_REASONS, type SenderReason } from "../links/choose-sender.ts";
+import type { CarrierOptions } from "../providers/provider.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { TemplateUse } from "./content.ts";
 import { STATUSES, type Status } from "./states.ts";
@@ -38,8 +41,15 @@ export const MessageRecord = Type.Object(
     environment: openEnum(["test", "live"]),
     direction: openEnum(DIRECTIONS),
     channel: openEnum(CHANNELS),
-    recipient: Type.String({ examples: ["+14155550123"] }),
-    sender: nullable(Type.String({ description: "Null until a route has chosen one." })),
+    recipient: Type.String({
+      examples: ["+14155550123"],
+      description: "Empty on an inbound message whose carrier does not name the number that it was sent to.",
+    }),
+    sender: nullable(
+      Type.String({ description: "Null until a route has chosen one, and on an inbound message whose carrier does not name its writer." }),
+    ),
+    sender_reason: nullable(openEnum(SENDER_REASONS, "Why it has this sender. Null on inbound messages.")),
+    link_reason: nullable(openEnum(LINK_REASONS, "Why it takes its link. Null on inbound messages.")),
     body: nullable(Type.String({ description: "The text, of a template with its variables filled in." })),
     template_id: nullable(Type.String()),
     template_version: nullable(Type.Integer({ description: "The version of the template that was used." })),
@@ -62,7 +72,11 @@ export const MessageRecord = Type.Object(
       }),
     ),
     fallback_of: nullable(Type.String({ description: "The message that did not get delivered, in whose place this one is sent." })),
-    in_reply_to: nullable(Type.String({ description: "The message this one answers, where the carrier says so." })),
+    in_reply_to: nullable(
+      Type.String({
+        description: "The message this one answers: of an inbound message where the carrier says so, of an automatic reply always.",
+      }),
+    ),
     batch_id: nullable(Type.String()),
     created_at: timestamp("When it was accepted."),
     updated_at: timestamp("When it last changed."),
@@ -84,6 +98,9 @@ export type Message = Owner & {
   channel: Channel;
   recipient: Recipient;
   sender: string | null;
+  /** Null on inbound messages, and on messages from before reasons were stored. */
+  senderReason: SenderReason | null;
+  linkReason: LinkReason | null;
   body: string | null;
   template: TemplateUse | null;
   status: Status;
@@ -95,6 +112,8 @@ export type Message = Owner & {
   metadata: Record<string, string>;
   /** The limit of segments that the request sets. Not part of the record. */
   maxSegments: number | null;
+  /** Members that only one kind of carrier understands. Not part of the record. */
+  carrierOptions: CarrierOptions | null;
   sendAtMs: number | null;
   expiresAtMs: number | null;
   /** The link of the last attempt, and the carrier id. */
@@ -108,6 +127,9 @@ export type Message = Owner & {
   hasFallback: boolean;
   fallbackOf: MessageId | null;
   inReplyTo: MessageId | null;
+  /** True for the automatic reply to an opt-out, which is sent although its recipient has opted out. Only `reply.ts` sets it. Not part of
+   *  the record. */
+  isOptOutReply: boolean | null;
   batchId: BatchId | null;
   updatedAtMs: number;
   sentAtMs: number | null;
@@ -133,6 +155,8 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   channel: fields.channel,
   recipient: fields.recipient,
   sender: fields.sender,
+  senderReason: fields.senderReason ?? null,
+  linkReason: fields.linkReason ?? null,
   body: fields.body,
   template: fields.template ?? null,
   status: fields.status,
@@ -143,6 +167,7 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   clientReference: fields.clientReference ?? null,
   metadata: fields.metadata ?? {},
   maxSegments: fields.maxSegments ?? null,
+  carrierOptions: fields.carrierOptions ?? null,
   sendAtMs: fields.sendAtMs ?? null,
   expiresAtMs: fields.expiresAtMs ?? null,
   provider: fields.provider ?? null,
@@ -152,6 +177,7 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   hasFallback: fields.hasFallback ?? false,
   fallbackOf: fields.fallbackOf ?? null,
   inReplyTo: fields.inReplyTo ?? null,
+  isOptOutReply: fields.isOptOutReply ?? null,
   batchId: fields.batchId ?? null,
   updatedAtMs: fields.updatedAtMs ?? uuidTimeMs(id),
   sentAtMs: fields.sentAtMs ?? null,
@@ -176,6 +202,8 @@ export function messageRecord(message: Message): MessageRecord {
     channel: message.channel,
     recipient: message.recipient,
     sender: message.sender,
+    sender_reason: message.senderReason,
+    link_reason: message.linkReason,
     body: message.body,
     template_id: template?.id ?? null,
     template_version: template?.version ?? null,

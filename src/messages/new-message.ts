@@ -1,8 +1,10 @@
 /** The request to send a message: its schema, and the rules between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { isUserId } from "../lib/phone-number.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
+import type { CarrierOptions } from "../providers/provider.ts";
 import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
 
 const body = Type.String({
@@ -66,6 +68,15 @@ export const NewMessageBody = Type.Object(
       }),
     ),
     max_segments: optional(Type.Integer({ minimum: 1, maximum: 255, description: "Refuse rather than send more parts." })),
+    carrier_options: optional(
+      Type.Unsafe<CarrierOptions>({
+        type: "object",
+        additionalProperties: true,
+        maxProperties: 20,
+        description:
+          "Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes.",
+      }),
+    ),
   },
   { title: "NewMessage", additionalProperties: false, description: "Exactly one of `body` and `template_id`." },
 );
@@ -74,14 +85,33 @@ export type NewMessage = Static<typeof NewMessageBody>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
+// Room for every tag that a carrier may want, and small beside a record.
+const MAX_OPTION_BYTES = 4_096;
+
 /** Checks the rules between fields, and rules that a schema cannot express. The schema reports fields of a wrong type. */
-export const checkNewMessage = (request: Fields): Fault[] => [...checkEachField(request), ...checkContent(request)];
+export const checkNewMessage = (request: Fields): Fault[] => [...checkEachField(request), ...checkTogether(request)];
+
+/** Checks the rules between fields. */
+export const checkTogether = (request: Fields): Fault[] => [...checkContent(request), ...checkReach(request)];
+
+/** Only WhatsApp reaches a user id. */
+function checkReach({ recipient, channel, fallback }: Fields): Fault[] {
+  if (typeof recipient !== "string" || !isUserId(recipient)) return [];
+  const detail = "must be an E.164 number on sms: a user id is reached on whatsapp only";
+  const faults: Fault[] = channel === "sms" ? [{ pointer: "/recipient", code: "invalid_format", detail }] : [];
+  for (const [index, step] of Array.isArray(fallback) ? fallback.entries() : [])
+    if ((step as Fields | null)?.["channel"] === "sms")
+      faults.push({ pointer: `/fallback/${index}/channel`, code: "conflict", detail: "must be whatsapp: the recipient is a user id" });
+  return faults;
+}
 
 /** Checks the rules that concern one field each, and so also apply to a part of a message. */
 export function checkEachField(request: Fields): Fault[] {
   const faults = recipientFaults(request["recipient"], "/recipient");
   const { send_at: sendAt, fallback } = request;
   if (typeof sendAt === "string") faults.push(...sendAtFaults(sendAt));
+  if (Buffer.byteLength(JSON.stringify(request["carrier_options"] ?? null)) > MAX_OPTION_BYTES)
+    faults.push({ pointer: "/carrier_options", code: "too_large", detail: `must not exceed ${MAX_OPTION_BYTES} bytes` });
   if (Array.isArray(fallback))
     fallback.forEach((step: unknown, index) => {
       if (typeof step === "object" && step !== null) faults.push(...checkContent(step as Fields, `/fallback/${index}`));
@@ -90,7 +120,7 @@ export function checkEachField(request: Fields): Fault[] {
 }
 
 /** Checks the content of the message or of a step of its fallback: a text or a template, and not too long for the channel. */
-export function checkContent(fields: Fields, pointer = ""): Fault[] {
+function checkContent(fields: Fields, pointer = ""): Fault[] {
   const { channel, body: text, template_id: template, template_variables: variables } = fields;
   const faults: Fault[] = [];
   const fault = (field: string, code: string, detail: string): unknown => faults.push({ pointer: `${pointer}/${field}`, code, detail });

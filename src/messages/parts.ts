@@ -3,6 +3,7 @@
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import type { MessageId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
+import type { AcceptedParts } from "../providers/provider.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
@@ -12,14 +13,22 @@ import { MessageError, type Message } from "./message.ts";
 import { lockMessage } from "./queries.ts";
 import { isUnsuccessful, mayBecome, STATUSES, type Status } from "./states.ts";
 
-type PartRow = { number: number; provider_message_id: string; status: Status; error: MessageError | null; updated_at: Date };
+type PartRow = {
+  number: number;
+  provider_message_id: string;
+  status: Status;
+  error: MessageError | null;
+  total: number | null;
+  reference: number | null;
+  updated_at: Date;
+};
 
 type OwnedMessage = Owner & { id: MessageId };
 
 /** Reads the parts of a message, in their order. */
 const readParts = (db: Queryable, { accountId, environment, id }: OwnedMessage): Promise<PartRow[]> =>
   db.rows<PartRow>(sql`
-  select number, provider_message_id, status, error, updated_at
+  select number, provider_message_id, status, error, total, reference, updated_at
     from message_parts
    where account_id = ${accountId} and environment = ${environment} and message_id = ${id}
    order by number`);
@@ -65,12 +74,22 @@ export async function applyToPart(
   return made;
 }
 
+/** Reads the parts that the carrier has accepted where others are missing, so that an attempt can send only those. */
+export async function readAcceptedParts(db: Queryable, message: OwnedMessage): Promise<AcceptedParts | undefined> {
+  const parts = await readParts(db, message);
+  const [first] = parts;
+  if (first?.total === undefined || first.total === null || first.reference === null || parts.length >= first.total) return undefined;
+  return { ids: parts.map(({ provider_message_id: id }) => id), total: first.total, reference: first.reference };
+}
+
 const RANK: readonly Status[] = ["sent", "delivered", "read"];
 
-/** The status of a message by its parts: a failed part fails the message, otherwise the message has the lowest status of its parts. */
-function wholeStatus(parts: readonly PartRow[]): Pick<PartRow, "status" | "error"> {
+/** The status of a message by its parts: a failed part fails the message, otherwise the message has the lowest status of its parts.
+ *  Undefined where the carrier has not accepted all parts. */
+function wholeStatus(parts: readonly PartRow[]): Pick<PartRow, "status" | "error"> | undefined {
   const failed = parts.find(isUnsuccessful);
   if (failed !== undefined) return failed;
+  if (parts.some(({ total }) => total !== null && total > parts.length)) return undefined;
   const lowest = Math.min(...parts.map(({ status }) => Math.max(0, RANK.indexOf(status))));
   return { status: RANK[lowest] ?? "sent", error: null };
 }
@@ -99,8 +118,8 @@ export async function listParts(db: Queryable, message: Message): Promise<PartRe
   return isAcceptedByCarrier(message) ? [onePart(message)] : [];
 }
 
-/** A refused attempt leaves no carrier id, even if some of its parts were sent: the carrier has not accepted the message. A receipt can
- *  show that the carrier accepted it although no response arrived. */
+/** A refused attempt of one part leaves no carrier id. A receipt can show that the carrier accepted the message although no response
+ *  arrived. */
 const isAcceptedByCarrier = ({ provider, sentAtMs }: Message): boolean =>
   sentAtMs !== null || (provider !== null && provider.messageId !== null);
 

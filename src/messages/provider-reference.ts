@@ -6,6 +6,10 @@ export type CarrierId = { link: string; providerMessageId: string };
 /** A carrier id of a message, and the time until which the carrier may report about the message with it. */
 export type ProviderReference = CarrierId & {
   expiresAtMs: number;
-  /** The carrier ids of the parts after the first, for a message in several parts. */
-  furtherPartIds?: readonly string[];
+  /** The parts that the carrier has accepted, for a message in several parts. */
+  parts?: StoredParts;
 };
+
+/** The carrier ids of the first parts of a message, the number of all its parts, and the number that ties them together. The latter is
+ *  null where the carrier has accepted all parts. */
+export type StoredParts = { ids: readonly string[]; total: number; reference: number | null };

@@ -2,7 +2,7 @@
 import { queueDeliveries } from "../events/publish.ts";
 import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
@@ -12,13 +12,16 @@ import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, metadataText, type MessageRow } from "./rows.ts";
 
-const receive = batchStatement<{ message: Message; record: string }>(
+/** The event of an inbound message. */
+export type ReceivedEvent = { type: "message.received" | "message.unrouted"; record: string };
+
+const receive = batchStatement<ReceivedEvent & { message: Message }>(
   [
     column("account_id", "uuid", ({ message }) => message.accountId),
     column("environment", "text", ({ message }) => message.environment),
     column("message_id", "uuid", ({ message }) => message.id),
     column("event_id", "uuid", ({ message }) => message.id),
-    column("event_type", "text", () => "message.received"),
+    column("event_type", "text", ({ type }) => type),
     column("record", "text", ({ record }) => record),
     column("channel", "text", ({ message }) => message.channel),
     column("recipient", "text", ({ message }) => message.recipient),
@@ -69,9 +72,29 @@ select 1`,
 );
 
 /** Stores an inbound message with its event, its webhook deliveries and its usage. */
-export const storeReceived = async (tx: Tx, message: Message, record: string): Promise<void> => {
-  await tx.rows(receive([{ message, record }]));
+export const storeReceived = async (tx: Tx, message: Message, event: ReceivedEvent): Promise<void> => {
+  await tx.rows(receive([{ message, ...event }]));
 };
+
+const HELP_MS = 24 * 3_600_000;
+// More messages to one person in a day are rare, and then a second reply does no harm.
+const LATEST_REPLIES = 100;
+
+/** Whether the writer of an inbound message got this text as an automatic reply in the last 24 hours, from the same number. */
+export async function hasHelpReply(tx: Tx, inbound: Message, text: string, nowMs: number): Promise<boolean> {
+  const { accountId, environment, sender: person, recipient: number } = inbound;
+  const found = await tx.rows(sql`
+  select
+    from (select body, sender, in_reply_to
+            from messages
+           where account_id = ${accountId} and environment = ${environment} and recipient = ${person}
+             and id >= ${firstUuidAt(nowMs - HELP_MS)}
+           order by id desc
+           limit ${LATEST_REPLIES}) latest
+   where latest.in_reply_to is not null and coalesce(latest.sender, '') = ${number} and latest.body = ${text}
+   limit 1`);
+  return found.length > 0;
+}
 
 type Located = Owner & { message: Message };
 
@@ -109,6 +132,30 @@ export async function findMessage(
   return row && messageOfRow(row);
 }
 
+// A person who is written to from several pools has the sender of this pool among the last messages.
+const LAST_MESSAGES = 20;
+
+const lastSender = prepare(`
+select recent.sender
+  from (select m.id, m.sender
+          from messages m
+         where m.recipient = $3 and m.account_id = $1 and m.environment = $2
+         order by m.id desc
+         limit ${LAST_MESSAGES}) recent
+ where recent.sender = any ($4::text[])
+ order by recent.id desc
+ limit 1`);
+
+/** Returns which of these senders the account last used to write to a recipient. */
+export async function findLastSender(
+  db: Queryable,
+  { accountId, environment, recipient }: Owner & { recipient: Recipient },
+  senders: readonly string[],
+): Promise<string | null> {
+  const [row] = await db.rows<{ sender: string }>({ ...lastSender, values: [accountId, environment, recipient, senders] });
+  return row?.sender ?? null;
+}
+
 const lock = prepare(`
 select ${MESSAGE_COLUMNS}
   from messages m
@@ -138,12 +185,13 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 };
 
-/** Removes the text, the variables and the metadata of a message. */
+/** Removes the text, the variables, the metadata and the options for the carrier of a message. */
 export const storeRedaction = (tx: Tx, { accountId, environment, id, template, updatedAtMs }: Message): Promise<unknown[]> =>
   tx.rows(sql`
   update messages
      set body = null,
          metadata = null,
+         carrier_options = null,
          trace = null,
          template = ${template && JSON.stringify(template)}::json,
          redacted_at = now(),

@@ -5,9 +5,9 @@ import { route, toResponse, type Call, type Route } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
-import { HINT, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId, NO_ID } from "../lib/id.ts";
-import { E164_PATTERN } from "../lib/phone-number.ts";
+import { recipientParameter } from "../links/address.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
@@ -27,7 +27,7 @@ const ListQuery = Type.Object(
     status: optional(oneOf(STATUSES)),
     channel: optional(oneOf(CHANNELS)),
     direction: optional(oneOf(DIRECTIONS)),
-    recipient: optional(Type.String({ pattern: E164_PATTERN, [HINT]: "must be an E.164 number; write its + as %2B in a URL" })),
+    recipient: optional(recipientParameter),
     client_reference: optional(Type.String({ minLength: 1, maxLength: 128 })),
     batch_id: optional(Type.String({ minLength: 1, maxLength: 64 })),
     error_code: optional(Type.String({ minLength: 1, maxLength: 64 })),

@@ -26,12 +26,13 @@ export type MessageRow = {
 };
 
 /** The columns of a `MessageRow`, from the relation `m`. */
-export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
+export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.sender_reason,
+       m.link_reason, m.body, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
-       m.client_reference, m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link,
+       m.client_reference, m.metadata, m.max_segments, m.carrier_options, m.send_at, m.expires_at, m.provider, m.link,
        m.provider_message_id, m.attempts, m.updated_at, m.sent_at, m.delivered_at, m.read_at, m.failed_at,
        m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of,
-       m.in_reply_to, m.batch_id, m.trace`;
+       m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.trace`;
 
 /** Joins the message of a row of `owner` (account_id, environment, message_id) as the relation `m`. The limit makes the join an index
  *  probe, even where the planner has no statistics of the table. */
@@ -64,6 +65,8 @@ export function messageOfRow(row: MessageRow): Message {
     channel: row.channel,
     recipient: row.recipient,
     sender: row.sender,
+    senderReason: row.sender_reason,
+    linkReason: row.link_reason,
     body: row.body,
     template: row.template,
     status: row.status,
@@ -74,6 +77,7 @@ export function messageOfRow(row: MessageRow): Message {
     clientReference: row.client_reference,
     metadata: row.metadata ?? {},
     maxSegments: row.max_segments,
+    carrierOptions: row.carrier_options,
     sendAtMs: timeOrNull(row.send_at),
     expiresAtMs: timeOrNull(row.expires_at),
     provider: name === null || link === null ? null : { name, link, messageId: row.provider_message_id },
@@ -83,6 +87,7 @@ export function messageOfRow(row: MessageRow): Message {
     refusals: row.refusals,
     fallbackOf: row.fallback_of,
     inReplyTo: row.in_reply_to,
+    isOptOutReply: row.is_opt_out_reply,
     batchId: row.batch_id,
     updatedAtMs: row.updated_at.getTime(),
     sentAtMs: timeOrNull(row.sent_at),

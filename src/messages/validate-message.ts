@@ -2,10 +2,11 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
-import { isGsm7 } from "../lib/gsm7.ts";
-import { segmentsOf } from "../lib/segments.ts";
+import { encodingOf, segmentsOf, USUAL_RULES, type Alphabet } from "../lib/segments.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
+import { LINK_REASONS } from "../links/choose-links.ts";
+import { SENDER_REASONS, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -34,7 +35,15 @@ export const MessageValidation = Type.Object(
     valid: Type.Boolean({ description: "A request like this would be accepted now." }),
     ...Text,
     fallback: Type.Array(Type.Object(Text), { description: "The same of each step of the fallback." }),
-    route: nullable(Type.Object({ provider: Type.String(), link: Type.String(), sender: nullable(Type.String()) })),
+    route: nullable(
+      Type.Object({
+        provider: Type.String(),
+        link: Type.String(),
+        link_reason: openEnum(LINK_REASONS, "Why it would take this link."),
+        sender: nullable(Type.String()),
+        sender_reason: nullable(openEnum(SENDER_REASONS, "Why it would have this sender.")),
+      }),
+    ),
     errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }), {
       description: "Everything that is wrong: faults of the request, and rules that would refuse it.",
     }),
@@ -54,7 +63,8 @@ export async function validateMessage(
 ): Promise<MessageValidation> {
   const isFaulty = faultyFields(faults);
   const hasContent = !isFaulty(...CONTENT_FIELDS);
-  const checked = await composer.check(checkable(request, isFaulty), owner);
+  const sound = checkable(request, isFaulty);
+  const checked = await composer.check(sound, owner);
   const consent = isFaulty("recipient", "sender")
     ? undefined
     : await findConsentProblem(db, { request, owner, checked, hasContent, nowMs: composer.now() });
@@ -66,9 +76,13 @@ export async function validateMessage(
   return {
     object: "message_validation",
     valid: errors.length === 0,
-    ...describeText(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, checked.link),
-    fallback: checked.steps.map(({ channel, content }) => describeText(channel, content.body, undefined)),
-    route: checked.link === undefined ? null : { provider: checked.link.provider, link: checked.link.name, sender: checked.sender },
+    ...describeText(
+      CHANNELS.find((channel) => channel === request.channel) ?? null,
+      typeof text === "string" ? text : null,
+      checked.route?.link,
+    ),
+    fallback: checked.steps.map(({ channel, content }) => describeText(channel, content.body, composer.stepLink(sound, owner, channel))),
+    route: routeRecord(checked),
     errors,
   };
 }
@@ -92,26 +106,33 @@ const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...(isFaulty("sender") ? { sender: null } : {}),
   ...(isFaulty("fallback") ? { fallback: null } : {}),
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
+  ...(isFaulty("carrier_options") ? { carrier_options: null } : {}),
 });
 
-type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest; hasContent: boolean; nowMs: number };
+const routeRecord = ({ route, sender, senderReason }: CheckedRequest & SenderChoice): MessageValidation["route"] =>
+  route === undefined
+    ? null
+    : { provider: route.link.provider, link: route.link.name, link_reason: route.linkReason, sender, sender_reason: senderReason };
+
+type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest & SenderChoice; hasContent: boolean; nowMs: number };
 
 async function findConsentProblem(
   db: Queryable,
-  { request, owner, checked: { link, sender }, hasContent, nowMs }: ConsentQuery,
+  { request, owner, checked: { route, sender }, hasContent, nowMs }: ConsentQuery,
 ): Promise<Problem | undefined> {
   const { recipient, channel, template_id: template } = request;
   const isFreeWhatsApp = hasContent && channel === "whatsapp" && !template;
   const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp }, nowMs);
   // The check has already reported a recipient that the carrier is known to refuse.
-  const isReported = code === "recipient_opted_out" ? link?.unwilling.optedOut.has(recipient) : link?.unwilling.windowClosed.has(recipient);
+  const unwilling = route?.link.unwilling;
+  const isReported = code === "recipient_opted_out" ? unwilling?.optedOut.has(recipient) : unwilling?.windowClosed.has(recipient);
   return code === undefined || isReported ? undefined : consentProblem(code);
 }
 
 /** Returns the problem of a message, or of a step of its fallback, whose record is too large for an event. */
 async function sizeProblem(composer: Composer, request: NewMessage, owner: Owner): Promise<Problem | undefined> {
   try {
-    const composed = await composer.compose(request, owner);
+    const composed = await composer.compose(request, owner, { isTrial: true });
     if (composed instanceof Problem) return composed;
     toAcceptance(composed);
   } catch (error) {
@@ -132,18 +153,18 @@ function describeText(channel: Channel | null, body: string | null, link: Link |
   return {
     channel,
     body,
-    segments: isSms ? segmentsOf(body, link?.partHeaderBytes) : null,
-    ucs2_characters: isSms ? ucs2Characters(body) : [],
+    segments: isSms ? segmentsOf(body, link?.segmentRules) : null,
+    ucs2_characters: isSms ? ucs2Characters(body, (link?.segmentRules ?? USUAL_RULES).alphabet) : [],
   };
 }
 
-function ucs2Characters(body: string): MessageValidation["ucs2_characters"] {
+function ucs2Characters(body: string, alphabet: Alphabet): MessageValidation["ucs2_characters"] {
   // A text repeats its characters, and the search for an alternative takes microseconds.
   const alternatives = new Map<string, string | null>();
   const found: MessageValidation["ucs2_characters"] = [];
   for (const [position, character] of Array.from(body).entries()) {
     if (found.length === MAX_CHARACTERS) break;
-    if (isGsm7(character)) continue;
+    if (encodingOf(character, alphabet) === "gsm7") continue;
     let alternative = alternatives.get(character);
     if (alternative === undefined) alternatives.set(character, (alternative = gsm7Alternative(character) ?? null));
     found.push({ character, position, alternative });

@@ -32,17 +32,46 @@ export const parseIdentifier = (value: unknown): string | undefined =>
 export const parseText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.replaceAll("\0", "").toWellFormed() : undefined;
 
-/** The carrier's own fields for the timeline, without those that are absent. */
-export const rawFields = (fields: JsonObject): Record<string, string> =>
+/** The texts and numbers among some fields, as texts. */
+const presentFields = (fields: JsonObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
       const text = typeof value === "number" ? String(value) : parseText(value);
-      return text === undefined ? [] : [[name, text.slice(0, MAX_RAW_CHARS).toWellFormed()]];
+      return text === undefined ? [] : [[name, text]];
     }),
   );
 
-/** Parses a phone number in any notation and returns it in E.164. */
+/** The contents of an inbound message besides its text, without those that are absent. */
+export function detailsOf(fields: JsonObject): { details?: Record<string, string> } {
+  const details = presentFields(fields);
+  return Object.keys(details).length === 0 ? {} : { details };
+}
+
+/** The carrier's own fields for the timeline, without those that are absent. */
+export const rawFields = (fields: JsonObject): Record<string, string> =>
+  Object.fromEntries(Object.entries(presentFields(fields)).map(([name, text]) => [name, text.slice(0, MAX_RAW_CHARS).toWellFormed()]));
+
+// With white space, marks of direction and the name of a scheme.
+const MAX_RAW_ADDRESS_CHARS = 1_024;
+// An erasure can name an address of this length.
+const MAX_ADDRESS_CHARS = 64;
+
+/** Parses an address as a carrier writes it: a number in any notation, a short code, a name, or a form that is not known here. A message
+ *  must not be lost because of its address. The host reads the address with the country of the link. Undefined where it is absent or empty. */
+export function parseAddress(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = value
+    .slice(0, MAX_RAW_ADDRESS_CHARS)
+    .normalize("NFKC")
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, "")
+    .replaceAll(/\p{Pd}/gu, "-")
+    .replace(/^\s*(tel|sms|whatsapp|rcs):/i, "")
+    .trim();
+  return text === "" ? undefined : text.slice(0, MAX_ADDRESS_CHARS).toWellFormed();
+}
+
+/** Parses an international phone number in any notation and returns it in E.164. */
 export function parseNumber(value: unknown): string | undefined {
-  const digits = typeof value === "string" ? value.replaceAll(/[\s()+.-]/g, "") : "";
+  const digits = typeof value === "string" ? value.replaceAll(/[\s()+.-]/g, "").replace(/^00/, "") : "";
   return /^[1-9]\d{6,14}$/.test(digits) ? `+${digits}` : undefined;
 }

@@ -4,10 +4,16 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { errorFields } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import type { ReviewUpdate } from "./business-account.ts";
-import type { CarrierResponse, Host, InboundMessage, Receipt } from "./provider.ts";
+import type { CarrierResponse, Host, InboundMessage, Preference, Receipt, UnmatchedReports } from "./provider.ts";
 
 /** The contents of one request. */
-export type CarrierReports = { receipts: readonly Receipt[]; messages: readonly InboundMessage[]; reviews?: readonly ReviewUpdate[] };
+export type CarrierReports = {
+  receipts: readonly Receipt[];
+  messages: readonly InboundMessage[];
+  preferences?: readonly Preference[];
+  reviews?: readonly ReviewUpdate[];
+  unmatched?: UnmatchedReports;
+};
 
 // Carriers wait about 10 s for the response, and then send the request again.
 const COMMIT_LIMIT_MS = 8_000;
@@ -23,12 +29,26 @@ const digest = (value: string): Buffer => createHash("sha256").update(value).dig
 /** Compares in constant time. An empty secret matches nothing: a secret that was never set would admit every caller. */
 export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digest(given), digest(secret)) && secret !== "";
 
+const AMPERSAND = 0x26;
+
+/** Counts at least as many fields as a form has, without parsing it. */
+export function countFields(form: Buffer): number {
+  let count = 1;
+  for (const byte of form) if (byte === AMPERSAND) count += 1;
+  return count;
+}
+
 /** Stores the reports. Returns whether all of them are committed; if not, the carrier must send them again. */
-export async function storeReports(host: Host, { receipts, messages, reviews = [] }: CarrierReports): Promise<boolean> {
+export async function storeReports(
+  host: Host,
+  { receipts, messages, preferences = [], reviews = [], unmatched }: CarrierReports,
+): Promise<boolean> {
   const store = async (): Promise<true> => {
     if (receipts.length > 0) await host.receive(receipts);
     if (messages.length > 0) await host.receiveMessages(messages);
+    if (preferences.length > 0) await host.receivePreferences(preferences);
     if (reviews.length > 0) await host.receiveReviews(reviews);
+    if (unmatched !== undefined) await host.receiveUnmatched(unmatched);
     return true;
   };
   try {

@@ -1,9 +1,14 @@
 /** Opens connections of an HTTP pool before there is a request for them. So a link finds out that its carrier cannot be reached before a
  *  message becomes `sending`, and the connection that showed the carrier to be there carries the request: it costs no second handshake. */
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { buildConnector } from "undici";
 
-export type ConnectorOptions = { timeoutMs: number; /** How long an opened connection waits for a request. */ idleMs: number };
+export type ConnectorOptions = {
+  timeoutMs: number;
+  /** How long an opened connection waits for a request. */
+  idleMs: number;
+  lookup?: LookupFunction | undefined;
+};
 
 export class EarlyConnector {
   readonly #target: buildConnector.Options;
@@ -13,11 +18,11 @@ export class EarlyConnector {
   #opening: Promise<string | undefined> | undefined;
   #spare: { socket: Socket; timer: NodeJS.Timeout } | undefined;
 
-  constructor({ protocol, host, hostname, port }: URL, { timeoutMs, idleMs }: ConnectorOptions) {
+  constructor({ protocol, host, hostname, port }: URL, { timeoutMs, idleMs, lookup }: ConnectorOptions) {
     // An IPv6 address has brackets in a URL and none in a socket.
     this.#target = { protocol, host, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), port };
     const { signal } = this.#closed;
-    this.#open = buildConnector({ timeout: timeoutMs, allowH2: false, signal });
+    this.#open = buildConnector({ timeout: timeoutMs, allowH2: false, signal, ...(lookup === undefined ? {} : { lookup }) });
     this.#idleMs = idleMs;
   }
 

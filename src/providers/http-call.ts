@@ -1,10 +1,11 @@
 /** Calls to a carrier's HTTP API, with limits on connections, bytes and time. The outcome says exactly whether bytes may have left.
  *  No redirect is followed, and no request is sent twice. */
+import type { LookupFunction } from "node:net";
 import { Pool, type Dispatcher } from "undici";
 import { connectionError, EarlyConnector } from "./early-connector.ts";
 
-export type HttpRequest = { path: string; headers: Readonly<Record<string, string>>; body: string };
-export type HttpCall = Omit<HttpRequest, "body"> & { method: "GET" | "POST" | "DELETE"; body?: string };
+export type HttpRequest = { path: string; headers: Readonly<Record<string, string>>; body: string; method?: "GET" | "POST" | "PUT" };
+export type HttpCall = Omit<HttpRequest, "body" | "method"> & { method: "GET" | "POST" | "PUT" | "DELETE"; body?: string };
 
 export type HttpResponse = {
   kind: "response";
@@ -26,6 +27,8 @@ export type HttpCallerOptions = {
   timeoutMs: number;
   /** The part of a response body that is read; the rest is discarded. */
   maxBodyBytes?: number;
+  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  lookup?: LookupFunction | undefined;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -42,10 +45,10 @@ export class HttpCaller {
   readonly #maxBodyBytes: number;
   readonly #connector: EarlyConnector;
 
-  constructor({ baseUrl, connections, timeoutMs, maxBodyBytes = MAX_BODY_BYTES }: HttpCallerOptions) {
+  constructor({ baseUrl, connections, timeoutMs, maxBodyBytes = MAX_BODY_BYTES, lookup }: HttpCallerOptions) {
     const url = new URL(baseUrl);
     const { origin, pathname } = url;
-    this.#connector = new EarlyConnector(url, { timeoutMs: CONNECT_TIMEOUT_MS, idleMs: IDLE_MS });
+    this.#connector = new EarlyConnector(url, { timeoutMs: CONNECT_TIMEOUT_MS, idleMs: IDLE_MS, lookup });
     this.#prefix = pathname.replace(/\/+$/, "");
     this.#timeoutMs = timeoutMs;
     this.#maxBodyBytes = maxBodyBytes;
@@ -67,11 +70,6 @@ export class HttpCaller {
   /** Makes sure that there is a connection, and sends nothing. Resolves with undefined, or with the cause of the failure. */
   async connect(): Promise<string | undefined> {
     return this.#pool.stats.connected > 0 ? undefined : this.#connector.openEarly();
-  }
-
-  /** Never rejects. */
-  post(request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> {
-    return this.call({ ...request, method: "POST" }, signal);
   }
 
   /** Never rejects. */

@@ -3,6 +3,7 @@
  *
  *  A message begins only where there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
  *  less and less often, until it succeeds. */
+import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { HttpCaller, type HttpOutcome, type HttpRequest, type HttpResponse } from "./http-call.ts";
@@ -25,6 +26,8 @@ export type HttpCarrier = {
   timeoutMs: number | undefined;
   /** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
   reconnect: Reconnect | undefined;
+  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  lookup?: LookupFunction | undefined;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
@@ -72,13 +75,13 @@ export class HttpLink implements Connection {
   #isClosed = false;
 
   constructor(carrier: HttpCarrier, host: LeasedHost) {
-    const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS, reconnect = RECONNECT } = carrier;
+    const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS, reconnect = RECONNECT, lookup } = carrier;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
     this.#carrier = carrier;
     this.#host = host;
     this.#window = Math.min(window, MAX_WINDOW, Math.ceil(perSecond * WINDOW_SECONDS));
-    this.#caller = new HttpCaller({ baseUrl, connections: this.#window, timeoutMs });
+    this.#caller = new HttpCaller({ baseUrl, connections: this.#window, timeoutMs, lookup });
     this.#pace = new Pace(perSecond, MAX_TURN_WAIT_MS);
     this.#reconnect = reconnect;
   }
@@ -119,7 +122,8 @@ export class HttpLink implements Connection {
     if (!(await begin())) return WITHDRAWN;
     if (!hasLease(this.#host)) return LEASE_LOST;
     const startedAt = performance.now();
-    return this.#settle(await this.#caller.post(this.#carrier.toRequest(message), signal), message, startedAt);
+    const request = { method: "POST", ...this.#carrier.toRequest(message) } as const;
+    return this.#settle(await this.#caller.call(request, signal), message, startedAt);
   }
 
   async close(): Promise<void> {

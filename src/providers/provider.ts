@@ -5,6 +5,7 @@
 import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { BusinessAccountClient, ReviewUpdate, TemplateCategory } from "./business-account.ts";
+import type { ConnectionTest } from "./connection-test.ts";
 
 /** A message as a provider submits it. */
 export type Outgoing = {
@@ -13,7 +14,7 @@ export type Outgoing = {
   /** The number of this attempt, from one. */
   attempt: number;
   channel: "sms" | "whatsapp";
-  /** An E.164 number: checked when the request was parsed. */
+  /** An E.164 number, or on WhatsApp a business-scoped user id: checked when the request was parsed. */
   recipient: Recipient;
   sender: string | null;
   /** The text; for a template, with its variables filled in. */
@@ -22,6 +23,25 @@ export type Outgoing = {
   template: OutgoingTemplate | null;
   /** The carrier must not deliver the message after this time. */
   expiresAtMs: number;
+  priority?: "high" | "normal" | "bulk";
+  /** Members that the provider has checked, and members of other providers, which it ignores. */
+  carrierOptions?: CarrierOptions | null;
+  /** The parts that the carrier accepted in an earlier attempt on this link, where the others are to be sent now. */
+  acceptedParts?: AcceptedParts | undefined;
+};
+
+export type CarrierOptions = Readonly<Record<string, unknown>>;
+/** A fault of the options. The pointer begins at the options. */
+export type OptionFault = { pointer: string; code: string; detail: string };
+
+/** The first parts of a message, which a carrier has accepted without the others. */
+export type AcceptedParts = {
+  /** The carrier ids, in the order of the parts. */
+  ids: readonly string[];
+  /** The number of parts that the message has. */
+  total: number;
+  /** The number in every part by which a phone puts the parts together. */
+  reference: number;
 };
 
 /** A template with the variables of header and body, in the order in which a carrier expects them: `{{1}}` before `{{2}}`, names in
@@ -41,14 +61,28 @@ export type Variable = { name: string; value: string };
 export type SendOutcome =
   /** Carriers may give each part of a message its own id: `providerMessageId` is the first, `furtherPartIds` are the others, in order. */
   | { kind: "accepted"; providerMessageId: string; furtherPartIds?: readonly string[] }
-  /** `isPermanent`: the carrier would refuse the same message again. Otherwise another attempt follows later. */
-  | { kind: "refused"; code: string; message: string; providerCode: string | null; isPermanent: boolean }
+  /** `isPermanent`: the carrier would refuse the same message again. Otherwise another attempt follows later. The code `RECIPIENT_OPTED_OUT`
+   *  suppresses the recipient. */
+  | {
+      kind: "refused";
+      code: string;
+      message: string;
+      providerCode: string | null;
+      isPermanent: boolean;
+      acceptedParts?: AcceptedParts | undefined;
+    }
   /** The rate is too high, for the whole link or for this recipient. The message is not the cause. */
   | { kind: "throttled"; scope: "link" | "recipient"; retryAfterMs: number | null; providerCode: string | null }
   /** Bytes may have left. */
-  | { kind: "unknown"; detail: string }
+  | { kind: "unknown"; detail: string; acceptedParts?: AcceptedParts | undefined }
   /** `begin` has resolved to false, so nothing was sent. */
   | { kind: "withdrawn" };
+
+/** The code of a refused message whose recipient has opted out at the carrier, from this sender or from all. It becomes a suppression. */
+export const RECIPIENT_OPTED_OUT = "recipient_opted_out";
+
+/** The code of a receipt whose message the carrier did not deliver because it blocks the account. It pauses the link. */
+export const ACCOUNT_BLOCKED = "carrier_account_blocked";
 
 /** Stores the message as `sending`. Resolves to false where the message must not be sent any more: it was canceled, or its recipient opted
  *  out. The provider calls it when the message has its turn and its place in the window, and writes the first byte right after it. */
@@ -64,31 +98,100 @@ export type Receipt = {
   /** Our public id, where the carrier returns it. */
   reference: string | null;
   status: ReceiptStatus;
+  /** The code `RECIPIENT_OPTED_OUT` suppresses the recipient. */
   error: { code: string; message: string; providerCode: string | null; isPermanent: boolean } | null;
   /** The carrier's own fields, for the timeline. No text of the message. */
   raw: Readonly<Record<string, string>>;
+  /** The carrier ids of all parts, where a late response completes a message in parts. */
+  partIds?: readonly string[];
+  /** The carrier id with which the receipt was passed on before, when its message was not known by that id. */
+  parkedAs?: string;
+  /** The addresses of a receipt that its carrier did not mark as one, as it wrote them. Anybody can write a text that looks like a receipt, so
+   *  it counts only for a message to one of these addresses. */
+  unmarkedFrom?: readonly string[];
+};
+
+/** The form of a carrier id in a receipt, relative to the response. */
+export type ReceiptIdForm = {
+  /** The base of the number in the receipt. `decimal`: the response has it in hexadecimal; `hex` is the opposite. */
+  base: "same" | "decimal" | "hex";
+  letters: "lower" | "upper" | "kept";
+  /** The number of digits in a response, with leading zeros; 0: no leading zeros; null: unchanged. */
+  width: number | null;
+};
+
+/** How a carrier marks an address. `other`: a short code, a name, or any other address that is no phone number. */
+export type AddressType = "international" | "national" | "other";
+
+/** The addresses of an inbound message, as the carrier writes them. The host reads them, with the country of the link. An address without
+ *  a type is read by its form. A message is passed on also where an address has an unknown form, or is absent: it may be an opt-out. */
+export type InboundAddresses = {
+  /** The person's number, or a business-scoped user id of WhatsApp. Empty where the carrier names none: the host keeps the message for the
+   *  operator. */
+  from: string;
+  fromType?: AddressType;
+  /** A second address of the same person, where the carrier names one: a user id beside the number. */
+  alsoFrom?: string;
+  /** Our number. Null or empty where the carrier names none: the host uses the sender of the link. */
+  to: string | null;
+  toType?: AddressType;
 };
 
 /** A message from a person to one of our numbers. */
-export type InboundMessage = {
+export type InboundMessage = InboundAddresses & {
   /** The carrier id, where there is one. A repeated message is recognised by it. */
   providerMessageId: string | null;
   channel: "sms" | "whatsapp";
-  /** The person's number, in E.164. */
-  from: string;
-  /** Our number. */
-  to: string;
   text: string;
   /** The carrier id of the message that this one replies to, where the carrier names it. */
   inReplyTo: string | null;
+  /** The meaning that the carrier found in the text: an opt-out, an opt-in, or a request for help. It counts in place of our own lists of
+   *  words, and the carrier has replied. */
+  reported?: "out" | "in" | "help";
+  /** The message was written to a group, and not to our number only. It neither opts out nor opens a service window. */
+  isToGroup?: boolean;
+  /** Contents besides the text, by their names: ids and links of media, a place, the id of a chosen button. They become its metadata. */
+  details?: Readonly<Record<string, string>>;
+};
+
+/** The choice of a person, in the carrier's app, whether our number may write to them. */
+export type Preference = {
+  /** The person's addresses, in the form of inbound messages. */
+  from: string;
+  alsoFrom?: string;
+  /** Our number, as in inbound messages. */
+  to: string | null;
+  isOptOut: boolean;
+};
+
+/** A receipt about a number of which no link is configured. */
+export type UnmatchedReceipt = {
+  receipt: Receipt;
+  /** The number of the person, where the carrier names it. */
+  recipient: string | null;
+  /** The receipt as the carrier wrote it. */
+  raw: string;
+};
+
+/** The reports of a carrier about numbers of which no link is configured. `links`: the names of the links whose secret signed it. */
+export type UnmatchedReports = {
+  receipts: readonly UnmatchedReceipt[];
+  messages: readonly InboundMessage[];
+  links: readonly string[];
 };
 
 /** The functions of this service that a provider may call. */
 export type Host = {
-  /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. */
-  receive(receipts: readonly Receipt[]): Promise<void>;
+  /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. Returns those that are no receipts:
+   *  unmarked texts about a message to somebody else. */
+  receive(receipts: readonly Receipt[]): Promise<readonly Receipt[]>;
   /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
+  /** Resolves when the choices are committed: acknowledge the carrier only then. Rejects when they are not. */
+  receivePreferences(preferences: readonly Preference[]): Promise<void>;
+  /** Applies the receipts that name a message of ours, and keeps the rest for the operator. Resolves when everything is committed:
+   *  acknowledge the carrier only then. Rejects when it is not. */
+  receiveUnmatched(reports: UnmatchedReports): Promise<void>;
   /** Resolves when the reviews are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveReviews(reviews: readonly ReviewUpdate[]): Promise<void>;
   /** Reports that the carrier's response to a message contradicts our record of its template. */
@@ -108,7 +211,16 @@ export type LeasedHost = Host & {
   hasLease?(): boolean;
   /** The carrier ids of the last messages on this link, from all nodes, the oldest first. */
   recentCarrierIds?(): Promise<readonly string[]>;
+  /** The receipts of this link whose messages are not known, the oldest first. */
+  parkedReceipts?(): Promise<readonly Receipt[]>;
+  /** Reads and stores the learnt form of the ids in receipts. `account` names the carrier's account: the form of another one is not read. */
+  readReceiptForm?(account: string): Promise<ReceiptIdForm | undefined>;
+  storeReceiptForm?(account: string, form: ReceiptIdForm): Promise<void>;
+  /** The stored position in the reports of a carrier that is polled. */
+  cursor?: PollCursor;
 };
+
+export type PollCursor = { read(): Promise<string | null>; store(position: string): Promise<void> };
 
 /** The state of a link, for people and for failover. */
 export type LinkState = {
@@ -138,18 +250,28 @@ export type Connection = {
   /** False while nothing can be submitted; then no message is claimed for the link. */
   readonly isReady: boolean;
   /** Submits one message. Waits for its turn, then calls `begin`, and writes at once where that resolves to true. Always settles soon
-   *  after `signal` is aborted: a message that has left without a response is `unknown`, and one that waits is `throttled`. */
-  send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome>;
+   *  after `signal` is aborted: a message that has left without a response is `unknown`, and one that waits is `throttled`. `renew`
+   *  returns a signal that replaces `signal` and allows as much time again: for a message in parts, when the carrier has accepted one. */
+  send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome>;
   /** Ends the connection as its protocol prescribes, within seconds. Called when no `send` is running any more. */
   close(): Promise<void>;
 };
+
+/** A link of a provider, for requests that are about several links. */
+export type ProviderLink<Settings> = { name: string; settings: Settings; host: Host };
 
 export type Provider<Settings> = {
   /** One node has the link at a time, since the carrier allows one connection, or counts one rate, for all our nodes together. */
   isExclusive?: boolean;
   /** Handles a request to /providers/{provider}/{link}. Any node may receive it, also one that has not opened the link. Resolves when
-   *  the contents of the request are committed. */
-  handleRequest?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse>;
+   *  the contents of the request are committed. `links` returns all links of the provider, since a carrier may know several of them by
+   *  one URL: the provider itself checks which of them the request may be about. */
+  handleRequest?(
+    settings: Settings,
+    request: CarrierRequest,
+    host: Host,
+    links?: () => readonly ProviderLink<Settings>[],
+  ): Promise<CarrierResponse>;
   /** The methods of these requests; by default only POST. Requests with other methods get the 404 of an unknown link before their body is read. */
   requestMethods?: readonly ("GET" | "POST")[];
   /** The limit of their bodies; 64 kB by default. */
@@ -159,6 +281,8 @@ export type Provider<Settings> = {
   businessAccountName?(settings: Settings): string | undefined;
   /** Opens the business account of a link that has one. */
   openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
+  /** Tests the settings of a link that is not open: connects and signs in, and sends no message. */
+  test?(settings: Settings, log: Log, signal: AbortSignal): Promise<ConnectionTest>;
   /** Shown as `provider.name` in the API. */
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;

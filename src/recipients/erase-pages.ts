@@ -11,9 +11,10 @@ import type { EventId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
-import { noCounts, type ErasureCounts } from "./erasure.ts";
+import { erasedSince, noCounts, type ErasureCounts } from "./erasure.ts";
 import {
   deleteFallbacks,
+  deleteKeptInbound,
   eraseResponses,
   eraseVerifications,
   listCalledEndpoints,
@@ -33,12 +34,13 @@ import {
   type StoredEntry,
 } from "./queries.ts";
 
-// A page locks its messages, and delays readers of the event stream, for some tens of milliseconds.
+// A page locks its messages, and delays readers of the event stream, for some tens of milliseconds. It looks for the deliveries of each
+// event to each endpoint that was ever called, so a page is smaller where there are many.
 const PAGE = 100;
+const MAX_LOOKS = 2_000;
 const SMALL_PAGE = 500;
-const MAX_PAGES = 20;
 // Some seconds of work.
-const MAX_MESSAGES = 2_000;
+const MAX_PAGES = 20;
 // Messages that are left: unfinished ones, and those to a number of the account itself. Few persons have that many.
 const MAX_SCANNED = 100_000;
 const SCAN = 1_000;
@@ -48,12 +50,18 @@ const MAX_GROUP = 200;
 
 type EraseEntry = (entry: StoredEntry) => { id: EventId; record: string | null; detail: string | null };
 
-export type PageParts = { db: Database; clock: Clock };
+export type PageParts = {
+  db: Database;
+  clock: Clock;
+  /** Stores in the transaction of a page what the page has erased. */
+  record: (tx: Tx, changes: Record<string, number>) => Promise<void>;
+};
 
 export class PersonErasure {
   readonly #parts: PageParts;
   readonly #person: Person;
   readonly counts: ErasureCounts = noCounts();
+  #pageSize = PAGE;
 
   constructor(parts: PageParts, person: Person) {
     this.#parts = parts;
@@ -62,9 +70,31 @@ export class PersonErasure {
 
   /** Erases as much as one request may. Returns whether only the last pages are left, which `finish` erases. */
   async run(): Promise<boolean> {
-    for (const direction of ["outbound", "inbound"] as const) if (!(await this.#eraseMessages(direction))) return false;
-    for (let page = 0; page < MAX_PAGES; page += 1) if (await this.#parts.db.transaction((tx) => this.#erasePage(tx))) return true;
+    this.#pageSize = pageSizeFor((await listCalledEndpoints(this.#parts.db, this.#person)).length);
+    if (!(await this.#eraseOutbound()) || !(await this.#eraseMessages("inbound"))) return false;
+    for (let page = 0; page < MAX_PAGES; page += 1) if (await this.#inPage((tx) => this.#erasePage(tx))) return true;
     return false;
+  }
+
+  /** Runs a page in a transaction of its own, with its entry in the audit log. */
+  #inPage<T>(page: (tx: Tx) => Promise<T>): Promise<T> {
+    const before = { ...this.counts };
+    return this.#parts.db.transaction(async (tx) => {
+      const result = await page(tx);
+      const erased = erasedSince(before, this.counts);
+      if (Object.keys(erased).length > 0) await this.#parts.record(tx, erased);
+      return result;
+    });
+  }
+
+  /** Reads the messages again until nothing was left to erase: a fallback may have begun while its message was being erased. */
+  async #eraseOutbound(): Promise<boolean> {
+    for (let before = -1; before < this.counts.messages;) {
+      before = this.counts.messages;
+      this.counts.unfinished = 0;
+      if (!(await this.#eraseMessages("outbound"))) return false;
+    }
+    return true;
   }
 
   /** Erases what was added since the last page, in the transaction of the caller. Returns whether nothing is left. */
@@ -83,9 +113,12 @@ export class PersonErasure {
       changes.map(({ id }) => ({ id, bytes: 0 })),
       eraseSuppressionEvent,
     );
+    // Kept messages came to numbers of the live environment.
+    const kept = this.#person.environment === "live" ? await deleteKeptInbound(tx, this.#person, SMALL_PAGE) : 0;
+    this.counts.messages += kept;
     this.counts.verifications += verifications;
     this.counts.stored_responses += responses;
-    return Math.max(verifications, responses, changes.length) < SMALL_PAGE;
+    return Math.max(verifications, responses, changes.length, kept) < SMALL_PAGE;
   }
 
   /** Returns false at the limit of one request. */
@@ -94,9 +127,9 @@ export class PersonErasure {
     for (let scanned = 0; scanned < MAX_SCANNED; scanned += SCAN) {
       const found = await scanMessages(this.#parts.db, this.#person, { direction, after, limit: SCAN });
       const theirs = found.filter((each) => each.is_theirs);
-      for (let at = 0; at < theirs.length; at += PAGE) {
-        if (this.counts.messages >= MAX_MESSAGES) return false;
-        await this.#parts.db.transaction((tx) => this.#eraseMessagePage(tx, theirs.slice(at, at + PAGE)));
+      for (let at = 0; at < theirs.length; at += this.#pageSize) {
+        if (this.counts.messages >= MAX_PAGES * this.#pageSize) return false;
+        await this.#inPage((tx) => this.#eraseMessagePage(tx, theirs.slice(at, at + this.#pageSize)));
       }
       const last = found.at(-1);
       if (last === undefined || found.length < SCAN) return true;
@@ -176,6 +209,8 @@ export class PersonErasure {
     return this.#parts.clock.now();
   }
 }
+
+const pageSizeFor = (endpoints: number): number => Math.min(PAGE, Math.max(1, Math.floor(MAX_LOOKS / Math.max(1, endpoints))));
 
 const ownerOf = ({ accountId, environment }: Owner): Owner => ({ accountId, environment });
 

@@ -8,9 +8,10 @@ import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse 
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { PersonErasure } from "./erase-pages.ts";
-import { erasureRecord } from "./erasure.ts";
-import { lockSuppressionsOf, type Person } from "./queries.ts";
+import { erasedSince, erasureRecord } from "./erasure.ts";
+import type { Person } from "./queries.ts";
 
 export type EraserParts = { db: Database; clock: Clock; hasher: RecipientHasher; wakeWebhooks: () => void };
 
@@ -29,7 +30,9 @@ export class RecipientEraser {
     const { credential, claim } = call;
     const { accountId, environment } = credential;
     const person = { accountId, environment, recipient };
-    const erasure = new PersonErasure(this.#parts, person);
+    // Each transaction has its entry in the audit log: a request that is interrupted has erased its first pages.
+    const record = (tx: Tx, changes: Record<string, unknown>): Promise<void> => this.#recordErasure(tx, call, recipient, changes);
+    const erasure = new PersonErasure({ ...this.#parts, record }, person);
     const { counts } = erasure;
     let isNearlyDone = false;
     const admit = async <T>(commit: () => Promise<T>): Promise<T> => {
@@ -38,10 +41,10 @@ export class RecipientEraser {
       return commit();
     };
     const finish = async (tx: Tx): Promise<WriteResponse> => {
+      const before = { ...counts };
       const isDone = isNearlyDone && (await this.#finish(tx, erasure, person));
-      const record = erasureRecord(environment, counts, !isDone);
-      await this.#recordErasure(tx, call, recipient, { ...counts, has_more: !isDone });
-      return { status: 200, location: null, body: JSON.stringify(record), eventId: null };
+      await record(tx, { ...erasedSince(before, counts), has_more: !isDone });
+      return { status: 200, location: null, body: JSON.stringify(erasureRecord(environment, counts, !isDone)), eventId: null };
     };
     const response = await this.#once.transaction(credential, claim, finish, admit);
     if (response.kind === "executed") this.#parts.wakeWebhooks();
@@ -50,7 +53,8 @@ export class RecipientEraser {
 
   /** Erases the rest. Returns false where too much has been added meanwhile. */
   async #finish(tx: Tx, erasure: PersonErasure, person: Person): Promise<boolean> {
-    await lockSuppressionsOf(tx, person);
+    // An opt-out would lose its suppression otherwise, and keep its event.
+    await lockOwner(tx, OWNER_LOCKS.consentChanges, person);
     const isLast = await erasure.finish(tx);
     if (isLast) erasure.counts.suppressions += (await eraseConsent(tx, person, person.recipient, this.#parts.clock.now())).suppressions;
     return isLast;

@@ -42,6 +42,14 @@ export const noCounts = (): ErasureCounts => ({
   unfinished: 0,
 });
 
+/** The records that were erased between two counts, for the audit log. */
+export const erasedSince = (before: ErasureCounts, after: ErasureCounts): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(after)
+      .map(([name, number]): [string, number] => [name, number - before[name as keyof ErasureCounts]])
+      .filter(([name, number]) => number > 0 && name !== "unfinished"),
+  );
+
 export const erasureRecord = (
   environment: Environment,
   { canceled, unfinished, ...erased }: ErasureCounts,

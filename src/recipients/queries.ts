@@ -84,6 +84,7 @@ with erased as (
          error = item.error::json,
          client_reference = null,
          metadata = null,
+         carrier_options = null,
          provider_message_id = null,
          trace = null,
          redacted_at = coalesce(m.redacted_at, item.updated_at),
@@ -219,8 +220,8 @@ select endpoint_id as id
  where endpoint_id is not null`);
 
 /** The endpoints that have deliveries, deleted ones as well: their deliveries stay until the end of the retention. */
-export const listCalledEndpoints = (tx: Tx, { accountId, environment }: Owner): Promise<{ id: EndpointId }[]> =>
-  tx.rows<{ id: EndpointId }>({ ...calledEndpoints, values: [accountId, environment] });
+export const listCalledEndpoints = (db: Queryable, { accountId, environment }: Owner): Promise<{ id: EndpointId }[]> =>
+  db.rows<{ id: EndpointId }>({ ...calledEndpoints, values: [accountId, environment] });
 
 const blankResponses = batchStatement<OwnedEvent & { endpointId: EndpointId }>(
   [...eventColumns, column("endpoint_id", "uuid", ({ endpointId }) => endpointId)],
@@ -291,16 +292,6 @@ export const storeErasedBodies = async (tx: Tx, { accountId, environment }: Owne
   if (bodies.length > 0) await tx.rows(storeBodies(bodies.map((stored) => ({ accountId, environment, ...stored }))));
 };
 
-/** Locks the suppressions of the person, so that none of them changes until the transaction ends. */
-export const lockSuppressionsOf = async (tx: Tx, { accountId, environment, recipient }: Person): Promise<void> => {
-  await tx.rows(sql`
-  select 1
-    from suppressions
-   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
-   order by sender
-     for update`);
-};
-
 /** Takes some entries out of the history of the person's suppressions. Each has the id of its event. */
 export const takeConsentChanges = (tx: Tx, { accountId, environment, recipient }: Person, most: number): Promise<{ id: EventId }[]> =>
   tx.rows<{ id: EventId }>(sql`
@@ -313,3 +304,16 @@ export const takeConsentChanges = (tx: Tx, { accountId, environment, recipient }
            limit ${most}) taken
    where c.account_id = ${accountId} and c.environment = ${environment} and c.suppression_id = taken.suppression_id and c.id = taken.id
   returning c.id`);
+
+/** Deletes some of the inbound messages and notifications that were kept for the operator and name the person. They belong to no account.
+ *  Returns their number. */
+export const deleteKeptInbound = async (tx: Tx, { recipient }: Person, most: number): Promise<number> =>
+  (
+    await tx.rows(sql`
+  delete from kept_inbound
+   where id = any (array(select id
+                           from kept_inbound
+                          where sender = ${recipient}
+                          limit ${most}))
+  returning 1`)
+  ).length;

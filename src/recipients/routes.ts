@@ -1,14 +1,22 @@
 /** The HTTP routes of the data of a person. */
 import { route, toResponse, type Route } from "../api/route.ts";
-import { Type } from "../http/schema.ts";
-import { recipientFaults, recipientField } from "../links/address.ts";
+import { HINT, Type } from "../http/schema.ts";
+import { ERASED, type Recipient } from "../lib/phone-number.ts";
 import { ErasureRecord } from "./erasure.ts";
 import type { RecipientEraser } from "./erase-recipient.ts";
 import type { RecipientExporter } from "./export-recipient.ts";
 
-const RecipientBody = Type.Object({ recipient: recipientField }, { additionalProperties: false });
-
-const checkRecipient = ({ recipient }: Readonly<Record<string, unknown>>) => recipientFaults(recipient, "/recipient");
+// Carriers deliver messages of short codes, of names and of numbers that no country has. The records have them as the carrier wrote them.
+const personField = Type.Unsafe<Recipient>(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: `^(?!${ERASED}$)[^\\x00-\\x1f\\x7f]+$`,
+    [HINT]: "must be the number of the person, as the records have it",
+    examples: ["+14155550123"],
+  }),
+);
+const RecipientBody = Type.Object({ recipient: personField }, { additionalProperties: false });
 
 // An erasure may change thousands of rows.
 const ERASE_COST = 10;
@@ -20,12 +28,11 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
     weight: "heavy",
     summary: "Erase a person's data",
     description:
-      "Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages; `has_more` says whether there are more.",
+      "Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages, or fewer where the account has called many endpoints; `has_more` says whether there are more.",
     tag: "Recipients",
     scope: "recipients:erase",
     isIdempotent: true,
     body: RecipientBody,
-    check: checkRecipient,
     cost: () => ERASE_COST,
     reply: { status: 200, description: "The erased records.", schema: ErasureRecord },
     problems: [],
@@ -41,7 +48,6 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
     scope: "recipients:read",
     isIdempotent: false,
     body: RecipientBody,
-    check: checkRecipient,
     reply: { status: 200, description: "The records, one in each line.", schema: Type.String(), contentType: "application/x-ndjson" },
     problems: [],
     handle: async (call) => ({

@@ -47,6 +47,8 @@ export function retentionJob(db: Database, options: RetentionOptions): Repeating
 
 const ROWS_PER_DELETION = 1_000;
 const DELETE_ROWS_EVERY_MS = 3_600_000;
+// The operator has this time to assign an inbound message, whatever the retention of messages is.
+const KEPT_INBOUND_DAYS = 30;
 
 /** Deletes the old rows of small tables one by one, because these tables have no weeks that could be dropped. */
 export function rowCleanup(
@@ -56,7 +58,8 @@ export function rowCleanup(
   const cleanUp =
     (table: AgeingTable): Turn =>
     async () => {
-      const deleted = await deleteOldRows(db, table, firstUuidAt(clock.now() - retentionDays * DAY_MS), ROWS_PER_DELETION);
+      const days = table === "kept_inbound" ? KEPT_INBOUND_DAYS : retentionDays;
+      const deleted = await deleteOldRows(db, table, firstUuidAt(clock.now() - days * DAY_MS), ROWS_PER_DELETION);
       return deleted === ROWS_PER_DELETION ? 0 : DELETE_ROWS_EVERY_MS;
     };
   return new RepeatingJob({ turns: (Object.keys(AGEING_TABLES) as AgeingTable[]).map(cleanUp), onError });

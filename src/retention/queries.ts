@@ -123,7 +123,7 @@ export const deletePartitionSlice = async (
 };
 
 /** Tables without weeks, each with the indexed id that holds the age of a row. */
-export const AGEING_TABLES = { batches: "id", verifications: "id", message_parts: "message_id" } as const;
+export const AGEING_TABLES = { batches: "id", verifications: "id", message_parts: "message_id", kept_inbound: "id" } as const;
 export type AgeingTable = keyof typeof AGEING_TABLES;
 
 const deleteOld = (table: AgeingTable): { name: string; text: string } =>
@@ -141,6 +141,7 @@ const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = 
   batches: deleteOld("batches"),
   verifications: deleteOld("verifications"),
   message_parts: deleteOld("message_parts"),
+  kept_inbound: deleteOld("kept_inbound"),
 };
 
 /** Deletes up to `most` of the oldest rows, and returns how many. */

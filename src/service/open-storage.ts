@@ -19,6 +19,7 @@ import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import { createPartitions, partitionJob, type PartitionReport } from "../storage/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
+import { resealLinks } from "../setup/link-secrets.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import type { Stops } from "./stops.ts";
 
@@ -84,6 +85,7 @@ async function openSecrets(db: Database, { secretKey: given, previousSecretKey, 
   const box = new SecretBox(secretKey, previousSecretKey);
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);
+    await resealLinks(tx, box);
     await resealSigningKeys(tx, box);
     await resealRecipientKey(tx, box);
   });

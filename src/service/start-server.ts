@@ -13,6 +13,7 @@ import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
+import { ConsentSettingsChanger } from "../consent/change-settings.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
 import { watchPositions } from "../events/metrics.ts";
 import { EventPositions } from "../events/positions.ts";
@@ -24,6 +25,11 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { RecipientEraser } from "../recipients/erase-recipient.ts";
 import { RecipientExporter } from "../recipients/export-recipient.ts";
 import { allRoutes, documentParts } from "../routes.ts";
+import { LinkChanger } from "../setup/link-setup.ts";
+import { LinkTester } from "../setup/link-test.ts";
+import { RouteChanger } from "../setup/route-setup.ts";
+import { SenderChanger } from "../setup/sender-setup.ts";
+import { Setup } from "../setup/setup.ts";
 import type { Database } from "../storage/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
@@ -91,8 +97,8 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 }
 
 function makeRoutes(
-  { config, db, clock, box, recipientHasher: hasher, metrics, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
+  { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
+  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, createdPlans }: Workers,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
@@ -101,19 +107,26 @@ function makeRoutes(
   watchPositions(metrics.registry, positions);
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
+  const setup = new Setup({ db, clock, box, network, linkChooser, changed: () => createdPlans.changed() });
+  const links = new LinkChanger(setup);
   return allRoutes({
     db,
     clock,
     acceptor,
     composer,
     streams,
-    linkChooser,
+    setup,
+    links,
+    linkTester: new LinkTester({ setup, links, providers: PROVIDERS, log }),
+    senders: new SenderChanger(setup),
+    routes: new RouteChanger(setup),
     batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
     endpoints: new EndpointChanger({ db, clock, box, addresses: config.webhookAddresses, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
+    consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),
     templates: reviews.changer,
     eraser: new RecipientEraser({ db, clock, hasher, wakeWebhooks }),
     exporter: new RecipientExporter({ db, clock, hasher, limiter, readInTurn: turns.read }),

@@ -5,7 +5,6 @@ import type { Config } from "../config.ts";
 import type { Log, LogOutput } from "../lib/log.ts";
 import { remembered } from "../lib/remembered.ts";
 import { within } from "../lib/wait.ts";
-import type { Plan } from "../links/plan.ts";
 import { Announcer } from "../storage/announce.ts";
 import type { Database } from "../storage/database.ts";
 import { watchStorage } from "../storage/metrics.ts";
@@ -17,7 +16,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import { openStorage } from "./open-storage.ts";
 import { startServer } from "./start-server.ts";
-import { startWorkers } from "./start-workers.ts";
+import { startWorkers, type ReloadedConfig } from "./start-workers.ts";
 import { stopAll, type Stops } from "./stops.ts";
 
 export type Service = {
@@ -26,8 +25,8 @@ export type Service = {
   firstKey: string | undefined;
   /** Reads the certificate again; false when there is none to read. */
   reloadTls(): boolean;
-  /** Follows another plan of links, senders and routes; links that have not changed keep their connection. */
-  reloadPlan(plan: Plan): Promise<void>;
+  /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
+  reloadPlan(config: ReloadedConfig): Promise<void>;
   stop(): Promise<void>;
 };
 

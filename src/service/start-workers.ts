@@ -7,6 +7,7 @@ import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
 import { batchCompletion } from "../batches/complete.ts";
 import type { Config } from "../config.ts";
+import { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { announcingHandover, Delivery } from "../delivery/delivery.ts";
 import { ProviderHosts } from "../delivery/provider-hosts.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
@@ -14,15 +15,18 @@ import type { WakeWebhooks } from "../events/publish.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
-import { LinkChooser, type Accounts } from "../links/choose-links.ts";
+import { LinkChooser } from "../links/choose-links.ts";
+import type { Accounts } from "../links/routing.ts";
 import { simulatorLink } from "../links/link.ts";
 import { watchLinks } from "../links/metrics.ts";
-import type { Plan } from "../links/plan.ts";
 import { Composer } from "../messages/compose.ts";
+import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { retentionJob, rowCleanup } from "../retention/keep-retention.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
+import { CreatedPlans } from "../setup/created-plan.ts";
+import { LinkNetwork } from "../setup/link-network.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { Database } from "../storage/database.ts";
 import { StartupError } from "../storage/startup-error.ts";
@@ -32,7 +36,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { usageFolding } from "../usage/fold.ts";
 import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
 import { Outbound } from "../webhooks/outbound.ts";
-import { createResolve } from "../webhooks/resolve.ts";
+import { createResolve, type Resolve } from "../lib/resolve.ts";
 import { Signer } from "../webhooks/signature.ts";
 import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
@@ -59,14 +63,28 @@ export type Workers = {
   hosts: ProviderHosts;
   composer: Composer;
   handover: Handover;
-  /** Follows another plan of links, senders and routes; links that have not changed keep their connection. */
-  reloadPlan: (plan: Plan) => Promise<void>;
+  consentDefaults: ConsentDefaults;
+  network: LinkNetwork;
+  createdPlans: CreatedPlans;
+  /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
+  reloadPlan: (config: ReloadedConfig) => Promise<void>;
 };
+
+/** The part of the configuration that a running process follows. */
+export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
 export async function startWorkers(shared: Process): Promise<Workers> {
   const { config, db, clock, metrics, log, tracing, stops } = shared;
-  const wakeWebhooks = startWebhooks(shared);
-  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+  // One for all names that customers supply: the threads of the system are few.
+  const resolve = createResolve();
+  const wakeWebhooks = startWebhooks(shared, resolve);
+  const accounts = await findAccounts(db, config);
+  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
+  const network = new LinkNetwork(config.webhookAddresses, resolve);
+  const createdPlans = new CreatedPlans({ ...shared, network, linkChooser, reload: async () => reload() });
+  await createdPlans.load();
+  const consentDefaults = new ConsentDefaults();
+  consentDefaults.replace(config.consent, accounts);
   watchLinks(metrics.registry, { db, clock, linkChooser });
   const templates = new Templates(db);
   const reviews = startTemplateReviews(shared, { wakeWebhooks, linkChooser, templates });
@@ -75,26 +93,36 @@ export async function startWorkers(shared: Process): Promise<Workers> {
     db,
     clock,
     linkChooser,
+    consentDefaults,
     wakeWebhooks,
     receiptWaitMs: config.receiptWaitMs,
     watch,
     log,
     tracing,
     reviews,
+    pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
   stops.push(() => hosts.stop());
-  const composer = new Composer({ clock, linkChooser, templates });
+  const composer = new Composer({ clock, linkChooser, templates, lastSenders: new LastSenders(db) });
   const { handover, reload } = await startDelivery(shared, { linkChooser, hosts, watch, composer, wakeWebhooks });
+  hosts.handTo(handover);
   startUpkeep(shared, wakeWebhooks);
-  const reloadPlan = async (plan: Plan): Promise<void> => {
-    linkChooser.replace(plan, await findAccounts(db, plan));
+  const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
+    const known = await findAccounts(db, reloaded);
+    linkChooser.replace(reloaded.plan, known);
+    consentDefaults.replace(reloaded.consent, known);
     await reload();
   };
-  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, reloadPlan };
+  createdPlans.start();
+  stops.push(() => createdPlans.stop());
+  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, network, createdPlans, reloadPlan };
 }
 
 /** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */
-function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): WakeWebhooks {
+function startWebhooks(
+  { config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process,
+  resolve: Resolve,
+): WakeWebhooks {
   watchOutbox(metrics.registry, db);
   const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
   if (!config.roles.has("webhooks")) return announce;
@@ -105,7 +133,7 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   const worker = new WebhookWorker({
     db,
     clock,
-    outbound: new Outbound({ ...config.webhookAddresses, resolve: createResolve() }),
+    outbound: new Outbound({ ...config.webhookAddresses, resolve }),
     signer: new Signer(box),
     wakeWebhooks,
     watch: webhookWatch(metrics.registry),
@@ -219,10 +247,13 @@ function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
   stops.push(() => Promise.all(jobs.map((job) => job.stop())));
 }
 
-/** The accounts that a plan names. */
-async function findAccounts(db: Database, { senders, routes }: Plan): Promise<Accounts> {
+/** The accounts that a configuration names. */
+async function findAccounts(db: Database, { plan: { links, senders, routes }, consent }: ReloadedConfig): Promise<Accounts> {
   const accounts = new Map((await listAccounts(db)).map(({ name, id }) => [name, id]));
-  const named = new Set([...senders.map(({ account }) => account), ...routes.flatMap(({ account }) => account ?? [])]);
+  const named = new Set([
+    ...[...senders, ...routes, ...consent].flatMap(({ account }) => account ?? []),
+    ...links.flatMap(({ inboundAccount }) => inboundAccount ?? []),
+  ]);
   const missing = [...named].filter((name) => !accounts.has(name));
   if (missing.length > 0) throw new StartupError(`the configuration names accounts that are not there: ${missing.join(", ")}`);
   return accounts;

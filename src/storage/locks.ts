@@ -37,7 +37,14 @@ export const OWNER_LOCKS = {
   apiKeys: 7364,
   /** The verifications sent to one prefix of phone numbers, while one is added. */
   verifications: 7365,
+  /** The suppressions of the environment. Opt-outs and opt-ins share it, and an erasure takes it, so that none of them finds half of what the
+   *  other does. */
+  consentChanges: 7368,
+  /** The links, senders and routes that an account has created. */
+  setup: 7369,
 } as const;
+
+type OwnerLock = (typeof OWNER_LOCKS)[keyof typeof OWNER_LOCKS];
 
 /** The first number of the locks that keep opt-outs and sends apart. The second number is a hash. A change to `sending` shares the lock of
  *  its environment and that of its recipient. An opt-out of one recipient takes the second, and an import takes the first, so that its
@@ -46,9 +53,9 @@ export const CONSENT_LOCKS = { environment: 7366, recipient: 7367 } as const;
 
 /** Takes a lock of an owner until the transaction ends, and waits while another transaction holds it. `detail` narrows the lock to a
  *  part of the owner's rows. */
-export const lockOwner = (
-  tx: Tx,
-  lock: (typeof OWNER_LOCKS)[keyof typeof OWNER_LOCKS],
-  { accountId, environment }: Owner,
-  detail = "",
-): Promise<unknown[]> => tx.rows(sql`select pg_advisory_xact_lock(${lock}, hashtext(${accountId.toString("hex") + environment + detail}))`);
+export const lockOwner = (tx: Tx, lock: OwnerLock, { accountId, environment }: Owner, detail = ""): Promise<unknown[]> =>
+  tx.rows(sql`select pg_advisory_xact_lock(${lock}, hashtext(${accountId.toString("hex") + environment + detail}))`);
+
+/** Shares a lock of an owner with other transactions that share it, until the transaction ends. */
+export const shareOwner = (tx: Tx, lock: OwnerLock, { accountId, environment }: Owner): Promise<unknown[]> =>
+  tx.rows(sql`select pg_advisory_xact_lock_shared(${lock}, hashtext(${accountId.toString("hex") + environment}))`);

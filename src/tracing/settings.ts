@@ -28,7 +28,7 @@ export const TRACING_SETTINGS = {
     value: "NAME",
     env: "OTEL_SERVICE_NAME",
     fallback: "godwit",
-    help: "what this service is called in traces",
+    help: "name of this service in traces",
   },
   tracesSampler: {
     flag: "traces-sampler",
@@ -36,14 +36,14 @@ export const TRACING_SETTINGS = {
     choices: SAMPLERS,
     env: "OTEL_TRACES_SAMPLER",
     fallback: "parentbased_traceidratio",
-    help: "which traces are recorded",
+    help: "sampler that decides which traces are recorded",
   },
   tracesSamplerArg: {
     flag: "traces-sampler-arg",
     value: "RATIO",
     env: "OTEL_TRACES_SAMPLER_ARG",
     fallback: "1",
-    help: "which part of them, from 0 to 1, where the sampler goes by a ratio",
+    help: "share of the traces, from 0 to 1, for a sampler with a ratio",
   },
   otlpHeaders: {
     flag: "",

@@ -1,7 +1,7 @@
 /** The request for a verification, and the message that carries its code. */
 import type { Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
-import { recipientFaults, recipientField, senderField } from "../links/address.ts";
+import { numberField, recipientFaults, senderField } from "../links/address.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
 import type { NewMessage } from "../messages/new-message.ts";
 import { MAX_LENGTH, MIN_LENGTH } from "./code.ts";
@@ -14,7 +14,7 @@ const DEFAULT_TEMPLATE = "verification_code";
 
 export const NewVerificationBody = Type.Object(
   {
-    recipient: recipientField,
+    recipient: numberField,
     channel: optional(oneOf(CHANNELS, { description: "One of `channel` and `channels`." })),
     channels: optional(
       Type.Array(oneOf(CHANNELS), {

@@ -36,7 +36,17 @@ const RECORDS: Readonly<Record<string, (godwit: Godwit, key: string, ids: Ids) =
   suppressions: (godwit, key) => created(godwit, key, "POST /v1/suppressions"),
   templates: (godwit, key) => created(godwit, key, "POST /v1/templates"),
   verifications: (godwit, key) => created(godwit, key, "POST /v1/verifications"),
+  // Links, senders and routes belong to live, and so to an account of their own here.
+  links: async (godwit) => created(godwit, await linkerOf(godwit), "POST /v1/links"),
+  senders: async (godwit, _key, { links = "" }) =>
+    String(recordOf(await godwit.request("POST", "/v1/senders", { key: await linkerOf(godwit), body: newSender(links) }), 201)["id"]),
+  routes: async (godwit, _key, { links = "" }) =>
+    String(recordOf(await godwit.request("POST", "/v1/routes", { key: await linkerOf(godwit), body: newRoute(links) }), 201)["id"]),
 };
+
+const linkerOf = (godwit: Godwit): Promise<string> => godwit.key({ account: "linker", environment: "live" });
+const newSender = (link: string): Json => ({ number: newRecipient(), link_id: link });
+const newRoute = (link: string): Json => ({ channel: "sms", links: [link], prefixes: [newRecipient()] });
 
 /** A valid body for each route that has one. */
 const BODIES: Readonly<Record<string, () => Json>> = {
@@ -51,6 +61,7 @@ const BODIES: Readonly<Record<string, () => Json>> = {
   "POST /v1/keys/{id}/rotate": () => ({}),
   "POST /v1/suppressions": () => ({ recipient: newRecipient() }),
   "POST /v1/suppressions/import": () => ({ entries: [{ recipient: newRecipient() }] }),
+  "PATCH /v1/consent_settings": () => ({ help_words: ["Sos"] }),
   "POST /v1/templates": () => ({
     name: `matrix_${(people += 1)}`,
     language: "en",
@@ -62,6 +73,16 @@ const BODIES: Readonly<Record<string, () => Json>> = {
   "POST /v1/templates/{id}/preview": () => ({ template_variables: { code: "1" } }),
   "POST /v1/verifications": () => ({ recipient: newRecipient(), channel: "sms" }),
   "POST /v1/verifications/{id}/check": () => ({ code: "000000" }),
+  "POST /v1/links": () => ({
+    name: randomUUID(),
+    provider: "smpp",
+    settings: { host: "smpp.example.com", port: 2776, tls: true, system_id: "x", password: "x" },
+  }),
+  "PATCH /v1/links/{id}": () => ({ rate: 5 }),
+  "POST /v1/senders": () => newSender("lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"),
+  "PATCH /v1/senders/{id}": () => ({ preference: 1 }),
+  "POST /v1/routes": () => newRoute("lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"),
+  "PATCH /v1/routes/{id}": () => ({ priority: 1 }),
   "POST /v1/recipients/erase": () => ({ recipient: newRecipient() }),
   "POST /v1/recipients/export": () => ({ recipient: newRecipient() }),
 };
@@ -76,6 +97,7 @@ const REFERENCES: Readonly<Record<string, (ids: Ids) => Json[]>> = {
   ],
   "POST /v1/messages/validate": ({ templates = "" }) => [{ ...BY_TEMPLATE, template_id: templates }],
   "POST /v1/batches": ({ templates = "" }) => [{ items: [{ ...BY_TEMPLATE, template_id: templates }] }],
+  "POST /v1/senders": ({ links = "" }) => [newSender(links)],
   "POST /v1/verifications": ({ templates = "" }) => [{ recipient: "+14155550124", channel: "sms", template_id: templates }],
 };
 
@@ -381,7 +403,8 @@ describe("the records of another", () => {
 
   test("are found by their owner, so the requests of the others named records that exist", async () => {
     for (const route of ROUTES.filter(({ method, path }) => method === "GET" && kindsIn(path).length > 0)) {
-      const reply = await visit(route, { ids: theirs, authorization: bearer(owner) });
+      const isSetup = /^\/v1\/(links|senders|routes)\//.test(route.path);
+      const reply = await visit(route, { ids: theirs, authorization: bearer(isSetup ? await linkerOf(godwit) : owner) });
       assert.equal(reply.status, 200, `${nameOf(route)}: ${reply.text}`);
     }
   });

@@ -20,6 +20,8 @@ type Resource = {
   body: (index: number) => Json;
   created: 201 | 202;
   hasList: boolean;
+  /** The environment that has such records; `test` by default. */
+  environment?: "live";
   /** A body that PATCH accepts. */
   edit?: Json;
   /** Members of the response to a creation that a later read does not return: secrets are shown once. */
@@ -99,7 +101,26 @@ const RESOURCES: readonly Resource[] = [
     hasList: false,
     onlyOnce: ["code"],
   },
+  {
+    path: "/v1/links",
+    prefix: "lnk",
+    object: "link",
+    scopes: { read: "links:read", write: "links:write" },
+    body: (index) => ({
+      name: `link ${index}`,
+      provider: "smpp",
+      settings: { host: "smpp.example.com", port: 2776, tls: true, system_id: "x", password: "x" },
+    }),
+    created: 201,
+    // The list has no pages: an account has few links.
+    hasList: false,
+    environment: "live",
+    edit: { rate: 5 },
+  },
 ];
+
+/** Records that belong to a link of their account: test/api/link-setup.test.ts creates them. */
+const OF_LINKS = ["/v1/routes", "/v1/senders"];
 
 let godwit: Godwit;
 before(async () => {
@@ -110,13 +131,13 @@ after(() => godwit.stop());
 let accounts = 0;
 let bodies = 0;
 
-/** Creates keys of a new account for `test` and `live`, and a key of another account. */
-async function newKeys(): Promise<{ key: string; live: string; stranger: string }> {
+/** Creates keys of a new account for the environment of a resource and for the other one, and a key of another account. */
+async function newKeys(environment: "test" | "live" = "test"): Promise<{ key: string; live: string; stranger: string }> {
   const [account, other] = [`conforming ${(accounts += 1)}`, `stranger ${accounts}`];
   const keys = {
-    key: await godwit.key({ account }),
-    live: await godwit.key({ account, environment: "live" }),
-    stranger: await godwit.key({ account: other }),
+    key: await godwit.key({ account, environment }),
+    live: await godwit.key({ account, environment: environment === "test" ? "live" : "test" }),
+    stranger: await godwit.key({ account: other, environment }),
   };
   await godwit.unlimited();
   return keys;
@@ -135,7 +156,7 @@ for (const resource of RESOURCES) {
     let live: string;
     let stranger: string;
     before(async () => {
-      ({ key, live, stranger } = await newKeys());
+      ({ key, live, stranger } = await newKeys(resource.environment));
     });
 
     test("creates a record, names it in Location, and returns it when it is read", async () => {
@@ -244,7 +265,7 @@ for (const resource of RESOURCES) {
 
     if (hasList) {
       test("lists its records newest first, each once, in pages", async () => {
-        const { key: own } = await newKeys();
+        const { key: own } = await newKeys(resource.environment);
         const pages = (query: Query): Promise<Page[]> => walk(async (each) => recordOf(await list(own, search(each))) as Page, query);
         const older = itemsOf(await pages({ limit: "100" })).map((record) => record["id"]);
         const ids: unknown[] = [];
@@ -268,5 +289,5 @@ for (const resource of RESOURCES) {
 test("every resource of the API that can be created has a row", () => {
   const { paths } = JSON.parse(readFileSync(DOCUMENT, "utf8")) as { paths: Record<string, Record<string, unknown>> };
   const creatable = Object.keys(paths).filter((path) => path in paths && "post" in (paths[path] ?? {}) && `${path}/{id}` in paths);
-  assert.deepEqual(creatable.toSorted(), RESOURCES.map(({ path }) => path).toSorted());
+  assert.deepEqual(creatable.toSorted(), [...RESOURCES.map(({ path }) => path), ...OF_LINKS].toSorted());
 });

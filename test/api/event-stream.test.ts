@@ -638,4 +638,15 @@ describe("an unavailable database", () => {
       await wire.close();
     }
   });
+
+  test("refuses a stream that cannot begin, with a status, also for a credential that is known", async () => {
+    await using godwit = await startGodwit({ roles: "api" });
+    const { key } = await newOwner(godwit, "unavailable");
+    (await EventReader.open(godwit, key)).leave();
+    await untilStreams(godwit, 0);
+    await godwit.rows("alter sequence event_positions rename to elsewhere");
+    assertProblem(await godwit.request("GET", STREAM, { key }), "internal_server_error");
+    assert.ok(godwit.logs.every(({ event }) => event !== "http.stream_failed"));
+    await untilStreams(godwit, 0);
+  });
 });

@@ -74,12 +74,15 @@ describe("GET /v1/links", () => {
     });
     assert.deepEqual(
       links.map(({ name }) => name),
-      ["simulator", "acme", "fake"],
+      ["acme", "fake"],
     );
-    assert.deepEqual(links[1], {
+    assert.deepEqual(links[0], {
+      id: "acme",
       name: "acme",
       object: "link",
+      source: "file",
       provider: "smpp",
+      carrier: null,
       channels: ["sms"],
       state: "connecting",
       sender: "ACME",
@@ -87,11 +90,21 @@ describe("GET /v1/links", () => {
       window: 20,
       in_flight: 0,
       reason: "carrier_unreachable",
+      reason_detail: null,
+      paused: false,
+      country: null,
+      receipt_ids: "learn",
+      settings: null,
+      secrets: [],
+      callback_path: null,
       last_error: null,
       last_error_at: null,
       nodes: [],
+      created_at: null,
+      updated_at: null,
+      created_by: null,
     });
-    assert.equal(links[2]?.["state"], "connected");
+    assert.equal(links[1]?.["state"], "connected");
     assert.ok(!JSON.stringify(links).includes(SECRET));
   });
 
@@ -128,8 +141,8 @@ describe("GET /v1/links", () => {
     assert.equal((nodes as string[]).length, 1);
     assert.match(String(reason), /ECONNREFUSED/);
     const table = await runGodwit(["links"], env);
-    assert.match(table.stdout, /^name +provider +state +reason/m);
-    assert.match(table.stdout, /^acme +smpp +connecting /m);
+    assert.match(table.stdout, /^name +title +provider +state +reason/m);
+    assert.match(table.stdout, /^acme +- +smpp +connecting /m);
     assert.ok(!`${stdout}${table.stdout}`.includes(SECRET));
   });
 
@@ -157,10 +170,12 @@ describe("GET /v1/links", () => {
     assert.deepEqual(await api.rows("select link from link_states"), [], "the states are deleted, and not only old");
     assert.deepEqual(
       links.map(({ nodes, reason, in_flight: inFlight }) => [nodes, reason, inFlight]),
-      [1, 2, 3].map(() => [[], "no_node", 0]),
+      [1, 2].map(() => [[], "no_node", 0]),
     );
   });
 });
+
+const NO_SETUP = (rig: Rig) => ({ nowMs: rig.clock.now(), details: new Map(), pauses: new Map() });
 
 test("the messages in flight are those of the caller's account and environment", async () => {
   await using rig = await Rig.open();
@@ -172,7 +187,7 @@ test("the messages in flight are those of the caller's account and environment",
   for (const accountId of [rig.accountId, rig.accountId, other]) await rig.accept({}, { accountId });
   await until("the carrier to have all messages", () => carrier.sends.length === 3);
   const inFlight = async (accountId: AccountId, environment: Environment): Promise<number | undefined> =>
-    (await listLinksFor({ accountId, environment }, rig.db, [linkTo(LINK)], rig.clock.now()))[0]?.in_flight;
+    (await listLinksFor({ accountId, environment }, rig.db, [linkTo(LINK)], NO_SETUP(rig)))[0]?.in_flight;
   assert.deepEqual([await inFlight(rig.accountId, "test"), await inFlight(other, "test")], [2, 1]);
   assert.equal(await inFlight(rig.accountId, "live"), 0);
   response.resolve({ kind: "refused", code: "no", message: "no", providerCode: null, isPermanent: true });
@@ -366,13 +381,13 @@ describe("SIGHUP", () => {
     godwit.child.kill("SIGHUP");
     await untilOutput(/^links, senders and routes reloaded$/);
     await until("the new carrier is connected, and the old one is not", () => (added.open === 1 && gone.open === 0) || undefined);
-    assert.deepEqual(await names(), ["simulator", "kept", "added"]);
+    assert.deepEqual(await names(), ["kept", "added"]);
     assert.deepEqual([kept.connections, kept.open], [connections, 1]);
 
     writeConfig(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, godwit.configFile);
     godwit.child.kill("SIGHUP");
     await untilOutput(/were not reloaded, the old ones stay: the configuration has 2 faults/);
-    assert.deepEqual(await names(), ["simulator", "kept", "added"]);
+    assert.deepEqual(await names(), ["kept", "added"]);
     assert.deepEqual([kept.connections, kept.open, added.open], [connections, 1, 1]);
     assert.ok(godwit.output.some((line) => line.includes("link kept: port: must be at least 1")));
     assert.ok(godwit.output.some((line) => line.includes("route 1: there is no link nope")));

@@ -146,11 +146,16 @@ describe("with an SMPP link and the simulator", () => {
     assert.ok(ended["error"] !== null);
   });
 
-  test("an SMS whose second part is refused has no parts, and the error names the refused part", async () => {
+  test("an SMS whose second part is refused has the first part with its receipt, and the error names the refused part", async () => {
     const id = await send({ recipient: HALF_REFUSED, body: THREE_PARTS });
     const { error } = await untilStatus(godwit, live, id, "failed");
     assert.match((error as { message: string }).message, /part 2 of 3, when those before it had been accepted/);
-    assert.deepEqual(await partsOf(godwit, live, id), []);
+    const shown = async (): Promise<unknown[]> =>
+      (await partsOf(godwit, live, id)).map(({ number, provider_message_id: name, status }) => [number, name, status]);
+    assert.deepEqual(await shown(), [[1, "14155550111-1", "sent"]]);
+    assert.equal(await smsc.session.deliver(receiptSm("14155550111-1")), 0);
+    assert.deepEqual(await shown(), [[1, "14155550111-1", "delivered"]]);
+    assert.equal((await read(godwit, live, id))["status"], "failed", "one of three parts is not the whole message");
   });
 
   test("a message has no parts while it is scheduled, before the carrier responds, and after it is canceled", async () => {

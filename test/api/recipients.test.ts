@@ -45,6 +45,22 @@ describe("erasing", () => {
     await hook[Symbol.asyncDispose]();
   });
 
+  test("removes inbound messages of a person that are kept for the operator, in live", async () => {
+    const person = newNumber();
+    const [inTest, inLive] = [await clientOfAccount(godwit, "kept"), await clientOfAccount(godwit, "kept", { environment: "live" })];
+    await godwit.rows(
+      `insert into kept_inbound (id, kind, link, provider, channel, sender, recipient, body)
+       values (gen_random_uuid(), 'message', 'x', 'smpp', 'sms', $1, '99999', $2),
+              (gen_random_uuid(), 'notification', 'x', 'whatsapp', 'whatsapp', $1, null, $3)`,
+      [person, TEXT, JSON.stringify({ recipient_id: person.slice(1) })],
+    );
+    recordOf(await erase(inTest, person));
+    assert.deepEqual(await tablesWith(godwit, person.slice(1)), ["kept_inbound"]);
+    const { erased } = recordOf(await erase(inLive, person));
+    assert.deepEqual(erased, { ...NOTHING, messages: 2 });
+    await assertNowhere(godwit, person);
+  });
+
   test("removes a person from every table, and keeps the records and the counts", async () => {
     const customer = await Customer.of(godwit);
     const { client } = customer;
@@ -289,20 +305,55 @@ describe("without delivery", () => {
     recordOf(await erase(audited, person));
     await exported(audited, person);
     const { data } = (await audited.get("/v1/audit_events?target=recipient")) as { data: Json[] };
+    // The page of the message, and the last transaction of the request.
     assert.deepEqual(
       data.map(({ action }) => action),
-      ["recipient.exported", "recipient.erased"],
+      ["recipient.exported", "recipient.erased", "recipient.erased"],
     );
-    const [one, other] = data.map(({ target }) => target as Json);
-    assert.match(String(one?.["id"]), /^[0-9a-f]{64}$/);
-    assert.equal(one?.["id"], other?.["id"]);
-    assert.partialDeepStrictEqual(data[1]?.["changes"], { messages: 1, unfinished: 0, has_more: false });
+    const targets = new Set(data.map(({ target }) => String((target as Json)["id"])));
+    assert.equal(targets.size, 1);
+    assert.match([...targets][0] ?? "", /^[0-9a-f]{64}$/);
+    assert.partialDeepStrictEqual(data[2]?.["changes"], { messages: 1 });
+    assert.deepEqual(data[1]?.["changes"], { has_more: false });
   });
 
-  test("the recipient is validated as that of a message", async () => {
-    for (const path of ["/v1/recipients/erase", "/v1/recipients/export"])
-      for (const recipient of ["04155550123", "+1", "+1415555", 7, null])
+  test("the pages of a request that is refused at its end are in the audit log", async () => {
+    const audited = await clientOfAccount(godwit, "refused at the end");
+    const person = newNumber();
+    recordOf(await audited.batches.post({ items: items(300, () => ({ recipient: person, channel: "sms", body: TEXT })) }), 202);
+    const idempotencyKey = randomUUID();
+    const erasing = erase(audited, person, { idempotencyKey });
+    const rival = await audited.suppressions.post({ recipient: newNumber() }, { idempotencyKey });
+    const reply = await erasing;
+    const { data } = (await audited.get("/v1/audit_events?target=recipient")) as { data: { changes: { messages?: number } }[] };
+    const erased = data.reduce((sum, { changes }) => sum + (changes.messages ?? 0), 0);
+    const left = (await audited.messages.list({ recipient: person, limit: "1" })).data.length;
+    assert.deepEqual([erased, left], [300, 0], `${reply.status} and ${rival.status}`);
+  });
+
+  test("an erasure beside opt-outs of the same person leaves neither the number nor the note, and no request fails", async () => {
+    const rounds = Array.from({ length: 30 }, async (_, round) => {
+      const person = newNumber();
+      const note = `heron-note-${String(round + 100)}`;
+      if (round % 2 === 0) recordOf(await client.suppressions.post({ recipient: person, note }), 201);
+      const replies = await Promise.all([
+        erase(client, person),
+        client.suppressions.post({ recipient: person, note }, { idempotencyKey: randomUUID() }),
+        client.suppressions.post({ recipient: person, note }, { idempotencyKey: randomUUID() }),
+      ]);
+      for (const { status, text } of replies) assert.ok(status === 200 || status === 201, text);
+      recordOf(await erase(client, person));
+      await assertNowhere(godwit, person, note);
+    });
+    await Promise.all(rounds);
+  });
+
+  test("a person is named as the records have the number", async () => {
+    for (const path of ["/v1/recipients/erase", "/v1/recipients/export"]) {
+      assert.equal((await client.request("POST", path, { idempotencyKey: randomUUID(), body: { recipient: "+9991234567" } })).status, 200);
+      for (const recipient of ["", "erased", "x".repeat(65), "a\nb", 7, null])
         assertProblem(await client.request("POST", path, { body: { recipient } }), "invalid_request_payload");
+    }
   });
 });
 

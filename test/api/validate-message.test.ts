@@ -17,7 +17,7 @@ type Validation = Json & {
   segments: { count: number; encoding: string; characters: number } | null;
   ucs2_characters: Character[];
   fallback: { channel: string; body: string; segments: object | null; ucs2_characters: Character[] }[];
-  route: { provider: string; link: string; sender: string | null } | null;
+  route: { provider: string; link: string; link_reason: string; sender: string | null; sender_reason: string | null } | null;
   errors: { pointer: string; code: string; detail: string }[];
 };
 
@@ -61,7 +61,13 @@ describe("a message that would be accepted", () => {
       segments: { count: 1, encoding: "gsm7", characters: 19 },
       ucs2_characters: [],
       fallback: [],
-      route: { provider: "simulator", link: "simulator", sender: "+15005550000" },
+      route: {
+        provider: "simulator",
+        link: "simulator",
+        link_reason: "simulator",
+        sender: "+15005550000",
+        sender_reason: "link_default",
+      },
       errors: [],
     });
   });
@@ -74,7 +80,8 @@ describe("a message that would be accepted", () => {
       channel,
       valid,
     } = await validate({ sender: "Shop", channel: "whatsapp", body: "Zoë 😀" });
-    assert.deepEqual([valid, channel, segments, characters, route?.sender], [true, "whatsapp", null, [], "Shop"]);
+    assert.deepEqual([valid, channel, segments, characters], [true, "whatsapp", null, []]);
+    assert.deepEqual([route?.sender, route?.sender_reason], ["Shop", "named"]);
   });
 
   test("is accepted with the same text and the same segments when it is sent", async () => {

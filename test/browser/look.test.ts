@@ -15,7 +15,7 @@ const paths: string[] = [
   "endpoints",
   "suppressions",
   "usage",
-  "links",
+  "carriers",
   "keys",
   "audit",
   "nonsense",

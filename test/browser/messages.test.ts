@@ -49,12 +49,12 @@ describe("the session", () => {
 
   test("lasts as long as its token after a reload, and the console reports the end of the session", (context) =>
     visits.visit(context, async (visitor) => {
-      await visitor.signIn(visits.key, "links");
+      await visitor.signIn(visits.key, "carriers");
       await visitor.page.evaluate(
         `sessionStorage.setItem("godwit:session", JSON.stringify({ ...JSON.parse(sessionStorage.getItem("godwit:session")), endsAtMs: Date.now() + 3_000 }))`,
       );
       await visitor.page.reload();
-      await visitor.heading("Links").waitFor();
+      await visitor.heading("Carriers").waitFor();
       await visitor.sees("Your session has ended");
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
     }));
@@ -71,7 +71,7 @@ describe("the session", () => {
         // So short a validity that the next request creates another token.
         await route.fulfill({ response, json: { ...((await response.json()) as object), expires_in: 30 } });
       });
-      await visitor.signIn(visits.key, "links");
+      await visitor.signIn(visits.key, "carriers");
       await until("another token to be requested", () => (asked > 1 ? true : undefined));
       await visitor.button("Sign out").click();
       await visitor.sees("You are signed out.");
@@ -366,7 +366,9 @@ describe("webhooks", () => {
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await using hook = await HookServer.listen();
-      hook.status = 500;
+      hook.status = 503;
+      // The other deliveries stay pending, however long the test takes.
+      hook.headers = { "retry-after": "3600" };
       await visitor.signIn(visits.key, "endpoints");
       await visitor.button("Add an endpoint").click();
       await visitor.dialog.getByLabel("URL").fill(hook.url());
@@ -377,7 +379,7 @@ describe("webhooks", () => {
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });
       const deliveries = page.getByRole("region", { name: "Deliveries" });
       await visitor.sees("message.delivered", deliveries);
-      await visitor.sees(/500/, deliveries);
+      await visitor.sees(/503/, deliveries);
       hook.status = 200;
       await deliveries
         .getByRole("button", { name: /^Retry/ })
@@ -412,7 +414,7 @@ describe("scopes", () => {
       assert.equal(await page.getByRole("region", { name: "Webhook deliveries" }).count(), 0);
       await visitor.goto();
       await visitor.heading("Messages").waitFor();
-      for (const path of ["send", "keys", "endpoints", "templates", "suppressions", "usage", "links"]) {
+      for (const path of ["send", "keys", "endpoints", "templates", "suppressions", "usage", "carriers"]) {
         await visitor.goto(path);
         await visitor.sees(/Your key may not see/);
       }

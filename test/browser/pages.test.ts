@@ -45,7 +45,7 @@ describe("the overview", () => {
       await visitor.sees("+15005550002", page.getByRole("table"));
     }));
 
-  test("lists links and endpoints that fail", (context) =>
+  test("lists carriers and endpoints that fail", (context) =>
     visits.visit(context, async (visitor) => {
       await using hook = await HookServer.listen();
       hook.status = 500;
@@ -56,7 +56,7 @@ describe("the overview", () => {
       await visits.godwit.send(visits.key, { recipient: "+15005550006" });
       await until("the delivery to fail", () => (hook.calls.length > 0 ? true : undefined));
       await visitor.signIn(visits.key);
-      await visitor.sees("simulator", visitor.page.getByRole("region", { name: "Links" }));
+      await visitor.sees("simulator", visitor.page.getByRole("region", { name: "Carriers" }));
       await visitor.sees(hook.url("/failing"), visitor.page.getByRole("region", { name: "Failing endpoints" }));
     }));
 });
@@ -320,7 +320,7 @@ describe("the audit log", () => {
     }));
 });
 
-describe("usage and links", () => {
+describe("usage and carriers", () => {
   test("the counts match the API, and can be downloaded as a file", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
@@ -332,9 +332,9 @@ describe("usage and links", () => {
       assert.match((await file).suggestedFilename(), /^usage-test-by-hour-.*\.csv$/);
     }));
 
-  test("the simulator is shown as the link of test", (context) =>
+  test("the simulator is shown as the carrier of test", (context) =>
     visits.visit(context, async (visitor) => {
-      await visitor.signIn(visits.key, "links");
+      await visitor.signIn(visits.key, "carriers");
       await visitor.sees("simulator");
       await visitor.sees(/^connected$/);
     }));

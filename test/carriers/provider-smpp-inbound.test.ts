@@ -44,22 +44,26 @@ describe("a receipt", () => {
       assert.deepEqual(host.messages, []);
     }));
 
-  test("with a decimal id matches a response with a hexadecimal id, and so does one of an older message after it", () =>
-    withLink({ submit: (each, session) => void session.accept(each, "0A1B2C3D") }, {}, async ({ smsc, link, host }) => {
-      const id = idOf(await sendOne(link));
-      await smsc.session.deliver(receiptSm(String(0x0a1b2c3d)));
-      assert.equal(host.receipts[0]?.providerMessageId, id);
-      await smsc.session.deliver(receiptSm(String(0x0a0000ff)));
-      assert.equal(host.receipts[1]?.providerMessageId, "0A0000FF");
-    }));
+  const hexIds = (): Script => {
+    let count = 0xabcdef00;
+    return { submit: (each, session) => void session.accept(each, (count++).toString(16).toUpperCase()) };
+  };
+  const passedOn = (host: LinkHost) => host.receipts.map(({ providerMessageId, parkedAs }) => [providerMessageId, parkedAs]);
 
-  test("that arrived before the format of ids was known is passed on once more when the format is known", () =>
-    withLink({ submit: (each, session) => void session.accept(each, "ABCDEF12") }, {}, async ({ smsc, link, host }) => {
-      await smsc.session.deliver(receiptSm(String(0xabcdef01)));
-      assert.equal(host.receipts[0]?.providerMessageId, String(0xabcdef01));
-      await sendOne(link);
-      await smsc.session.deliver(receiptSm(String(0xabcdef12)));
-      await until("the receipt was passed on again", () => host.receipts.some(({ providerMessageId }) => providerMessageId === "ABCDEF01"));
+  test("with a decimal id matches a response with a hexadecimal id after three such messages, and those before it are passed on again", () =>
+    withLink(hexIds(), {}, async ({ smsc, link, host }) => {
+      const decimal = (index: number): string => String(0xabcdef00 + index);
+      assert.equal(await smsc.session.deliver(receiptSm(decimal(9))), STATUS.ok);
+      for (let count = 0; count < 3; count += 1) idOf(await sendOne(link));
+      for (const index of [0, 1]) assert.equal(await smsc.session.deliver(receiptSm(decimal(index))), STATUS.ok);
+      const unchanged = [9, 0, 1].map((index) => [decimal(index), undefined]);
+      assert.deepEqual(passedOn(host), unchanged, "parked");
+      assert.equal(await smsc.session.deliver(receiptSm(decimal(2))), STATUS.ok);
+      await until("the receipts were passed on again", () => host.receipts.length === 7);
+      assert.deepEqual(
+        passedOn(host).slice(3).map(String).toSorted(),
+        ["ABCDEF00", "ABCDEF01", "ABCDEF02", "ABCDEF09"].map((id) => `${id},${id === "ABCDEF02" ? "" : Number(`0x${id}`)}`),
+      );
     }));
 
   test("is acknowledged only when it is committed, and is requested again otherwise", () =>
@@ -108,7 +112,16 @@ describe("an inbound message", () => {
     withLink({}, {}, async ({ smsc, host }) => {
       assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("STOP") })), STATUS.ok);
       assert.deepEqual(host.messages, [
-        { providerMessageId: null, channel: "sms", from: "+4915112345678", to: "+14155550100", text: "STOP", inReplyTo: null },
+        {
+          providerMessageId: null,
+          channel: "sms",
+          from: "4915112345678",
+          fromType: "international",
+          to: "14155550100",
+          toType: "international",
+          text: "STOP",
+          inReplyTo: null,
+        },
       ]);
       host.behave("rejects");
       assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("no") })), STATUS.temporaryError);

@@ -1,13 +1,16 @@
-/** SMPP against independent peers: the SMSC driver of Debian's kannel-extras, and the server of npm's `smpp`. */
+/** SMPP against independent peers: the SMSC driver of Debian's kannel-extras, Perl's Net::SMPP, and the server of npm's `smpp`. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { before, describe, test } from "node:test";
 import peer, { type Pdu, type Session } from "smpp";
 import type { Connection } from "../../src/providers/provider.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../../src/providers/smpp/settings.ts";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
+import { encodeText } from "../../src/providers/smpp/text.ts";
+import { missingProgram } from "../support/debian-package.ts";
 import { until } from "../support/expect.ts";
 import { has, mayLeave, outgoing, RecordingHost, settled } from "../support/recording-host.ts";
 
@@ -44,23 +47,11 @@ const freePort = (): Promise<number> =>
 const signal = new AbortController().signal;
 
 const DRIVER = "/usr/lib/kannel/test/drive_smpp";
-const APT = "/usr/bin/apt-get";
-const INSTALL_MS = 180_000;
-
-/** The reason why the driver is missing, after an attempt to install it. */
-function missingDriver(): string | undefined {
-  if (existsSync(DRIVER)) return undefined;
-  const canInstall = process.getuid?.() === 0 && existsSync(APT);
-  if (!canInstall) return "kannel-extras is not installed, and only root can install it";
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  spawnSync(APT, ["install", "-y", "-q", "kannel-extras"], { env, timeout: INSTALL_MS, stdio: "ignore" });
-  return existsSync(DRIVER) ? undefined : "kannel-extras could not be installed";
-}
 
 describe("the SMSC driver of kannel-extras", () => {
   let missing: string | undefined;
   before(() => {
-    missing = missingDriver();
+    missing = missingProgram("kannel-extras", DRIVER);
   });
 
   test("accepts our bind, delivers its messages, accepts ours, and accepts our unbind", async (context) => {
@@ -84,6 +75,58 @@ describe("the SMSC driver of kannel-extras", () => {
     }
   });
 });
+
+describe("Perl's Net::SMPP as SMSC", () => {
+  const MODULE = "/usr/share/perl5/Net/SMPP.pm";
+  const SCRIPT = join(import.meta.dirname, "..", "support", "fakes", "net-smpp.pl");
+  let missing: string | undefined;
+  before(() => {
+    missing = missingProgram("libnet-smpp-perl", MODULE);
+  });
+
+  test("reads our bind, texts, parameters and unbind, and we read its responses and receipts", async (context) => {
+    if (missing !== undefined) return context.skip(missing);
+    const script = spawn("/usr/bin/perl", [SCRIPT], { stdio: ["ignore", "pipe", "ignore"] });
+    const ended = new Promise((resolve) => script.once("exit", resolve));
+    const lines: string[] = [];
+    createInterface({ input: script.stdout }).on("line", (line) => lines.push(line));
+    try {
+      const port = Number(await until("its port", () => lines[0]));
+      const texts = ["Hello @ €{}", "x".repeat(161), "Привет"];
+      await onLink(settings(port, { dltEntityId: "1101", priorityFlag: { high: 2 } }), async (connection, host) => {
+        for (const body of texts) {
+          const message = outgoing({ recipient: RECIPIENT, sender: "Godwit", body, priority: "high" });
+          const outcome = await settled(connection.send(message, signal, mayLeave), "a send");
+          await host.until(message, outcome, has("delivered"));
+        }
+      });
+      await settled(ended, "the end of the script");
+      const pdus = lines.slice(1).map((line) => JSON.parse(line) as Record<string, string>);
+      const submits = pdus.filter(({ command }) => command === "submit_sm");
+      assert.deepEqual(
+        submits.map(({ short_message: text }) => text),
+        texts.flatMap((body) => encodedParts(body, submits)),
+      );
+      for (const { source_addr: source, destination_addr: destination, 5120: entity } of submits)
+        assert.deepEqual([source, destination, entity], ["Godwit", RECIPIENT.slice(1), "1101"].map(inHex));
+      assert.deepEqual(new Set(submits.map(({ priority_flag: flag }) => flag)), new Set([inHex("2")]));
+      assert.equal(pdus.filter(({ command }) => command === "deliver_sm_resp").length, submits.length);
+      assert.deepEqual([pdus[0]?.["command"], pdus.at(-1)?.["command"]], ["bind_transceiver", "unbind"]);
+    } finally {
+      script.kill("SIGKILL");
+      await ended;
+    }
+  });
+});
+
+const inHex = (text: string): string => Buffer.from(text, "latin1").toString("hex");
+
+/** The bytes of the parts, with the reference that the SMSC has read in the first header. */
+function encodedParts(body: string, submits: readonly Record<string, string>[]): string[] {
+  const header = submits.find(({ short_message: text }) => text?.startsWith("050003"))?.["short_message"] ?? "";
+  const reference = Number.parseInt(header.slice(6, 8), 16);
+  return (encodeText(body, { alphabet: "gsm7", longText: "udh8" }, reference) ?? []).map(({ text }) => text.toString("hex"));
+}
 
 async function withServer(run: (port: number, sessions: readonly Session[], heard: readonly Pdu[]) => Promise<void>): Promise<void> {
   const sessions: Session[] = [];
@@ -146,8 +189,8 @@ describe("the server of the package smpp", () => {
         await host.until(message, outcome, has("delivered"));
         assert.equal(await acknowledged({ short_message: "STOP" }), 0);
         assert.deepEqual(
-          host.messages.map(({ from, to, text }) => [from, to, text]),
-          [["+14155550123", "12345", "STOP"]],
+          host.messages.map(({ from, fromType, to, text }) => [from, fromType, to, text]),
+          [["14155550123", "international", "12345", "STOP"]],
         );
         host.behave("rejects");
         assert.equal(await acknowledged({ short_message: "again" }), 0x64);

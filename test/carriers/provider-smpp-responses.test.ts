@@ -77,8 +77,14 @@ describe("a submit", () => {
     [0x64, "refused", false],
     [0x65, "refused", true],
     [0xff, "refused", false],
-    [0x0400, "refused", true],
-    [0xffffffff, "refused", true],
+    [0x61, "refused", false],
+    [0x62, "refused", false],
+    [0x66, "refused", false],
+    [0xfe, "refused", false],
+    [0x03ff, "refused", false],
+    [0x0400, "refused", false],
+    [0x0500, "refused", false],
+    [0xffffffff, "refused", false],
   ];
   for (const [status, kind, isPermanent] of ERRORS)
     test(`with the response 0x${status.toString(16)} is ${kind}${isPermanent === null ? "" : isPermanent ? " permanently" : " temporarily"}`, () =>
@@ -87,6 +93,21 @@ describe("a submit", () => {
         assert.equal(outcome.kind, kind);
         if (outcome.kind === "refused") assert.equal(outcome.isPermanent, isPermanent);
       }));
+
+  test("with a status that the link's settings name has the meaning of the settings", () => {
+    const statuses = [0x0402, 0x0410, 0x45, 0x0499, 0x58];
+    const submit: Script["submit"] = (each, session) => session.refuse(each, statuses.shift() ?? assert.fail());
+    const settings = { statusFinal: ["0x400-0x40F", 0x58], statusTransient: [0x45], statusThrottle: ["0x410"] };
+    return withLink({ submit }, settings, async ({ link }) => {
+      const outcomes: unknown[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        const outcome = await sendOne(link);
+        outcomes.push(outcome.kind === "refused" ? outcome.isPermanent : outcome.kind);
+        await until("the link is ready", () => link.isReady);
+      }
+      assert.deepEqual(outcomes, [true, "throttled", false, false, true]);
+    });
+  });
 
   test("with a generic_nack for its sequence number has failed", () =>
     withLink(

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { within } from "../../src/lib/wait.ts";
-import { STATUS, TLV } from "../../src/providers/smpp/pdu.ts";
+import { STATUS, TLV, type ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import { decodeText } from "../../src/providers/smpp/text.ts";
 import { until, type Script, type Submit } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import { mayLeave, outgoing, settled } from "../support/recording-host.ts";
 
 const LONG = "a".repeat(153 * 2 + 1);
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), 100);
@@ -40,6 +41,54 @@ describe("a message", () => {
       await sendOne(link, { sender: "12345" });
       const short = smsc.submits[0]?.short;
       assert.deepEqual([short?.source.ton, short?.source.npi, short?.destination.ton, short?.destination.npi], [0, 8, 2, 3]);
+    }));
+
+  test("has the configured validity, priority and request for receipts", async () => {
+    const expiresAtMs = Date.parse("2030-01-31T09:10:11.900Z");
+    const sent = async (settings: Parameters<typeof withLink>[1], fields: Parameters<typeof sendOne>[1] = {}) => {
+      let short: ShortMessage | undefined;
+      await withLink({}, settings, async ({ smsc, link }) => {
+        await sendOne(link, { expiresAtMs, ...fields });
+        short = smsc.submits[0]?.short;
+      });
+      return short;
+    };
+    assert.equal((await sent({ validity: "none" }))?.validFor, "");
+    const soon = new Date(Date.now() + 3_600_000);
+    const absolute = await sent({ validity: "absolute" }, { expiresAtMs: soon.getTime() });
+    assert.equal(absolute?.validFor, `${soon.toISOString().replaceAll(/\D/g, "").slice(2, 14)}000+`);
+    assert.equal((await sent({ priorityFlag: 2 }))?.priority, 2);
+    const priorityFlag = { high: 3, normal: 1 };
+    assert.equal((await sent({ priorityFlag }, { priority: "high" }))?.priority, 3);
+    assert.equal((await sent({ priorityFlag }, { priority: "bulk" }))?.priority, 0);
+    assert.equal((await sent({ registeredDelivery: 0 }))?.registeredDelivery, 0);
+  });
+
+  test("is shown at once where its options say so, in the GSM alphabet and in UCS-2", () =>
+    withLink({}, { alphabet: "latin1" }, async ({ smsc, link }) => {
+      const carrierOptions = { flash: true };
+      await sendOne(link, { body: "é@", carrierOptions });
+      await sendOne(link, { body: "ж", carrierOptions });
+      assert.deepEqual(
+        smsc.submits.map(({ short }) => [short.dataCoding, short.text.toString("hex")]),
+        [
+          [0xf0, "0500"],
+          [0x18, "0436"],
+        ],
+      );
+    }));
+
+  test("has as much time again for each part that the carrier accepts", () =>
+    withLink({}, {}, async ({ link }) => {
+      let renewals = 0;
+      const message = outgoing({ recipient: "+4915112345678", body: LONG });
+      const { signal } = new AbortController();
+      const renew = (): AbortSignal => {
+        renewals += 1;
+        return signal;
+      };
+      assert.equal((await settled(link.send(message, signal, mayLeave, renew), "a send")).kind, "accepted");
+      assert.equal(renewals, 2);
     }));
 
   test("of several parts has an id for each part, in order", () =>
@@ -125,12 +174,9 @@ describe("a message", () => {
       const [last] = held;
       assert.ok(last);
       smsc.session.accept(last, "m3");
-      await until("three receipts", () => host.receipts.length === 3);
-      assert.deepEqual(
-        host.receipts.map(({ providerMessageId }) => providerMessageId),
-        ["m1", "m2", "m3"],
-      );
-      for (const { reference, status } of host.receipts) assert.deepEqual([reference, status], ["msg_1", "sent"]);
+      await host.untilCalled();
+      const [receipt] = host.receipts;
+      assert.deepEqual([receipt?.partIds, receipt?.reference, receipt?.status], [["m1", "m2", "m3"], "msg_1", "sent"]);
     });
   });
 

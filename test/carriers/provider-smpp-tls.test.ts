@@ -30,6 +30,20 @@ describe("over TLS", { skip }, () => {
       idOf(await sendOne(link));
     }));
 
+  test("a carrier that asks for a client certificate gets the configured one, and does not bind without it", async () => {
+    const asking = { ...tls, ca: tls.cert, requestCert: true, rejectUnauthorized: true };
+    const settings = { tls: true, tlsCa: tls.cert, tlsServerName: "smsc.example" };
+    await withLink({ tls: asking }, { ...settings, tlsCert: tls.cert, tlsKey: tls.key }, async ({ link }) => {
+      idOf(await sendOne(link));
+    });
+    const smsc = await Smsc.start({ tls: asking });
+    const link = await smpp.open(settingsFor(smsc, settings), new LinkHost());
+    await until("the link reports the reason", () => link.state?.reason !== null);
+    assert.deepEqual(smsc.binds, []);
+    await settled(link.close(), "close");
+    await smsc.stop();
+  });
+
   for (const [what, settings] of [
     ["of an unknown authority", () => ({ tlsServerName: "smsc.example" })],
     ["for another name", () => ({ tlsServerName: "other.example", tlsCa: tls.cert })],

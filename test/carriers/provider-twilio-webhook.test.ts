@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import { getExpectedTwilioSignature, validateRequest } from "twilio/lib/webhooks/webhooks.js";
 import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { CallbackServer } from "../support/fakes/http-carrier.ts";
@@ -12,15 +13,22 @@ const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null,
 const ACKNOWLEDGED: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
-type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoggingHost };
+type Call = {
+  fields: Fields;
+  url?: string;
+  signature?: string;
+  settings?: TwilioSettings;
+  host?: LoggingHost;
+  headers?: Record<string, string>;
+};
 
 async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoggingHost(), ...rest }: Call): Promise<CarrierResponse> {
-  const { signature = twilioSignature(url, fields) } = rest;
+  const { signature = twilioSignature(url, fields), headers = {} } = rest;
   const request: CarrierRequest = {
     method: "POST",
     url,
     query: Object.fromEntries(new URL(url).searchParams),
-    headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature },
+    headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature, ...headers },
     body: Buffer.from(new URLSearchParams(fields).toString()),
   };
   return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no response");
@@ -72,6 +80,44 @@ for (const [what, settings, signed] of [
     assert.deepEqual(await call({ fields: STATUS, url, settings, signature: twilioSignature(signed, STATUS) }), ACKNOWLEDGED);
   });
 
+const basic = (credentials: string): Record<string, string> => ({ authorization: `Basic ${btoa(credentials)}` });
+
+for (const [what, ours, signed, headers] of [
+  ["a signature without our port", "https://godwit.example:8443/providers/twilio/main", PUBLIC, {}],
+  ["a signature with the standard port of https", PUBLIC, "https://godwit.example:443/providers/twilio/main", {}],
+  ["a signature with the standard port of http", "http://godwit.example/in", "http://godwit.example:80/in", {}],
+  ["a signature without the port of an IPv6 address", "https://[2001:db8::1]:8443/in", "https://[2001:db8::1]/in", {}],
+  ["a signature with the host in lower case", "https://Godwit.EXAMPLE/in", "https://godwit.example/in", {}],
+  ["a signature with the host in capitals", "https://Godwit.EXAMPLE/in", "https://Godwit.EXAMPLE/in", {}],
+  ["credentials of our own URL", "https://me:secret@godwit.example/in", "https://me:secret@godwit.example/in", basic("me:secret")],
+  ["credentials of the URL in Twilio", "https://godwit.example/in", "https://me:secret@godwit.example/in", basic("me:secret")],
+  ["credentials that Twilio does not sign", "https://me:secret@godwit.example/in", "https://godwit.example/in", basic("me:secret")],
+] as const)
+  test(`Twilio's own library makes a valid signature: ${what}`, async () => {
+    const { authToken } = TWILIO_SECRETS;
+    const signature = getExpectedTwilioSignature(authToken, `${signed}?reference=msg_1`, STATUS);
+    const settings = { ...SETTINGS, statusCallbackUrl: ours };
+    const url = "http://10.0.0.7:8080/providers/twilio/main?reference=msg_1";
+    assert.deepEqual(await call({ fields: STATUS, url, settings, headers, signature }), ACKNOWLEDGED);
+    const forged = getExpectedTwilioSignature("another", `${signed}?reference=msg_1`, STATUS);
+    assert.equal((await call({ fields: STATUS, url, settings, headers, signature: forged })).status, 403);
+  });
+
+for (const [ours, signed] of [
+  ["https://godwit.example:8443/in", "https://godwit.example/in"],
+  ["https://godwit.example/in", "https://godwit.example:443/in"],
+  ["http://godwit.example/in", "http://godwit.example:80/in"],
+  ["http://godwit.example/in", "http://godwit.example:8080/in"],
+  ["https://godwit.example/in", "https://other.example/in"],
+  ["https://godwit.example/in?a=1&b=%26", "https://godwit.example/in?a=1&b=%26"],
+] as const)
+  test(`Twilio's own library agrees on a signature over ${signed} at ${ours}`, async () => {
+    const { authToken } = TWILIO_SECRETS;
+    const signature = getExpectedTwilioSignature(authToken, signed, STATUS);
+    const { status } = await call({ fields: STATUS, url: ours, settings: { ...SETTINGS, statusCallbackUrl: null }, signature });
+    assert.equal(status === 200, validateRequest(authToken, signature, ours, STATUS));
+  });
+
 test("a status becomes a receipt with our reference", async () => {
   const { receipts } = await hostAfter(STATUS, `${PUBLIC}?reference=msg_1`);
   assert.deepEqual(receipts, [
@@ -85,11 +131,13 @@ for (const [word, ours] of [
   ["undelivered", "undelivered"],
   ["failed", "failed"],
   ["read", "read"],
+  ["partially_delivered", "undelivered"],
+  ["canceled", "failed"],
 ] as const)
   test(`the status ${word} becomes ${ours}`, async () => {
     const { receipts } = await hostAfter({ ...STATUS, MessageStatus: word });
     assert.equal(receipts[0]?.status, ours);
-    assert.equal(receipts[0].error !== null, word === "undelivered" || word === "failed");
+    assert.equal(receipts[0].error !== null, ours === "undelivered" || ours === "failed");
   });
 
 for (const word of ["queued", "accepted", "sending", "scheduled", "something_new", "constructor"])
@@ -105,6 +153,11 @@ const ERRORS: readonly (readonly [code: string, ours: string, isPermanent: boole
   ["30007", "blocked_by_carrier", true],
   ["30008", "unknown_carrier_error", false],
   ["21610", "recipient_opted_out", true],
+  ["30022", "throttled_by_carrier", false],
+  ["30032", "blocked_by_carrier", true],
+  ["30410", "unknown_carrier_error", false],
+  ["63038", "unknown_carrier_error", false],
+  ["21999", "rejected_by_carrier", true],
   ["39999", "rejected_by_carrier", true],
 ];
 
@@ -144,14 +197,62 @@ for (const [what, fields, text] of [
     assert.equal((await hostAfter({ ...INBOUND, ...fields })).messages[0]?.text, text);
   });
 
+for (const [type, reported] of [
+  ["STOP", "out"],
+  ["START", "in"],
+  ["HELP", "help"],
+  ["constructor", undefined],
+] as const)
+  test(`an inbound message with OptOutType ${type} is reported as ${reported ?? "nothing"}`, async () => {
+    const { messages } = await hostAfter({ ...INBOUND, Body: "Arrêtez tout", OptOutType: type });
+    assert.equal(messages[0]?.reported, reported);
+  });
+
+test("a message on WhatsApp is passed on without the prefixes of its addresses", async () => {
+  const fields = { ...INBOUND, From: "whatsapp:+15551234567", To: "whatsapp:+14155550100", ButtonPayload: "confirm" };
+  const [message] = (await hostAfter(fields)).messages;
+  assert.deepEqual([message?.channel, message?.from, message?.to], ["whatsapp", "+15551234567", "+14155550100"]);
+  assert.deepEqual(message?.details, { payload: "confirm" });
+});
+
+test("media are passed on with their links and types, up to ten of them", async () => {
+  const media = Object.fromEntries(
+    Array.from({ length: 12 }, (_, index) => [
+      [`MediaUrl${index}`, `https://api.twilio.com/media/${index}`],
+      [`MediaContentType${index}`, "image/jpeg"],
+    ]).flat(),
+  );
+  const details = (await hostAfter({ ...INBOUND, NumMedia: "12", ...media })).messages[0]?.details ?? {};
+  assert.equal(details["media_url"], "https://api.twilio.com/media/0");
+  assert.equal(details["media_url_10"], "https://api.twilio.com/media/9");
+  assert.equal(Object.keys(details).length, 20);
+});
+
 test("a message to a short code is passed on", async () => {
   assert.equal((await hostAfter({ ...INBOUND, To: "72345" })).messages[0]?.to, "72345");
 });
 
+test("the sender of a message is passed on as Twilio writes it", async () => {
+  for (const From of ["(415) 555-0123", "4155550123", "0014155550123", "72345", "Godwit", "<Godwit>", "messenger:104"])
+    assert.equal((await hostAfter({ ...INBOUND, From })).messages[0]?.from, From);
+});
+
+for (const [what, fields, expected] of [
+  ["sender", { From: "" }, { from: "", to: "+14155550100" }],
+  ["recipient", { To: "" }, { from: "+15551234567", to: null }],
+  ["id", { MessageSid: "a\0b" }, { providerMessageId: null }],
+] as const)
+  test(`a message without a readable ${what} is passed on with its text`, async () => {
+    const [message] = (await hostAfter({ ...INBOUND, ...fields })).messages;
+    assert.deepEqual({ ...message, ...expected }, message);
+    assert.equal(message?.text, "STOP");
+  });
+
 for (const fields of [
   {},
   { MessageSid: "SM1" },
-  { ...INBOUND, From: "Godwit" },
+  { ...INBOUND, From: "", Body: "" },
+  { CallSid: "CA1", From: "+15551234567", To: "+14155550100", CallStatus: "ringing" },
   { ...STATUS, MessageSid: "a\0b" },
   { MessageStatus: "sent" },
 ])

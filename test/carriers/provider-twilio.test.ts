@@ -114,8 +114,6 @@ const ROWS: readonly Row[] = [
   [21606, 400, "refused invalid_sender"],
   [21617, 400, "refused rejected_by_carrier"],
   [99999, 400, "refused rejected_by_carrier"],
-  [20500, 500, "refused carrier_unavailable temporarily"],
-  [20503, 503, "refused carrier_unavailable temporarily"],
 ];
 
 const summary = (outcome: SendOutcome, kind: string | undefined): string => {
@@ -143,6 +141,9 @@ const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[]
   ["a success response that is not JSON", { kind: "responds", status: 201, body: "<html>" }],
   ["a gateway's 502", { kind: "responds", status: 502, body: "<html>Bad gateway</html>" }],
   ["an empty 500", { kind: "responds", status: 500, body: "" }],
+  ["a 500 with Twilio's code", twilioError(20500, 500)],
+  ["a 503 with Twilio's code", twilioError(20503, 503)],
+  ["a 503 with a code that means a definite refusal with another status", twilioError(21211, 503)],
   ["a 500 without a code", { kind: "responds", status: 500, body: '{"message":"upstream"}' }],
 ];
 

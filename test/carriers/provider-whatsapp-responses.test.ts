@@ -41,19 +41,18 @@ const ROWS: readonly Row[] = [
   [[131056], "throttled recipient"],
   [[131048, 131064, 368], "paused"],
   [[131000, 131016, 131053, 1, 2], "refused carrier_unavailable temporarily"],
-  [[999_999], "refused carrier_unavailable temporarily", 500],
-  [[999_999], "refused carrier_unavailable temporarily", 503],
   [[131047], "refused service_window_closed"],
   [[131026], "refused recipient_not_on_whatsapp"],
   [[131021], "refused invalid_destination"],
-  [[131030], "refused destination_not_permitted"],
+  [[131030, 130497], "refused destination_not_permitted"],
   [[131050], "refused recipient_opted_out"],
   [[131049, 130472], "refused blocked_by_carrier"],
-  [[132000, 132001, 132005, 132007, 132008, 132012, 132015, 132016], "refused template_rejected_by_carrier"],
+  [[132000, 132001, 132005, 132007, 132008, 132012, 132015, 132016, 132018, 132068, 132069], "refused template_rejected_by_carrier"],
   [[100, 131008, 131009], "refused rejected_by_carrier"],
   [[999_999], "refused rejected_by_carrier", 400],
   [[999_999], "refused rejected_by_carrier", 404],
   [[0, 3, 10, 190, 200, 250, 299, 131005, 131031, 131042, 131045], "paused"],
+  [[33, 131037, 131055, 133005, 133006, 133008, 133009, 133010, 133015, 134011], "paused"],
   [[190], "paused", 401],
 ];
 
@@ -188,6 +187,10 @@ const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[]
   ["an empty 503", { kind: "responds", status: 503, body: "" }],
   ["a truncated 500", { kind: "truncates", status: 500, body: '{"error":{"code":1' }],
   ["a 500 with JSON that is not Meta's", { kind: "responds", status: 500, body: '{"error":"upstream"}' }],
+  // A server that failed may have created the message before.
+  ["a 500 with a known code", graphError(131000, 500)],
+  ["a 500 with an unknown code", graphError(999_999, 500)],
+  ["a 503 with a known code", graphError(131016, 503)],
   ["a 408 of a proxy", { kind: "responds", status: 408, body: "" }],
 ];
 

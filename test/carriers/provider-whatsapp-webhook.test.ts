@@ -227,6 +227,42 @@ for (const [type, fields, text] of KINDS)
   test(`an inbound message of type ${type} (${JSON.stringify(fields)}) has the text ${text}`, async () =>
     assert.equal(await textOf(type, fields), text));
 
+const DETAILS: readonly (readonly [type: string, fields: object, details: Record<string, string> | undefined])[] = [
+  ["text", { text: { body: "Hello" } }, undefined],
+  [
+    "image",
+    { image: { id: "77", mime_type: "image/jpeg", sha256: "x", caption: "My cat" } },
+    { type: "image", media_id: "77", media_type: "image/jpeg" },
+  ],
+  ["document", { document: { id: "78", filename: "c.pdf" } }, { type: "document", media_id: "78", filename: "c.pdf" }],
+  [
+    "location",
+    { location: { latitude: 52.5, longitude: 13.4, name: "Alex" } },
+    { type: "location", latitude: "52.5", longitude: "13.4", name: "Alex" },
+  ],
+  ["contacts", { contacts: [{ name: { first_name: "Ada" } }] }, { type: "contacts", contacts: '[{"name":{"first_name":"Ada"}}]' }],
+  ["button", { button: { text: "Yes", payload: "p-1" } }, { type: "button", payload: "p-1" }],
+  ["interactive", { interactive: { list_reply: { id: "row-2", title: "Tuesday" } } }, { type: "interactive", payload: "row-2" }],
+  [
+    "interactive",
+    { interactive: { nfm_reply: { name: "flow", body: "Sent", response_json: '{"size":"L"}' } } },
+    { type: "interactive", flow: "flow", flow_response: '{"size":"L"}' },
+  ],
+  ["order", { order: { catalog_id: "1" } }, { type: "order", order: '{"catalog_id":"1"}' }],
+  ["constructor", {}, undefined],
+];
+
+for (const [type, fields, details] of DETAILS)
+  test(`an inbound message of type ${type} (${JSON.stringify(fields)}) has its details`, async () => {
+    const { messages } = await hostAfter(graphCall({ messages: [written(type, fields)] }));
+    assert.deepEqual(messages[0]?.details, details);
+  });
+
+test("a message to a group is marked as such, and has the id of the group", async () => {
+  const { messages } = await hostAfter(graphCall({ messages: [written("text", { text: { body: "STOP" }, group_id: "g-1" })] }));
+  assert.deepEqual([messages[0]?.isToGroup, messages[0]?.details], [true, { group_id: "g-1" }]);
+});
+
 test("an inbound message has its sender, its recipient and the message that it replies to", async () => {
   const context = { from: OUR_NUMBER.slice(1), id: "wamid.out" };
   const host = await hostAfter(graphCall({ messages: [written("text", { text: { body: "Yes" }, context })] }));
@@ -248,12 +284,153 @@ test("a formatted display number is parsed as our number", async () => {
   assert.equal(messages[0]?.to, OUR_NUMBER);
 });
 
-test("a system message and a message without a phone number are ignored", async () => {
+/** Meta's example of the webhook field `user_preferences`. */
+const preference = (fields: object): object => ({
+  wa_id: FROM,
+  detail: "User requested to stop marketing messages",
+  category: "marketing_messages",
+  value: "stop",
+  timestamp: 1_731_705_721,
+  ...fields,
+});
+
+test("choices to stop and to resume marketing messages are passed on, and others are counted", async () => {
+  const odd = [{ category: "something_new" }, { value: "something_new" }, { wa_id: undefined }];
   const host = await hostAfter(
-    graphCall({ messages: [written("system", {}), { ...written("text", {}), from: "US.13491208655302741918" }] }),
+    graphCall({ user_preferences: [preference({}), preference({ value: "resume" }), ...odd.map(preference), 7] }, "user_preferences"),
   );
+  assert.deepEqual(host.preferences, [
+    { from: `+${FROM}`, to: OUR_NUMBER, isOptOut: true },
+    { from: `+${FROM}`, to: OUR_NUMBER, isOptOut: false },
+  ]);
+  assert.match(host.lines, /"ignored":4/);
+});
+
+test("a choice without our number is passed on, and so is one of a person whose id has an unknown form", async () => {
+  const metadata = { phone_number_id: undefined };
+  const body = graphCall({ metadata, user_preferences: [preference({ wa_id: "someone" })] }, "user_preferences");
+  assert.deepEqual((await hostAfter(body)).preferences, [{ from: "someone", to: null, isOptOut: true }]);
+});
+
+test("a choice that cannot be committed is not acknowledged, so that Meta repeats it", async () => {
+  const host = new LoggingHost();
+  host.behave("rejects");
+  assert.equal((await post(graphCall({ user_preferences: [preference({})] }, "user_preferences"), host)).status, 503);
+});
+
+test("a system message is ignored", async () => {
+  const host = await hostAfter(graphCall({ messages: [written("system", {})] }));
   assert.deepEqual(host.messages, []);
-  assert.match(host.lines, /"ignored":2/);
+  assert.match(host.lines, /"ignored":1/);
+});
+
+for (const [what, fields, metadata, expected] of [
+  ["with a writer in an unknown form", { from: "someone" }, {}, { from: "someone" }],
+  ["without a writer", { from: undefined }, {}, { from: "" }],
+  ["without our number", {}, { display_phone_number: undefined }, { to: null }],
+  ["with our number in an unknown form", {}, { display_phone_number: "N/A" }, { to: "N/A" }],
+  ["without an id", { id: undefined }, {}, { providerMessageId: null }],
+] as const)
+  test(`a message ${what} is passed on`, async () => {
+    const message = { ...written("text", { text: { body: "STOP" } }), ...fields };
+    const body = graphCall({
+      metadata: { display_phone_number: OUR_NUMBER.slice(1), ...metadata },
+      messages: [message],
+      contacts: [{ user_id: "US.1" }, { user_id: "US.2" }],
+    });
+    const [passed] = (await hostAfter(body)).messages;
+    assert.deepEqual({ ...passed, ...expected }, passed);
+    assert.equal(passed?.text, "STOP");
+  });
+
+const USER_ID = "US.13491208655302741918";
+
+for (const [what, fields, contacts, from] of [
+  ["from_user_id", { from: undefined, from_user_id: USER_ID }, [], USER_ID],
+  ["from", { from: USER_ID }, [], USER_ID],
+  ["the only contact", { from: undefined }, [{ user_id: USER_ID, profile: { username: "@ann" } }], USER_ID],
+  [
+    "an id that related businesses share",
+    { from: undefined, from_user_id: "US.ENT.11815799212886844830" },
+    [],
+    "US.ENT.11815799212886844830",
+  ],
+  ["a number beside the id", { from_user_id: USER_ID }, [{ wa_id: FROM, user_id: USER_ID }], `+${FROM}`],
+  ["a number of the only contact", { from: undefined, from_user_id: undefined }, [{ wa_id: FROM, user_id: USER_ID }], `+${FROM}`],
+] as const)
+  test(`an inbound message has its writer by ${what}`, async () => {
+    const message = { ...written("text", { text: { body: "STOP" } }), ...fields };
+    const host = await hostAfter(graphCall({ messages: [message], contacts }));
+    assert.deepEqual(
+      host.messages.map((each) => each.from),
+      [from],
+    );
+  });
+
+test("a choice of a person without a number is passed on with the user id", async () => {
+  const body = graphCall({ user_preferences: [preference({ wa_id: undefined, user_id: USER_ID })] }, "user_preferences");
+  assert.deepEqual((await hostAfter(body)).preferences, [{ from: USER_ID, to: OUR_NUMBER, isOptOut: true }]);
+});
+
+/** Posts to the URL of one link, where the app has further links. Returns the response and the host of each link. */
+async function postToApp(
+  body: string,
+  links: Readonly<Record<string, Partial<WhatsAppSettings>>>,
+  behaviour: "accepts" | "rejects" = "accepts",
+) {
+  const host = new LoggingHost();
+  const others = Object.entries(links).map(([name, fields]) => ({
+    name,
+    settings: { ...SETTINGS, phoneNumberId: name, ...fields },
+    host: new LoggingHost().behave(behaviour),
+  }));
+  const call = request({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) });
+  const own = { name: "main", settings: SETTINGS, host };
+  const response = (await whatsapp.handleRequest?.(SETTINGS, call, host, () => [own, ...others])) ?? assert.fail("no response");
+  return { response, host, others: others.map((each) => each.host) };
+}
+
+const ofNumber = (id: string, word = "Yes"): string =>
+  graphCall({
+    metadata: { display_phone_number: "14155550177", phone_number_id: id },
+    statuses: [status("wamid.1", FROM, "msg_1", "delivered")],
+    messages: [written("text", { text: { body: word } })],
+  });
+
+test("notifications are passed to the link with their phone number id, whichever link of the app the URL belongs to", async () => {
+  const { response, host, others } = await postToApp(ofNumber("222"), { 111: {}, 222: {} });
+  assert.equal(response.status, 200);
+  assert.deepEqual(
+    [host, ...others].map(({ receipts, messages }) => [receipts.length, messages.length]),
+    [
+      [0, 0],
+      [0, 0],
+      [1, 1],
+    ],
+  );
+  assert.equal(others[1]?.messages[0]?.to, "+14155550177");
+});
+
+test("a link with another app secret gets nothing of this app", async () => {
+  const { response, host, others } = await postToApp(ofNumber("222"), { 111: {}, 222: { appSecret: "of another app" } });
+  assert.equal(response.status, 200);
+  assert.deepEqual([others[1]?.receipts, others[1]?.messages], [[], []]);
+  const [reports] = host.unmatched;
+  assert.deepEqual(reports?.links, ["main", "111"]);
+  assert.deepEqual(
+    reports?.messages.map(({ text }) => text),
+    ["Yes"],
+  );
+  const [receipt] = reports?.receipts ?? [];
+  assert.deepEqual([receipt?.receipt.reference, receipt?.recipient], ["msg_1", `+${FROM}`]);
+  assert.deepEqual(JSON.parse(receipt?.raw ?? ""), status("wamid.1", FROM, "msg_1", "delivered"));
+});
+
+test("a call is acknowledged only when the links of all its numbers have committed", async () => {
+  assert.equal((await postToApp(ofNumber("222"), { 222: {} }, "rejects")).response.status, 503);
+  const host = new LoggingHost();
+  host.behave("rejects");
+  assert.equal((await post(ofNumber("222"), host)).status, 503, "what matches no link is committed as well");
 });
 
 test("a call that cannot be committed is not acknowledged, so that Meta repeats it", async () => {

@@ -29,6 +29,14 @@ test("a text is sent in the format of the Cloud API", () =>
     });
   }));
 
+test("a message to a user id has it as recipient, and no phone number", () =>
+  onLink(async ({ graph, connection }) => {
+    const recipient = "US.13491208655302741918";
+    const outcome = await send(connection, message({ recipient, id: "msg_1" }));
+    assert.equal(outcome.kind, "accepted");
+    assert.deepEqual([graph.messages[0]?.["recipient"], graph.messages[0]?.["to"]], [recipient, undefined]);
+  }));
+
 test("the version and the path of the base URL are part of the request URL", async () => {
   const graph = await FakeGraph.start();
   const settings = { ...GRAPH_SECRETS, baseUrl: `${graph.url}/meta/`, version: "v24.0", phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
@@ -117,11 +125,11 @@ test("a response about a template causes a sync of the template, and no other re
       await send(connection, { template: template() });
     }
     assert.equal(host.templateChanges, 0);
-    for (const code of [132000, 132001, 132015]) {
+    for (const code of [132000, 132001, 132015, 132018, 132068, 132069]) {
       graph.behaviours.set(TO, graphError(code));
       await send(connection, { template: template() });
     }
-    assert.equal(host.templateChanges, 3);
+    assert.equal(host.templateChanges, 6);
   }));
 
 for (const [ours, theirs] of [

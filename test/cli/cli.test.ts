@@ -70,6 +70,11 @@ describe("keys", () => {
     assert.equal((await godwit.send(String(made["key"]))).json["code"], "no_route");
   });
 
+  test("have every scope where all is named", async () => {
+    const made = await json("keys", "create", "--environment", "test", "--scopes", "all");
+    assert.deepEqual((made["scopes"] as string[]).toSorted(), SCOPES.toSorted());
+  });
+
   test("are replaced by rotate with the same scopes, and both work during the overlap", async () => {
     const old = await json("keys", "create", "--environment", "test", "--scopes", "messages:read", "--name", "rotated");
     const next = await json("keys", "rotate", String(old["id"]), "--overlap", "1h");

@@ -60,7 +60,7 @@ async function doctor(env: Record<string, string> = {}, base = ownSettings()): P
 }
 
 const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "connections", "clock"];
-const ALL = [...MACHINE, "partitions", "secret key", "queue", "links", "webhooks", "service"];
+const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "links", "webhooks", "service"];
 
 describe("a running service", () => {
   test("passes every check", async () => {
@@ -289,6 +289,55 @@ describe("remote hosts", () => {
     const { check } = await doctor({ GODWIT_CONFIG, PASSWORD: "hidden" });
     assert.equal(check("link acme transport")?.status, "warn");
     assert.match(check("link acme transport")?.detail ?? "", /allow_plaintext is set/);
+  });
+
+  test("of links without a country whose carriers may write national numbers are named", async () => {
+    const smpp = (name: string, more = ""): string =>
+      `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n${more}`;
+    const http = (name: string, inbound: string, more = ""): string =>
+      `[[link]]\nname = "${name}"\nprovider = "http"\nrequest = { url = "http://127.0.0.1:${ear.port}/" }\nresponse = { id = "$.id" }\n` +
+      `callbacks = { verification = { type = "token", header = "x", token = "x" } }\n${inbound}\n${more}`;
+    const INBOUND = 'from = "$.from", to = "$.to"';
+    const links = [
+      smpp("acme"),
+      smpp("home", 'country = "GB"\n'),
+      http("open", `inbound = { ${INBOUND} }`),
+      http("mixed", `inbound = [{ ${INBOUND}, number_type = "international" }, { ${INBOUND} }]`),
+      http("closed", `inbound = { ${INBOUND}, number_type = "international" }`),
+      http("domestic", `inbound = { ${INBOUND} }`, 'country = "GB"\n'),
+      http("silent", ""),
+    ];
+    const { checks } = await doctor({ GODWIT_CONFIG: write(links.join("")), PASSWORD: "hidden" });
+    assert.deepEqual(
+      checks.filter(({ name }) => name.endsWith(" country")).map(({ name, status }) => [name, status]),
+      [
+        ["link acme country", "warn"],
+        ["link open country", "warn"],
+        ["link mixed country", "warn"],
+      ],
+    );
+  });
+
+  test("of inbound messages that belong to no account are counted", async () => {
+    await godwit.rows(
+      `insert into kept_inbound (id, kind, link, provider, channel)
+       select gen_random_uuid(), kind, 'x', 'x', 'sms' from unnest(array['message', 'message', 'notification']) as kinds(kind)`,
+    );
+    const { check } = await doctor();
+    assert.equal(check("inbound")?.status, "warn");
+    assert.match(check("inbound")?.detail ?? "", /^2 messages without an owner and 1 notifications without a link are kept/);
+    await godwit.rows("delete from kept_inbound");
+  });
+
+  test("of links whose callbacks are not verified are named", async () => {
+    const link = (type: string): string =>
+      `[[link]]\nname = "${type}"\nprovider = "http"\nrequest = { url = "http://127.0.0.1:${ear.port}/" }\nresponse = { id = "$.id" }\ncallbacks = { verification = { type = "${type}"`;
+    const GODWIT_CONFIG = write(`${link("none")} } }\n${link("token")}, header = "x-token", token = "t" } }\n`);
+    const { check } = await doctor({ GODWIT_CONFIG });
+    assert.equal(check("link none callbacks")?.status, "warn");
+    assert.match(check("link none callbacks")?.detail ?? "", /not verified/);
+    assert.match(check("link none")?.detail ?? "", /^http at 127\.0\.0\.1:\d+ is reached/);
+    assert.equal(check("link token callbacks"), undefined);
   });
 
   test("of links are checked also without a database", async () => {

@@ -155,6 +155,9 @@ describe("the carrier's response", () => {
       sender: "+15005550000",
       body: "Hello",
       template: null,
+      priority: "normal",
+      carrierOptions: null,
+      acceptedParts: undefined,
     };
     assert.deepEqual(submitted, expected);
     assert.equal(expiresAtMs, message.expiresAtMs);

@@ -14,7 +14,7 @@ import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
 import { recipientOf } from "../support/recipient.ts";
-import { refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
+import { accepted, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 
 const SIMULATOR = { ...linkTo("simulator"), provider: "simulator" } as const;
 const ownLink = (name: string, sender: string, fields: Partial<Link> = {}): Link => ({ ...linkTo(name), sender, ...fields });
@@ -80,6 +80,49 @@ describe("a message that is refused temporarily", () => {
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "+15550009", 2, 0]);
   });
+
+  for (const [what, senders, sender] of [
+    ["the number that the account would have on the link anyway", [numberOn("+15550001", "a"), numberOn("+15550002", "b")], "+15550001"],
+    ["the sender of the link itself", [], "AAA"],
+  ] as const)
+    test(`keeps ${what} where its request names it, and waits for the link that has it`, async () => {
+      await using rig = await Rig.open();
+      const linkChooser = linkChooserWith(rig, { senders });
+      const carriers = carriersOf();
+      carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+      const message = await send(rig, linkChooser, { sender, recipient: recipientNo(1) });
+      assert.deepEqual([message.sender, message.senderReason], [sender, "named"]);
+      await rig.deliver(carriers, { linkChooser });
+      const sent = await rig.untilStatus(message, "sent");
+      assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", sender, 2, 0]);
+    });
+
+  test("has the reasons of its new link and sender", async () => {
+    await using rig = await Rig.open();
+    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550002", "b")] });
+    const carriers = carriersOf();
+    carriers.a.otherwise = refused(false);
+    const message = await send(rig, linkChooser);
+    assert.deepEqual([message.senderReason, message.linkReason], ["link_default", "file_order"]);
+    await rig.deliver(carriers, { linkChooser });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.sender, sent.senderReason, sent.linkReason], ["+15550002", "only_sender", "failover"]);
+  });
+
+  for (const [what, sender, moved] of [
+    ["that could have been chosen is replaced", "AAA", "BBB"],
+    ["that could not have been chosen is kept", "MINE", "MINE"],
+  ] as const)
+    test(`from before reasons were stored: a sender ${what}`, async () => {
+      await using rig = await Rig.open();
+      const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+      carriers.a.otherwise = refused(false);
+      const message = await send(rig, linkChooser, { sender });
+      await rig.rows("update messages set sender_reason = null, link_reason = null");
+      await rig.deliver(carriers, { linkChooser });
+      const sent = await rig.untilStatus(message, "sent");
+      assert.deepEqual([sent.provider?.link, sent.sender], ["b", moved]);
+    });
 
   test("moves through all links of the route and then to the first one again", async () => {
     await using rig = await Rig.open();
@@ -221,6 +264,23 @@ describe("a link that is down on every node", () => {
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
   });
 
+  test("keeps a message that names its sender until it is up again", async () => {
+    await using rig = await Rig.open();
+    const linkChooser = linkChooserWith(rig);
+    const carriers = { ...carriersOf(), a: unreachable() };
+    const named = await send(rig, linkChooser, { sender: "AAA" });
+    const other = await send(rig, linkChooser, { recipient: recipientNo(2) });
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const moved = await rig.untilStatus(other, "sent");
+    assert.deepEqual([moved.provider?.link, moved.sender, moved.linkReason], ["b", "BBB", "failover"]);
+    assert.deepEqual([(await rig.queueRow(named))?.link, await reasonsOf(rig, named)], ["a", []]);
+    carriers.a.isReady = true;
+    carriers.a.state = { kind: "connected", reason: null };
+    carriers.a.changed();
+    const sent = await rig.untilStatus(named, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends.length], ["a", "AAA", 1]);
+  });
+
   test("loses no message to a link that is also down", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), { ...carriersOf(), a: unreachable(), b: unreachable() }];
@@ -314,6 +374,19 @@ describe("a scheduled message", () => {
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
   });
 
+  test("keeps the sender that its request names, and fails where no link of its route has it any more", async () => {
+    await using rig = await Rig.open();
+    const accounts = new Map([["house", rig.accountId]]);
+    const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
+    const [linkChooser, carriers] = [linkChooserWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkChooser, { send_at: new Date(Date.now() + 3_600_000).toISOString(), sender: "+15550001" });
+    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
+    await rig.makeDue(message);
+    await rig.deliver(carriers, { linkChooser });
+    const failed = await rig.untilStatus(message, "failed");
+    assert.deepEqual([failed.error?.code, failed.sender, carriers.b.sends.length], ["no_route", "+15550001", 0]);
+  });
+
   test("fails when it has no route at send_at, and nothing is submitted", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
@@ -344,5 +417,34 @@ describe("a scheduled message", () => {
       const failed = await rig.untilStatus(message, "failed");
       assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
       for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
+    });
+});
+
+describe("a fallback", () => {
+  const WA = ownLink("wa", "WAWA", { channels: ["whatsapp"] });
+  const SMS = [ownLink("a", "AAA", { channels: ["sms"] }), ownLink("b", "BBB", { channels: ["sms"] })];
+  const CASES: readonly (readonly [what: string, fields: Partial<NewMessage>, sender: string, reason: string, link: string])[] = [
+    ["on the same channel keeps the sender that the request names", { channel: "sms", sender: "+15550002" }, "+15550002", "named", "b"],
+    ["on another channel keeps it where a link has it", { channel: "whatsapp", sender: "+15550002" }, "+15550002", "named", "b"],
+    ["on another channel has the sender of its link otherwise", { channel: "whatsapp", sender: "+15550003" }, "AAA", "link_default", "a"],
+    ["has the sender of its link where the request names none", { channel: "whatsapp" }, "AAA", "link_default", "a"],
+  ];
+  for (const [what, fields, sender, reason, link] of CASES)
+    test(what, async () => {
+      await using rig = await Rig.open();
+      const senders = [numberOn("+15550002", "b"), numberOn("+15550002", "wa"), numberOn("+15550003", "wa")];
+      const linkChooser = linkChooserWith(rig, { links: [...SMS, WA], senders });
+      const carriers = { ...carriersOf(), wa: new ScriptedCarrier() };
+      for (const carrier of Object.values(carriers))
+        carrier.otherwise = ({ message: { body } }) => (body === "step" ? accepted() : refused(true));
+      await send(rig, linkChooser, { body: "first", fallback: [{ channel: "sms", body: "step", after_seconds: 3_600 }], ...fields });
+      await rig.deliver(carriers, { linkChooser });
+      const step = await until("the step to be sent", async () => {
+        const rows = await rig.rows<{ sender: string; sender_reason: string; link: string }>(
+          "select sender, sender_reason, link from messages where fallback_of is not null and status = 'sent'",
+        );
+        return rows[0];
+      });
+      assert.deepEqual(step, { sender, sender_reason: reason, link });
     });
 });

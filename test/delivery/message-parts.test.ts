@@ -1,6 +1,7 @@
 /** Messages in several parts: each part has its own carrier id and receipts, and the status of the message follows from its parts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
@@ -218,9 +219,11 @@ describe("concurrent receipts of several parts", () => {
         db: rig.connect(name),
         clock: rig.clock,
         linkChooser: new LinkChooser(linkTo(LINK)),
+        consentDefaults: new ConsentDefaults(),
         wakeWebhooks: wakeNothing,
         receiptWaitMs: 3_600_000,
         watch,
+        pauseLink: async () => undefined,
         log: createLog("silent").log,
       });
     });

@@ -11,7 +11,7 @@ import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { Database } from "../../src/storage/database.ts";
+import { Database, DatabaseUnavailable } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -162,8 +162,14 @@ describe("an opt-out and the change to `sending`", () => {
 /** A database whose changes to `sending` commit at once, and whose responses reach the service only when the test lets them pass. */
 class DelayedDatabase extends Database {
   readonly passed = Promise.withResolvers<void>();
+  /** The number of next reads of messages that find no database. */
+  readsToFail = 0;
 
   override async rows<T>(statement: Sql): Promise<T[]> {
+    if (this.readsToFail > 0 && statement.text.includes("from messages")) {
+      this.readsToFail -= 1;
+      throw new DatabaseUnavailable("the database cannot be reached");
+    }
     const result = await super.rows<T>(statement);
     if (statement.text.includes("find_suppressed")) await this.passed.promise;
     return result;
@@ -177,7 +183,7 @@ describe("a process that is delayed between the commit of `sending` and the firs
   async function delayed(
     meanwhile: (delayed: Delayed) => Promise<unknown>,
     check: (delayed: Delayed) => Promise<void>,
-    options: { responseTimeoutMs?: number } = {},
+    { readsToFail = 0, ...options }: { responseTimeoutMs?: number; readsToFail?: number } = {},
   ): Promise<void> {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
@@ -188,6 +194,7 @@ describe("a process that is delayed between the commit of `sending` and the firs
     await rig.untilStatus(message, "sending");
     await meanwhile({ rig, message, carrier });
     await sleep(1_100);
+    db.readsToFail = readsToFail;
     db.passed.resolve();
     await check({ rig, message, carrier });
   }
@@ -199,6 +206,16 @@ describe("a process that is delayed between the commit of `sending` and the firs
         await rig.untilStatus(message, "sent");
         assert.equal(carrier.sends.length, 1);
       },
+    ));
+
+  test("sends it also where the database cannot be reached for the next check at once", () =>
+    delayed(
+      async () => undefined,
+      async ({ rig, message, carrier }) => {
+        await rig.untilStatus(message, "sent");
+        assert.equal(carrier.sends.length, 1);
+      },
+      { readsToFail: 2 },
     ));
 
   test("does not send it to a recipient who has opted out meanwhile", () =>

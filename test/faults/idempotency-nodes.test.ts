@@ -86,7 +86,10 @@ describe("two nodes", () => {
     const key = randomUUID();
     const body = unique();
     const first = await postTo(nodeA, key, body);
-    await nodeA.rows("update idempotency_keys set created_at = created_at - interval '24 hours', expires_at = now() where key = $1", [key]);
+    await nodeA.rows(
+      "update idempotency_keys set created_at = created_at - interval '25 hours', expires_at = now() - interval '1 hour' where key = $1",
+      [key],
+    );
     const again = assertOneExecution(
       await Promise.all(Array.from({ length: 20 }, (_, index) => postTo(index % 2 === 0 ? nodeA : nodeB, key, body))),
     );

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../src/providers/provider.ts";
+import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
@@ -242,6 +243,8 @@ describe("an inbound message to one of our numbers", () => {
           ["other", OTHER],
         ]),
       ),
+      consentDefaults: new ConsentDefaults(),
+      queued: () => undefined,
       wakeWebhooks: wakeNothing,
       watch: { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch,
       log: createLog("silent").log,
@@ -265,13 +268,13 @@ describe("an inbound message to one of our numbers", () => {
     assert.deepEqual(outcomes, ["received", "received"]);
   });
 
-  test("without an owner, or on another link, is not stored", async () => {
+  test("without an owner, or on another link, is kept for the operator", async () => {
     await using rig = await Rig.open();
     outcomes.length = 0;
     const door = doorOf(rig, [number()]);
     await door.receive(linkTo(LINK), [inbound({ to: "+15550009" })]);
     await door.receive(linkTo("elsewhere"), [inbound()]);
-    assert.deepEqual([await received(rig), outcomes], [[], ["unowned", "unowned"]]);
+    assert.deepEqual([await received(rig), outcomes], [[], ["kept", "kept"]]);
   });
 
   test("replies to a message of the same owner, and never to one of another", async () => {

@@ -39,7 +39,7 @@ describe("in session mode", () => {
     const start = (roles: string): Promise<Godwit> => startGodwit({ databaseUrl: bouncer.url, roles, timings, simulatorSpeed: 1_000 });
     const [api, dispatch] = await Promise.all([start("api"), start("dispatch")]);
     try {
-      await untilListening(api, 1);
+      await untilListening(api, 2);
       await api.unlimited();
       const key = await api.key();
       const replies = await Promise.all(Array.from({ length: 50 }, () => api.send(key)));

@@ -4,6 +4,7 @@ import type { Delivery } from "../../src/delivery/delivery.ts";
 import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
 import { decodeId, encodeId, newId, type AccountId } from "../../src/lib/id.ts";
 import type { Recipient } from "../../src/lib/phone-number.ts";
+import { USUAL_RULES } from "../../src/lib/segments.ts";
 import type { Acceptor } from "../../src/messages/accept.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -34,7 +35,10 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   settings: { speed: 1 },
   channels: ["sms", "whatsapp"],
   sender: "+15005550000",
-  partHeaderBytes: 6,
+  country: null,
+  accountId: null,
+  inboundAccount: null,
+  segmentRules: USUAL_RULES,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown,
 });
@@ -52,8 +56,12 @@ class OneLink extends LinkChooser {
     return this.#links;
   }
 
+  override find(name: string): Link | undefined {
+    return this.#links.find((link) => link.name === name);
+  }
+
   override choose(): LinkChoice {
-    return { kind: "chosen", links: [this.#links[0]] };
+    return { kind: "chosen", links: [this.#links[0]], reason: "only_link" };
   }
 }
 

@@ -1,6 +1,7 @@
 /** The parts of the service that accept and deliver messages, assembled without the API, the configuration and the webhooks. */
 import type { Credential } from "../../src/access/authenticate.ts";
 import { SCOPES } from "../../src/access/scope.ts";
+import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
@@ -10,6 +11,7 @@ import { SecretBox } from "../../src/lib/secret-box.ts";
 import type { LinkChooser } from "../../src/links/choose-links.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
+import { LastSenders } from "../../src/messages/last-senders.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/storage/announce.ts";
@@ -70,7 +72,7 @@ export async function closeStorage({ db, clock }: Storage): Promise<void> {
 }
 
 export const composerOf = ({ db, clock }: Storage, linkChooser: LinkChooser): Composer =>
-  new Composer({ clock, linkChooser, templates: new Templates(db) });
+  new Composer({ clock, linkChooser, templates: new Templates(db), lastSenders: new LastSenders(db) });
 
 export const acceptorOf = (storage: Storage, linkChooser: LinkChooser, handover = queueOnly): Acceptor =>
   new Acceptor({
@@ -103,13 +105,15 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
   const { receiptWaitMs = 3_600_000, responseTimeoutMs = 60_000, pollMs = TIMINGS.deliveryPollMs } = options;
   const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
   const announcer = new Announcer(db, node, log);
-  const shared = { db, clock, linkChooser, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
+  const consentDefaults = new ConsentDefaults();
+  const shared = { db, clock, linkChooser, consentDefaults, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
+  const hosts = new ProviderHosts({ ...shared, pauseLink: async () => undefined });
   const delivery = new Delivery({
     ...shared,
     node,
     announcer,
     providers,
-    hosts: new ProviderHosts(shared),
+    hosts,
     composer: composerOf(storage, linkChooser),
     box: new SecretBox(Buffer.alloc(32)),
     responseTimeoutMs,
@@ -118,5 +122,6 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     pollMs,
     ...(downAfterMs === undefined ? {} : { downAfterMs }),
   });
+  hosts.handTo(delivery.handover);
   return { delivery, announcer };
 }

@@ -22,6 +22,7 @@ export class HookServer {
   readonly calls: Call[] = [];
   /** The status of the next responses. */
   status = 200;
+  headers: Record<string, string> = {};
   readonly #server: Server;
 
   private constructor() {
@@ -29,7 +30,7 @@ export class HookServer {
       const { type } = JSON.parse(body) as { type: string };
       const headers = plain(request.headers);
       this.calls.push({ id: headers["webhook-id"] ?? "", path: request.url ?? "", type, headers, body });
-      response.writeHead(this.status).end();
+      response.writeHead(this.status, this.headers).end();
     });
   }
 

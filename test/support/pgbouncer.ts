@@ -1,37 +1,22 @@
 /** PgBouncer in front of a test database: Debian's package, installed if possible. */
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { chooseUser } from "../../src/storage/run-as.ts";
 import { atEnd } from "./at-end.ts";
+import { missingProgram } from "./debian-package.ts";
 import { until } from "./expect.ts";
 
 export type PoolMode = "session" | "transaction" | "statement";
 
 const PROGRAM = "/usr/sbin/pgbouncer";
-const APT = "/usr/bin/apt-get";
-const INSTALL_MS = 180_000;
 // It is part of the name of the socket. No port of the machine is used.
 const PORT = 6432;
 
 /** The reason why PgBouncer is missing, after an attempt to install it. */
-export function missingPgBouncer(): string | undefined {
-  if (existsSync(PROGRAM)) return undefined;
-  const canInstall = process.getuid?.() === 0 && existsSync(APT);
-  if (!canInstall) return "pgbouncer is not installed, and only root can install it";
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
-  const install = (): void => apt("install", "-y", "-q", "--no-install-recommends", "pgbouncer");
-  install();
-  if (!existsSync(PROGRAM)) {
-    // The package lists may be missing or too old.
-    apt("update", "-q");
-    install();
-  }
-  return existsSync(PROGRAM) ? undefined : "pgbouncer could not be installed";
-}
+export const missingPgBouncer = (): string | undefined => missingProgram("pgbouncer", PROGRAM);
 
 export class PgBouncer {
   /** The DATABASE_URL for the service. */

@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { encodeId, newId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { poll, within } from "../../src/lib/wait.ts";
-import type { Begin, InboundMessage, LeasedHost, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
+import type {
+  Begin,
+  InboundMessage,
+  LeasedHost,
+  Outgoing,
+  Preference,
+  Receipt,
+  SendOutcome,
+  UnmatchedReports,
+} from "../../src/providers/provider.ts";
 import type { ReviewUpdate } from "../../src/providers/business-account.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { recipientOf } from "./recipient.ts";
@@ -21,6 +30,8 @@ export class RecordingHost implements LeasedHost {
   /** The acknowledged receipts, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
+  readonly preferences: Preference[] = [];
+  readonly unmatched: UnmatchedReports[] = [];
   readonly reviewUpdates: ReviewUpdate[] = [];
   /** The number of calls of `templatesChanged`. */
   templateChanges = 0;
@@ -28,17 +39,30 @@ export class RecordingHost implements LeasedHost {
   isLeaseHeld = true;
   #behaviour: HostBehaviour = "accepts";
 
-  async receive(receipts: readonly Receipt[]): Promise<void> {
+  async receive(receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     this.calls.push(receipts.slice());
     if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.receipts.push(...receipts);
+    return [];
   }
 
   async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
     if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.messages.push(...messages);
+  }
+
+  async receivePreferences(preferences: readonly Preference[]): Promise<void> {
+    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
+    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    this.preferences.push(...preferences);
+  }
+
+  async receiveUnmatched(reports: UnmatchedReports): Promise<void> {
+    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
+    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    this.unmatched.push(reports);
   }
 
   async receiveReviews(updates: readonly ReviewUpdate[]): Promise<void> {

@@ -1,4 +1,5 @@
-/** Prints a line for each test file when it ends, and every failure in full. */
+/** Prints a line for each test file when it ends, every failure in full, and all failures again at the end of the output, where they are
+ *  found without searching, also where only the end was kept. */
 import { relative } from "node:path";
 import type { run } from "node:test";
 
@@ -16,6 +17,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 /** Reports the runs of `files`. A process runs one file, or several as suites that have the names of the files. */
 export async function reportOf(stream: ReturnType<typeof run>, root: string, files: ReadonlySet<string>): Promise<Report> {
   const ended: Ended[] = [];
+  const failures: Failure[] = [];
   let isGreen = true;
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   const end = (file: string, ms: number): void => {
@@ -37,7 +39,10 @@ export async function reportOf(stream: ReturnType<typeof run>, root: string, fil
         const error: Failure["error"] = data.details.error;
         // Each failed subtest is reported separately. A suite fails for another reason if its file or a hook throws.
         const isReported = error.failureType === "subtestsFailed";
-        if (!isReported) sayFailure({ name: data.name, place, error });
+        if (!isReported) {
+          failures.push({ name: data.name, place, error });
+          sayFailure({ name: data.name, place, error });
+        }
         if (!isSuite || !isReported) counts.failed += 1;
       } else if (!isSuite) {
         counts[data.skip === undefined ? "passed" : "skipped"] += 1;
@@ -47,6 +52,8 @@ export async function reportOf(stream: ReturnType<typeof run>, root: string, fil
     }
   }
   sayGroups(ended);
+  if (failures.length > 0) say("\nWhat failed:");
+  for (const failure of failures) sayFailure(failure);
   const total = (kind: keyof Counts): number => ended.reduce((sum, each) => sum + each.counts[kind], counts[kind]);
   return {
     isGreen: isGreen && total("failed") === 0,

@@ -1,4 +1,5 @@
 /** A scripted carrier: records all messages, responds to each attempt as the test sets, and passes receipts when the test asks for them. */
+import assert from "node:assert/strict";
 import { WITHDRAWN } from "../../src/providers/provider.ts";
 import type { Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 
@@ -86,7 +87,7 @@ export class ScriptedCarrier implements Provider<unknown> {
   }
 
   /** Passes receipts to the host of the first connection, or of the given one. */
-  receive(receipts: readonly Receipt[], opened = 0): Promise<void> {
+  receive(receipts: readonly Receipt[], opened = 0): Promise<readonly Receipt[]> {
     const host = this.#hosts[opened];
     return host === undefined ? Promise.reject(new Error("the carrier is not connected")) : host.receive(receipts);
   }
@@ -94,6 +95,11 @@ export class ScriptedCarrier implements Provider<unknown> {
   /** The attempts for one recipient. */
   sendsTo(recipient: string): Send[] {
     return this.sends.filter(({ message }) => message.recipient === recipient);
+  }
+
+  /** The host of the link that was opened last. */
+  get host(): Host {
+    return this.#hosts.at(-1) ?? assert.fail("no link is open");
   }
 
   async open(_settings: unknown, host: Host): Promise<Connection> {

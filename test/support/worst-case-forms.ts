@@ -1,6 +1,6 @@
 /** Worst-case requests of the paths without a route: the token endpoint, and the callback of every provider that receives requests. */
 import { createHmac, randomBytes } from "node:crypto";
-import { LINK } from "../../fuzz/service.ts";
+import { HTTP_TOKEN, LINK } from "../../fuzz/service.ts";
 import { PROVIDERS, type ProviderName } from "../../src/providers/providers.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { graphCall, GRAPH_SECRETS } from "./fakes/graph.ts";
@@ -77,13 +77,34 @@ function signTwilio(body: string | Buffer): string {
   return createHmac("sha1", TWILIO_SECRETS.authToken).update(`${PUBLIC_URL}${text}`).digest("base64");
 }
 
-const notifications = (bytes: number, item: (index: number) => object, kind: string): string => {
+const notifications = (bytes: number, item: (index: number) => object, kind: string, more: object = {}): string => {
   const one = JSON.stringify(item(0)).length + 1;
-  return graphCall({ [kind]: Array.from({ length: Math.min(1_000, Math.floor((bytes - 1_000) / one)) }, (_, index) => item(index)) });
+  const items = Array.from({ length: Math.min(1_000, Math.floor((bytes - 1_000) / one)) }, (_, index) => item(index));
+  return graphCall({ [kind]: items, ...more });
+};
+
+/** As many reports as fit in a body. */
+const reports = (bytes: number, item: (index: number) => object, kind: string): string => {
+  const one = JSON.stringify(item(9_999)).length + 1;
+  return JSON.stringify({
+    [kind]: Array.from({ length: Math.max(1, Math.min(1_000, Math.floor((bytes - 100) / one))) }, (_, index) => item(index)),
+  });
 };
 
 /** How each provider signs, and what it sends. */
 const CALLBACKS: Readonly<Partial<Record<ProviderName, Callback>>> = {
+  http: {
+    header: "x-signature",
+    sign: (body) => createHmac("sha256", HTTP_TOKEN).update(body).digest("hex"),
+    valid: (bytes) => reports(bytes, (index) => ({ id: `c${index}`, status: "sent" }), "results"),
+    signed: {
+      "a thousand receipts of unknown messages": (bytes) => reports(bytes, (index) => ({ id: `c${index}`, status: "failed" }), "results"),
+      "a thousand inbound messages": (bytes) =>
+        reports(bytes, (index) => ({ id: `c${index}`, from: `1555${1_000_000 + index}`, to: "14155550100", text: "y" }), "messages"),
+      "a list with nothing in it": (bytes) => reports(bytes, () => ({}), "results"),
+      "a long number": (bytes) => reports(bytes, () => ({ id: "c", from: "+".repeat(bytes - 200), to: "1", text: "y" }), "messages"),
+    },
+  },
   twilio: {
     header: "x-twilio-signature",
     sign: signTwilio,
@@ -100,6 +121,13 @@ const CALLBACKS: Readonly<Partial<Record<ProviderName, Callback>>> = {
           bytes,
           (index) => ({ id: `wamid.${"x".repeat(400)}${index}`, status: "failed", errors: [{ code: 131_026, title: "t".repeat(400) }] }),
           "statuses",
+        ),
+      "a thousand statuses of a number without a link": (bytes) =>
+        notifications(
+          bytes,
+          (index) => ({ id: `wamid.${index}`, status: "sent", recipient_id: "15551234567", more: "x".repeat(900) }),
+          "statuses",
+          { metadata: { display_phone_number: "14155550199", phone_number_id: "9009" } },
         ),
       "a thousand inbound messages": (bytes) =>
         notifications(
@@ -145,7 +173,8 @@ export function carrierCases(): (Cases & { provider: ProviderName })[] {
       cases: shapes.flatMap(([name, body]) => [
         caseOf(`${name}, without a signature`, body),
         caseOf(`${name}, with a wrong signature`, body, falsified(callback.sign(body))),
-        caseOf(`${name}, signed`, body, callback.sign(body)),
+        // Each of the contents of a signed request is stored, in a transaction of its own.
+        { ...caseOf(`${name}, signed`, body, callback.sign(body)), ...(Object.hasOwn(callback.signed, name) ? { isValid: true } : {}) },
       ]),
     };
   });

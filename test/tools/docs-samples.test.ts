@@ -1,6 +1,6 @@
 /** Runs every sample of README.md and docs/*.md unchanged, on one server, and compares the results with the page. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -146,10 +146,17 @@ function assertShown(sample: Sample, last: Ran | undefined): void {
   assert.deepEqual(differences(shown, JSON.parse(response)), [], `${sample.page}:${sample.line}\n${response}`);
 }
 
-/** Reads the file like the service does, which refuses a file with faults. */
+const CARRIERS = join(ROOT, "packaging", "carriers");
+// A key of Ed25519, so that it can be any secret.
+const SECRET = Buffer.alloc(32, 7).toString("base64");
+
+/** Reads the file like the service does, which refuses a file with faults. A carrier file is read by a link. */
 function assertRead(sample: Sample): void {
-  const path = write(`${nameOf(sample)}.toml`, sample.text);
-  const secrets = Array.from(sample.text.matchAll(/_env = "(\w+)"/g), ([, name = ""]) => [name, "a-secret"] as const);
+  const file = write(`${nameOf(sample)}.toml`, sample.text);
+  const link = `[[link]]\nname = "acme"\nprovider = "http"\npublic_url = "https://godwit.example"\ncarrier = "${file}"\n`;
+  const path = /^\[request\]/m.test(sample.text) ? write(`link-${nameOf(sample)}.toml`, link) : file;
+  const texts = [sample.text, ...readdirSync(CARRIERS).map((name) => readFileSync(join(CARRIERS, name), "utf8"))];
+  const secrets = Array.from(texts.join("\n").matchAll(/_env = "(\w+)"/g), ([, name = ""]) => [name, SECRET] as const);
   const config = readConfig({ config: path }, "serve", Object.fromEntries(secrets));
   assert.ok(config.plan !== undefined);
 }

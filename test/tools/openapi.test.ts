@@ -34,6 +34,8 @@ const JWKS = "/.well-known/jwks.json";
 let godwit: Godwit;
 let document: Document;
 let key: string;
+/** A key of live, where links, senders and routes are. */
+let live: string;
 let scopeless: string;
 let elsewhere: string;
 let exhausted: string;
@@ -45,12 +47,13 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
 
 before(async () => {
-  godwit = await startGodwit();
+  godwit = await startGodwit({ config: `[[link]]\nname = "fixed"\nprovider = "simulator"\n` });
   exhausted = await godwit.key({ account: "exhausted" });
   await godwit.unlimited();
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
+  live = await godwit.key({ environment: "live" });
   scopeless = await godwit.key({ scopes: [] });
   elsewhere = await godwit.key({ allowedIps: ["192.0.2.1"] });
   for (const each of [key, exhausted, elsewhere]) clients.set(each, await oauthClientOf(godwit, each));
@@ -63,7 +66,10 @@ before(async () => {
     ...(await templated()),
     ...(await verified()),
     ...(await keyed()),
+    ...(await linked()),
   };
+  known.sender = await idOf(make("/v1/senders", newSender()));
+  known.route = await idOf(make("/v1/routes", newRoute()));
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
@@ -71,7 +77,21 @@ after(() => godwit.stop());
 
 /** The values of the path parameters. */
 type Ids = Partial<
-  Record<"message" | "event" | "endpoint" | "delivery" | "batch" | "suppression" | "template" | "verification" | "key", string>
+  Record<
+    | "message"
+    | "event"
+    | "endpoint"
+    | "delivery"
+    | "batch"
+    | "suppression"
+    | "template"
+    | "verification"
+    | "key"
+    | "link"
+    | "sender"
+    | "route",
+    string
+  >
 >;
 const NOTHING: Required<Ids> = {
   message: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
@@ -83,10 +103,18 @@ const NOTHING: Required<Ids> = {
   template: "tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c",
   verification: "ver_01k9zs3v8mf4tb2xg1qj6n0d5c",
   key: "key_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  link: "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  sender: "snd_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  route: "rte_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
+/** Objects of the configuration file, which cannot be changed. */
+const FIXED: Ids = { link: "fixed", sender: "file:fixed:1", route: "file:1" };
+
+const isSetup = (path: string): boolean => /^\/v1\/(links|senders|routes)\b/.test(path);
+const keyFor = (path: string): string => (isSetup(path) ? live : key);
 
 async function make(path: string, body?: object): Promise<Reply["json"]> {
-  const { status, text, json } = await godwit.request("POST", path, { key, body });
+  const { status, text, json } = await godwit.request("POST", path, { key: keyFor(path), body });
   assert.ok(status < 300, text);
   return json;
 }
@@ -139,6 +167,15 @@ const revoked = async (): Promise<Ids> => {
   return ids;
 };
 
+const newLink = () => ({
+  name: randomUUID(),
+  provider: "smpp",
+  settings: { host: "smpp.example.com", port: 2776, tls: true, system_id: "x", password: "x" },
+});
+const newSender = () => ({ number: newNumber(), link_id: known.link });
+const newRoute = () => ({ channel: "sms", links: [known.link], prefixes: [newNumber()] });
+const linked = async () => ({ link: await idOf(make("/v1/links", newLink())) });
+
 // The ids have times of their own here.
 const deliveryIds = uuidSequence();
 
@@ -176,6 +213,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/suppressions": { body: () => ({ recipient: newNumber() }) },
   "POST /v1/suppressions/import": { body: () => ({ entries: [{ recipient: newNumber() }] }) },
   "DELETE /v1/suppressions/{id}": { fit: suppressed },
+  "PATCH /v1/consent_settings": { body: { help_words: ["Sos"] } },
   "POST /v1/templates": { body: newTemplate, refused: { ...newTemplate(), name: "verification_code" } },
   "PATCH /v1/templates/{id}": { body: { body: "Dear {{name}}" }, fit: templated, unfit: archived },
   "DELETE /v1/templates/{id}": { fit: templated },
@@ -201,7 +239,19 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry": { unfit: disabled },
   "POST /v1/webhook_endpoints/{id}/recover": { body: { since: "2030-01-31T09:00:00Z" }, unfit: disabled },
 };
-const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?? {};
+const SETUP_NEEDS: Readonly<Record<string, Needs>> = {
+  "POST /v1/links": { body: newLink },
+  "PATCH /v1/links/{id}": { body: { rate: 5 } },
+  "DELETE /v1/links/{id}": { fit: linked },
+  "POST /v1/links/{id}/test": { body: {} },
+  "POST /v1/senders": { body: newSender },
+  "PATCH /v1/senders/{id}": { body: { preference: 1 } },
+  "DELETE /v1/senders/{id}": { fit: async () => ({ sender: await idOf(make("/v1/senders", newSender())) }) },
+  "POST /v1/routes": { body: newRoute },
+  "PATCH /v1/routes/{id}": { body: { priority: 1 } },
+  "DELETE /v1/routes/{id}": { fit: async () => ({ route: await idOf(make("/v1/routes", newRoute())) }) },
+};
+const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?? SETUP_NEEDS[`${method} ${path}`] ?? {};
 
 /** The path of a route, with ids in place of its parameters. */
 function concrete({ path }: Route, ids: Ids = {}): string {
@@ -225,7 +275,7 @@ function ask(route: Route, options: RequestOptions = {}, path = concrete(route))
   return godwit.request(
     route.method,
     path,
-    route.path === TOKEN_PATH ? asForm({ key, ...options }) : { key, body: bodyOf(route), ...options },
+    route.path === TOKEN_PATH ? asForm({ key, ...options }) : { key: keyFor(route.path), body: bodyOf(route), ...options },
   );
 }
 
@@ -259,6 +309,8 @@ async function twice(route: Route): Promise<Reply> {
 
 /** Refused by a business rule, or because another request used its idempotency key. */
 async function refusal(route: Route): Promise<Reply> {
+  // Links, senders and routes belong to live.
+  if (isSetup(route.path)) return route.path.includes("{id}") ? ask(route, {}, concrete(route, FIXED)) : ask(route, { key });
   const { unfit, refused } = needsOf(route);
   if (unfit !== undefined || refused !== undefined) return ask(route, { body: refused ?? bodyOf(route) }, concrete(route, await unfit?.()));
   const idempotencyKey = randomUUID();
@@ -267,7 +319,9 @@ async function refusal(route: Route): Promise<Reply> {
 }
 
 const head = (route: Route, ...lines: string[]): string =>
-  [`${route.method} ${concrete(route)} HTTP/1.1`, "host: godwit.test", `authorization: Bearer ${key}`, ...lines, ""].join("\r\n");
+  [`${route.method} ${concrete(route)} HTTP/1.1`, "host: godwit.test", `authorization: Bearer ${keyFor(route.path)}`, ...lines, ""].join(
+    "\r\n",
+  );
 
 async function overQuota(route: Route): Promise<Reply> {
   return until("the quota to be used up", async () => {
@@ -280,7 +334,7 @@ async function overQuota(route: Route): Promise<Reply> {
 function tableOf({ path }: Route): string {
   if (path === STREAM) return "api_keys";
   if (path === "/v1/messages/validate") return "suppressions";
-  if (path === "/v1/links") return "link_states";
+  if (isSetup(path)) return `created_${path.split("/")[2] ?? ""}`;
   if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
   if (path === "/v1/recipients/erase") return "verifications";
   if (path === "/v1/recipients/export") return "audit_events";

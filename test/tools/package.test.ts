@@ -91,7 +91,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^(bin\/godwit|dist\/.+\.(js|sql)|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|packaging\/[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
+        !/^(bin\/godwit|dist\/.+\.(js|sql)|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
           path,
         ),
     ),

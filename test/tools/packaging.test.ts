@@ -9,6 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "yaml";
 import { DASHBOARD_PATH, dashboardText } from "../../scripts/dashboard.ts";
+import { addressSet, parseCidr } from "../../src/lib/addresses.ts";
 import { SETTINGS } from "../../src/settings.ts";
 import { socketDir } from "../../src/storage/data-directory.ts";
 import { VERSION } from "../../src/version.ts";
@@ -163,18 +164,27 @@ describe("image and compose file", () => {
     ports?: string[];
     user?: string;
     read_only?: boolean;
+    restart: string;
     cap_drop: string[];
+    cap_add?: string[];
     security_opt: string[];
     mem_limit: string;
     pids_limit: number;
     network_mode?: string;
     command?: string[];
-    volumes: string[];
+    networks?: string[] | Record<string, { ipv4_address: string }>;
+    env_file?: { path: string; required: boolean }[];
+    volumes: (string | { source: string; target: string; read_only: boolean })[];
   };
   const compose = parseYaml(read("compose.yaml")) as {
-    services: Record<"godwit" | "postgres", Service>;
+    services: Record<"godwit-1" | "godwit-2" | "caddy" | "postgres", Service>;
+    networks: Record<string, { ipam: { config: { subnet: string; gateway: string; ip_range: string }[] } }>;
+    volumes: Record<string, unknown>;
     secrets: Record<string, { environment: string }>;
   };
+  const { "godwit-1": node, "godwit-2": secondNode, caddy, postgres } = compose.services;
+  /** The text with the default of each variable. */
+  const withDefaults = (text: string): string => text.replaceAll(/\$\{\w+:-([^}]+)\}/g, "$1");
   const dockerfile = read("Dockerfile");
   const ignored = read(".dockerignore").split("\n");
   const example = read(".env.example");
@@ -213,7 +223,7 @@ describe("image and compose file", () => {
     const image = /^ENV (.+)$/m.exec(dockerfile)?.[1]?.match(/\w+(?==)/g) ?? [];
     const unit = /^Environment=(.+)$/m.exec(read("packaging", "godwit.service"))?.[1]?.match(/\w+(?==)/g) ?? [];
     assert.ok(image.length > 3 && unit.length > 1);
-    const all = [...image, ...unit, ...Object.keys(compose.services.godwit.environment)];
+    const all = [...image, ...unit, ...Object.keys(node.environment)];
     assert.deepEqual(
       all.filter((name) => !known.has(name) && name !== "NODE_ENV"),
       [],
@@ -221,35 +231,66 @@ describe("image and compose file", () => {
   });
 
   test("contain no secret, and name the required ones", () => {
-    const { godwit, postgres } = compose.services;
     assert.match(
-      godwit.environment["DATABASE_URL"] ?? "",
+      node.environment["DATABASE_URL"] ?? "",
       /^postgres:\/\/godwit:\$\{POSTGRES_PASSWORD:\?[^}]+\}@\/godwit\?host=\/var\/run\/postgresql$/,
     );
-    assert.match(godwit.environment["GODWIT_SECRET_KEY"] ?? "", /^\$\{GODWIT_SECRET_KEY:\?[^}]+\}$/);
+    assert.match(node.environment["GODWIT_SECRET_KEY"] ?? "", /^\$\{GODWIT_SECRET_KEY:\?[^}]+\}$/);
     assert.equal(postgres.environment["POSTGRES_PASSWORD"], undefined);
     assert.equal(compose.secrets["postgres_password"]?.environment, "POSTGRES_PASSWORD");
-    for (const name of ["POSTGRES_PASSWORD", "GODWIT_SECRET_KEY"])
+    for (const name of ["POSTGRES_PASSWORD", "GODWIT_SECRET_KEY", "GODWIT_DOMAIN"])
       assert.match(example, new RegExp(`^${name}=$`, "m"), "empty in the example");
     const variables = Array.from(read("compose.yaml").matchAll(/\$\{(\w+)/g), ([, name = ""]) => name);
     for (const name of variables) assert.match(example, new RegExp(`^#?${name}=`, "m"), name);
-    assert.match(read(".gitignore"), /^\.env$/m);
-    assert.equal(godwit.image, `godwit:${VERSION}`);
+    const listed = Array.from(example.matchAll(/^#?([A-Z_]+)=/gm), ([, name = ""]) => name);
+    assert.deepEqual(new Set(listed), new Set(variables));
+    for (const file of [".env", ...(node.env_file ?? []).map(({ path }) => path)])
+      assert.ok(read(".gitignore").split("\n").includes(file), file);
+    assert.equal(node.image, `godwit:${VERSION}`);
   });
 
-  test("limit memory, processes and capabilities of both containers", () => {
-    for (const { cap_drop, security_opt, mem_limit, pids_limit, read_only } of Object.values(compose.services)) {
+  test("limit memory, processes and capabilities of each container, and restart it", () => {
+    for (const { cap_drop, security_opt, mem_limit, pids_limit, read_only, restart } of Object.values(compose.services)) {
       assert.deepEqual([cap_drop, security_opt, read_only], [["ALL"], ["no-new-privileges:true"], true]);
-      assert.match(mem_limit, /^\$\{\w+:-\d+g\}$/);
+      assert.match(mem_limit, /^\$\{\w+:-\d+[gm]\}$/);
       assert.ok(pids_limit > 0);
+      assert.equal(restart, "unless-stopped");
     }
+    assert.deepEqual([node.cap_add, postgres.cap_add, caddy.cap_add], [undefined, undefined, ["NET_BIND_SERVICE"]]);
+  });
+
+  test("have two equal nodes, with the configuration folder", () => {
+    assert.deepEqual(secondNode, node);
+    const [config] = node.volumes.flatMap((volume) => (typeof volume === "string" ? [] : [volume]));
+    assert.deepEqual([config?.source, config?.read_only], ["./config", true]);
+    assert.equal(node.environment["GODWIT_CONFIG"], `${config?.target}/godwit.toml`);
+  });
+
+  test("give Caddy the nodes, the Caddyfile, a volume for certificates, and an address that no node gets", () => {
+    const used = Array.from(read("packaging", "Caddyfile").matchAll(/\{\$(\w+)/g), ([, name = ""]) => name);
+    assert.deepEqual(new Set(Object.keys(caddy.environment)), new Set(used));
+    assert.equal(caddy.environment["GODWIT_UPSTREAMS"], "godwit-1:8080 godwit-2:8080");
+    for (const volume of caddy.volumes.map(String)) {
+      const [source = ""] = volume.split(":");
+      assert.ok(source.startsWith("./") ? existsSync(join(ROOT, source)) : source in compose.volumes, volume);
+    }
+    assert.ok(caddy.volumes.includes("caddy-data:/data"));
+    const address = withDefaults((caddy.networks as Record<string, { ipv4_address: string }>)["inside"]?.ipv4_address ?? "");
+    assert.equal(withDefaults(node.environment["GODWIT_TRUSTED_PROXIES"] ?? ""), `${address}/32`);
+    const [ipam] = compose.networks["inside"]?.ipam.config ?? [];
+    const blocks = [ipam?.subnet, ipam?.ip_range, ipam?.gateway].map((cidr) => withDefaults(cidr ?? ""));
+    const hasAddress = (cidr: string): boolean => addressSet([parseCidr(cidr)].filter((block) => block !== undefined)).has(address);
+    assert.deepEqual(blocks.map(hasAddress), [true, false, false]);
   });
 
   test("give PostgreSQL no network, and share its socket", () => {
-    const { godwit, postgres } = compose.services;
     assert.deepEqual([postgres.network_mode, postgres.command], ["none", ["postgres", "-c", "listen_addresses="]]);
-    for (const { volumes } of [godwit, postgres]) assert.ok(volumes.includes("socket:/var/run/postgresql"));
-    const script = postgres.volumes.find((volume) => volume.includes("initdb.d"))?.split(":")[0] ?? "";
+    for (const { volumes } of [node, postgres]) assert.ok(volumes.includes("socket:/var/run/postgresql"));
+    const script =
+      postgres.volumes
+        .map(String)
+        .find((volume) => volume.includes("initdb.d"))
+        ?.split(":")[0] ?? "";
     assert.ok(existsSync(join(ROOT, script)), script);
   });
 
@@ -277,16 +318,15 @@ describe("image and compose file", () => {
     await server.stop("SIGKILL");
   });
 
-  test("publish the port only on loopback", () => {
-    assert.deepEqual(compose.services.godwit.ports, ["${GODWIT_PUBLISH:-127.0.0.1:8080}:8080"]);
-    assert.equal(compose.services.postgres.ports, undefined);
+  test("publish only the ports of Caddy", () => {
+    assert.deepEqual(caddy.ports, ["80:80", "443:443", "443:443/udp"]);
+    for (const { ports } of [node, secondNode, postgres]) assert.equal(ports, undefined);
   });
 
   describe("the service as the compose file starts it", () => {
     let godwit: Godwit;
     before(async () => {
-      const proxies = (compose.services.godwit.environment["GODWIT_TRUSTED_PROXIES"] ?? "").replace(/\$\{\w+:-([^}]+)\}/, "$1");
-      assert.equal(proxies, "172.30.77.1/32");
+      const proxies = withDefaults(node.environment["GODWIT_TRUSTED_PROXIES"] ?? "");
       godwit = await startGodwit({ asProcess: true, env: { GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: proxies } });
     });
     after(() => godwit.stop());

@@ -50,7 +50,7 @@ describe("a release", { skip: missing === undefined ? false : `${missing} is not
     symlinkSync(join(ROOT, "node_modules"), path("node_modules"));
     writeFileSync(path("CHANGELOG.md"), `# Changelog\n\n## ${NEXT} (unreleased)\n\n- A thing.\n\n## 0.1.0 (2020-01-01)\n\n- The first.\n`);
     for (const file of ["Dockerfile", "compose.yaml"])
-      writeFileSync(path(file), read(file).replaceAll(/(node:24-slim|postgres:18)(@sha256:\w+)?/g, `$1@sha256:${DIGEST}`));
+      writeFileSync(path(file), read(file).replaceAll(/(node:24-slim|postgres:18|caddy:2)(@sha256:\w+)?/g, `$1@sha256:${DIGEST}`));
     keys = mkdtempSync(join(tmpdir(), "godwit-release-key-"));
     for (const name of ["release", "other"]) spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(keys, name)]);
     appendFileSync(path("packaging", "release-signers"), `releases@godwit ${readFileSync(join(keys, "release.pub"), "utf8")}`);

@@ -2,11 +2,15 @@
 
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   account: ["created", "changed"],
+  consent_settings: ["changed"],
   environment: ["tier_changed"],
   endpoint: ["created", "changed", "deleted", "disabled", "recovered", "secret_rotated"],
   key: ["created", "rotated", "revoked"],
-  message: ["canceled", "edited", "redacted"],
+  link: ["created", "changed", "deleted", "paused", "resumed", "tested"],
+  message: ["assigned", "canceled", "edited", "redacted"],
   recipient: ["erased", "exported"],
+  route: ["created", "changed", "deleted"],
+  sender: ["created", "changed", "deleted"],
   suppression: ["created", "imported", "lifted"],
   template: ["archived", "created", "changed"],
 };
@@ -18,4 +22,17 @@ export const ACTIONS: readonly string[] = Object.entries(KINDS).flatMap(([kind, 
 
 export const ACTOR_TYPES = ["key", "token", "cli", "carrier", "system"];
 
-export const TARGET_TYPES = ["account", "environment", "webhook_endpoint", "key", "message", "recipient", "suppression", "template"];
+export const TARGET_TYPES = [
+  "account",
+  "consent_settings",
+  "environment",
+  "webhook_endpoint",
+  "key",
+  "link",
+  "message",
+  "recipient",
+  "route",
+  "sender",
+  "suppression",
+  "template",
+];

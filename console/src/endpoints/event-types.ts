@@ -20,6 +20,7 @@ export const KINDS: readonly Kind[] = [
       "message.expired",
       "message.canceled",
       "message.received",
+      "message.unrouted",
       "message.fallback_started",
     ],
   },

@@ -8,6 +8,7 @@ import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Loaded, Page } from "../ui/page.tsx";
+import { ResourceLink } from "../ui/resource-link.tsx";
 import { Segments } from "../ui/segments.tsx";
 import { Status } from "../ui/status.tsx";
 import { MessageActions } from "./message-actions.tsx";
@@ -95,7 +96,7 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   ),
   Channel: message.channel,
   Recipient: message.recipient,
-  Sender: message.sender,
+  Sender: chosen(message.sender, message.sender_reason),
   Priority: message.priority,
   Template: message.template_id === null ? null : <Template message={message} />,
   Reference: message.client_reference,
@@ -103,7 +104,7 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   "In place of": messageLink(message.fallback_of),
   "In reply to": messageLink(message.in_reply_to),
   Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
-  Link: message.provider?.link,
+  Carrier: chosen(message.provider && <ResourceLink type="link" id={message.provider.link} />, message.link_reason),
   "Carrier's id": <CarrierId of={message.provider} />,
   Attempts: message.provider?.attempts,
   Created: at(message.created_at),
@@ -115,6 +116,14 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   Failed: at(message.failed_at),
   Canceled: at(message.canceled_at),
 });
+
+/** A sender or a carrier, with the reason for which it was chosen. */
+const chosen = (value: ComponentChildren, reason: string | null): ComponentChildren =>
+  value && (
+    <>
+      {value} {reason !== null && <span class="quiet">{reason.replaceAll("_", " ")}</span>}
+    </>
+  );
 
 const CarrierId = ({ of }: { of: Message["provider"] }): JSX.Element | null => {
   const id = of?.message_id ?? null;

@@ -1,5 +1,6 @@
-/** The links to carriers with their states. */
+/** The carriers with their states. */
 import type { JSX } from "preact";
+import { reasonOf } from "../lib/link-reason.ts";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
@@ -14,23 +15,26 @@ export function LinkStates(): JSX.Element {
   const links = useResource("links", async (signal) => (await api.links.list({ signal })).data);
   useInterval(links.reload, REFRESH_MS);
   return (
-    <section class="card" aria-label="Links">
+    <section class="card" aria-label="Carriers">
       <div class="card-head">
-        <h2>Links</h2>
-        <Link to="links">All</Link>
+        <h2>Carriers</h2>
+        <Link to="carriers">All</Link>
       </div>
       <Loaded resource={links} lines={2}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title="No link is configured" />
+            <Empty title="No carrier is connected" />
           ) : (
             <ul class="plain-list">
-              {all.map(({ name, state, reason }) => (
-                <li key={name}>
+              {all.map((link) => (
+                <li key={link.id}>
                   <span>
-                    <strong>{name}</strong> {reason !== null && <span class="quiet">{reason}</span>}
+                    <Link to={`carriers/${link.id}`} class="strong">
+                      {link.name}
+                    </Link>{" "}
+                    <span class="quiet">{reasonOf(link)}</span>
                   </span>
-                  <Status of={state} />
+                  <Status of={link.state} />
                 </li>
               ))}
             </ul>

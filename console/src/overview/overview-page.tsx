@@ -1,4 +1,4 @@
-/** The overview page: figures, charts, errors, links and endpoints. */
+/** The overview page: figures, charts, errors, carriers and endpoints, and the first steps of a new account. */
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
 import { replaceQuery, useAddress } from "../lib/router.tsx";
@@ -7,6 +7,7 @@ import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Loaded, Page } from "../ui/page.tsx";
 import { Charts } from "./charts.tsx";
+import { Checklist } from "./checklist.tsx";
 import { Errors } from "./errors.tsx";
 import { FailingEndpoints } from "./failing-endpoints.tsx";
 import { LinkStates } from "./link-states.tsx";
@@ -34,6 +35,7 @@ export function OverviewPage(): JSX.Element {
   useInterval(reload, REFRESH_MS);
   return (
     <Page title="Overview" actions={<RangeTabs range={range} />}>
+      {mayReadLinks && <Checklist />}
       <Loaded resource={queue} lines={2}>
         {(depth) => <Tiles usage={usage.data} queue={depth} range={range} />}
       </Loaded>

@@ -148,5 +148,5 @@ const POINTERS: Readonly<Partial<Record<keyof Draft, string>>> = {
 
 function firstDraft(query: URLSearchParams): Draft {
   const template = query.get("template") ?? "";
-  return { ...EMPTY, template, kind: template === "" ? "text" : "template" };
+  return { ...EMPTY, template, kind: template === "" ? "text" : "template", channel: query.get("channel") ?? EMPTY.channel };
 }

@@ -10,7 +10,7 @@ export const SECTIONS: readonly Section[] = [
   { path: "endpoints", title: "Webhooks", scope: "webhooks:read" },
   { path: "suppressions", title: "Suppressions", scope: "suppressions:read" },
   { path: "usage", title: "Usage", scope: "usage:read" },
-  { path: "links", title: "Links", scope: "links:read" },
+  { path: "carriers", title: "Carriers", scope: "links:read" },
   { path: "keys", title: "Keys", scope: "keys:read" },
   { path: "audit", title: "Audit log", scope: "audit:read" },
 ];

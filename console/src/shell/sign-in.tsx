@@ -65,7 +65,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
         </button>
       </form>
       <p class="quiet">
-        The first start prints a test key. Another: <code>npm run --silent godwit -- keys create</code>.{" "}
+        The first start prints a test key. Another: <code>npm run --silent godwit -- keys create --environment test --scopes all</code>.{" "}
         <a href="/docs/console">About the console</a>
       </p>
     </main>

@@ -19,7 +19,7 @@ export function LiftSuppression({ suppression, onClose, onDone }: LiftProps): JS
   return (
     <FormDialog title={`Write to ${suppression.recipient} again?`} submit="Lift" action={action} onClose={onClose}>
       <p>
-        {suppression.source === "keyword"
+        {suppression.source === "keyword" || suppression.source === "carrier"
           ? "This recipient asked not to be written to. In many countries the law lets you lift this only when they ask for it."
           : "Messages to this recipient will be accepted again."}
       </p>

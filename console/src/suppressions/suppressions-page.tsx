@@ -134,10 +134,12 @@ const columns = (mayWrite: boolean, setOpen: (open: Open) => void): Column<Suppr
   },
 ];
 
+const REASONS: Readonly<Record<string, string>> = { import: "imported", carrier: "reported by the carrier" };
+
 function Reason({ of: { source, keyword, message_id: messageId, note } }: { of: Suppression }): JSX.Element {
   return (
     <>
-      {source === "keyword" ? `wrote ${keyword ?? "a word"}` : source === "import" ? "imported" : "added"}
+      {REASONS[source] ?? (source === "keyword" ? `wrote ${keyword ?? "a word"}` : "added")}
       {messageId !== null && (
         <>
           {" "}

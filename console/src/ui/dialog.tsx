@@ -1,8 +1,8 @@
 /** A modal dialog: the browser's own, which keeps the focus and handles Escape. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
-import { refusesIncomplete } from "../lib/form.ts";
+import { refusesIncomplete, useShownFault } from "../lib/form.ts";
 import { Problem } from "./problem.tsx";
 
 type DialogProps = {
@@ -62,13 +62,7 @@ export function DialogForm({ submit, isDangerous = false, dismiss = "Cancel", ac
     if (!refusesIncomplete(form.current)) void action.run();
   };
   const form = useRef<HTMLFormElement>(null);
-  // The faulty field may be outside the visible area.
-  useEffect(() => {
-    if (action.error === undefined) return;
-    const wrong = form.current?.querySelector<HTMLElement>("[aria-invalid]");
-    if (wrong instanceof HTMLElement) wrong.focus();
-    else form.current?.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" });
-  }, [action.error]);
+  useShownFault(form, action.error);
   return (
     <form ref={form} onSubmit={onSubmit} noValidate>
       {children}

@@ -9,6 +9,7 @@ type Place = { path: string; scope: string };
 const PLACES: Readonly<Record<string, Place>> = {
   key: { path: "keys", scope: "keys:read" },
   webhook_endpoint: { path: "endpoints", scope: "webhooks:read" },
+  link: { path: "carriers", scope: "links:read" },
   template: { path: "templates", scope: "templates:read" },
   suppression: { path: "suppressions", scope: "suppressions:read" },
   message: { path: "messages", scope: "messages:read" },

@@ -2,7 +2,7 @@
 with request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
-         case when 
+         case when item.is_opt_out_reply is not true then case when 
                    (exists (select from suppressions)
                     and (coalesce((select s.is_active
                                  from suppressions s
@@ -22,21 +22,21 @@ with request as materialized (
                                    where w.account_id = item.account_id and w.environment = item.environment
                                      and w.recipient = item.recipient and w.sender = item.sender
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
-         end as refusal
+         end end as refusal
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
-           $17::text[], $18::integer[], $19::smallint[], $20::text[], $21::smallint[], $22::text[],
-           $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
-           $29::timestamptz[], $30::text[], $31::integer[], $32::text[], $33::smallint[], $34::smallint[],
-           $35::timestamptz[], $36::text[], $37::uuid[], $38::uuid[], $39::text[], $40::timestamptz[],
-           $41::text[])
+           $17::text[], $18::text[], $19::text[], $20::integer[], $21::smallint[], $22::text[], $23::smallint[],
+           $24::text[], $25::smallint[], $26::text[], $27::text[], $28::timestamptz[], $29::timestamptz[],
+           $30::text[], $31::timestamptz[], $32::text[], $33::integer[], $34::text[], $35::smallint[],
+           $36::smallint[], $37::text[], $38::timestamptz[], $39::text[], $40::uuid[], $41::uuid[], $42::text[],
+           $43::timestamptz[], $44::uuid[], $45::boolean[], $46::text[])
            with ordinality as item
            (account_id, environment, key, key_lock, fingerprint, response_status, response_location, response_body,
-           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
-           segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
-           metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute, usage_key,
-           usage_segments, max_segments, send_at, template, batch_id, fallback_of, fallback_steps,
-           fallback_due_at, trace, ordinal)
+           event_id, event_type, record, message_id, channel, recipient, sender, sender_reason, link_reason, body,
+           status, sequence, segments_count, segments_encoding, segments_characters, priority, priority_rank,
+           client_reference, metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute,
+           usage_key, usage_segments, max_segments, carrier_options, send_at, template, batch_id, fallback_of,
+           fallback_steps, fallback_due_at, in_reply_to, is_opt_out_reply, trace, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -64,14 +64,14 @@ with request as materialized (
              in (select account_id, environment, key from claimed))
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
-          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
-          max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, trace)
-  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
-         segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
-         max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, trace
+         (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
+          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+          metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
+          has_fallback, trace, in_reply_to, is_opt_out_reply)
+  select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
+         body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+         metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
+         fallback_of, fallback_steps is not null, trace, in_reply_to, is_opt_out_reply
     from accepted
    where message_id is not null
 ), event as (

@@ -24,20 +24,21 @@ with request as materialized (
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end as refusal
     from (select item.*,
-           null::smallint as max_segments, null::timestamptz as send_at, null::text as template,
-           null::uuid as batch_id, null::uuid as fallback_of, null::text as fallback_steps,
-           null::timestamptz as fallback_due_at, null::text as trace
+           null::smallint as max_segments, null::text as carrier_options, null::timestamptz as send_at,
+           null::text as template, null::uuid as batch_id, null::uuid as fallback_of,
+           null::text as fallback_steps, null::timestamptz as fallback_due_at, null::uuid as in_reply_to,
+           null::boolean as is_opt_out_reply, null::text as trace
       from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
-           $17::text[], $18::integer[], $19::smallint[], $20::text[], $21::smallint[], $22::text[],
-           $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
-           $29::timestamptz[], $30::text[], $31::integer[], $32::text[], $33::smallint[])
+           $17::text[], $18::text[], $19::text[], $20::integer[], $21::smallint[], $22::text[], $23::smallint[],
+           $24::text[], $25::smallint[], $26::text[], $27::text[], $28::timestamptz[], $29::timestamptz[],
+           $30::text[], $31::timestamptz[], $32::text[], $33::integer[], $34::text[], $35::smallint[])
            with ordinality as item
            (account_id, environment, key, key_lock, fingerprint, response_status, response_location, response_body,
-           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
-           segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
-           metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute, usage_key,
-           usage_segments, ordinal)) item
+           event_id, event_type, record, message_id, channel, recipient, sender, sender_reason, link_reason, body,
+           status, sequence, segments_count, segments_encoding, segments_characters, priority, priority_rank,
+           client_reference, metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute,
+           usage_key, usage_segments, ordinal)) item
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -65,14 +66,14 @@ with request as materialized (
              in (select account_id, environment, key from claimed))
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
-          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
-          max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
+         (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
+          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+          metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
           has_fallback, trace)
-  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
-         segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
-         max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, trace
+  select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
+         body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
+         metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
+         fallback_of, fallback_steps is not null, trace
     from accepted
    where message_id is not null
 ), event as (

@@ -17,27 +17,30 @@ with changed as (
          read_at = item.read_at,
          failed_at = item.failed_at,
          canceled_at = item.canceled_at
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
+    from (select item.*,
+           null::text as sender_reason, null::text as link_reason
+      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
            $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::boolean[],
            $15::smallint[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
            $20::timestamptz[], $21::timestamptz[], $22::boolean[], $23::text[], $24::text[], $25::timestamptz[],
-           $26::text[], $27::uuid[], $28::text[], $29::text[], $30::text[], $31::text[], $32::boolean[],
-           $33::smallint[], $34::smallint[], $35::timestamptz[], $36::text[], $37::smallint[], $38::timestamptz[],
-           $39::integer[], $40::text[], $41::smallint[], $42::text[], $43::smallint[], $44::text[], $45::text[])
+           $26::text[], $27::smallint[], $28::integer[], $29::uuid[], $30::text[], $31::text[], $32::text[],
+           $33::text[], $34::boolean[], $35::smallint[], $36::smallint[], $37::timestamptz[], $38::text[],
+           $39::smallint[], $40::timestamptz[], $41::integer[], $42::text[], $43::smallint[], $44::text[],
+           $45::smallint[], $46::text[], $47::text[])
            with ordinality as item
            (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, error, provider,
            link, provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
            read_at, failed_at, canceled_at, starts_fallback, reference_link, reference_id, reference_expires_at,
-           further_ids, event_id, event_type, record, previous_status, detail, is_ignored, move, queue_state,
-           due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key, usage_segments,
-           usage_key_before, usage_segments_before, consent_recipient, consent_sender, ordinal)
+           part_ids, parts_total, parts_reference, event_id, event_type, record, previous_status, detail,
+           is_ignored, move, queue_state, due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key,
+           usage_segments, usage_key_before, usage_segments_before, consent_recipient, consent_sender, ordinal)) item
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
      and item.ordinal <> all (array(select position
-                                      from find_suppressed($1, $2, $44, $45) as position))
+                                      from find_suppressed($1, $2, $46, $47) as position))
      and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
               and
                    (exists (select from service_windows)
@@ -82,35 +85,40 @@ with changed as (
 ), reference as (
   insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
   select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         case when further_ids is not null then 1 end
+         case when reference_id = split_part(part_ids, E'\n', 1) then 1 end
     from changed
    where reference_id is not null
   union all
   select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '7 days',
-         part.number + 1
+         part.number
     from changed
-   cross join lateral string_to_table(further_ids, E'\n') with ordinality as part(id, number)
+   cross join lateral string_to_table(part_ids, E'\n') with ordinality as part(id, number)
+   where part.id <> reference_id
   on conflict (link, provider_message_id, message_id) do update
      set expires_at = excluded.expires_at,
          part = coalesce(excluded.part, provider_references.part)
 ), part as (
-  insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
-  select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at
+  insert into message_parts
+         (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
+  select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
     from changed
-   cross join lateral (select 1 as number, reference_id as id
-                       union all
-                       select further.number + 1, further.id
-                         from string_to_table(further_ids, E'\n') with ordinality as further(id, number)) sent
-   where further_ids is not null
-     and (sequence > expected_sequence
-          or not exists (select
-                           from message_parts known
-                          where known.account_id = changed.account_id and known.environment = changed.environment
-                            and known.message_id = changed.message_id))
+   cross join lateral string_to_table(part_ids, E'\n') with ordinality as sent(id, number)
+   where sequence > expected_sequence
+      or (select count(*)
+            from message_parts known
+           where known.account_id = changed.account_id and known.environment = changed.environment
+             and known.message_id = changed.message_id) < cardinality(string_to_array(part_ids, E'\n'))
   on conflict (account_id, environment, message_id, number) do update
      set provider_message_id = excluded.provider_message_id,
-         status = excluded.status,
-         error = null,
+         status = case when message_parts.provider_message_id = excluded.provider_message_id
+                       then message_parts.status
+                       else excluded.status
+                  end,
+         error = case when message_parts.provider_message_id = excluded.provider_message_id
+                      then message_parts.error
+                 end,
+         total = excluded.total,
+         reference = excluded.reference,
          updated_at = excluded.updated_at
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)

@@ -124,7 +124,11 @@ for (const channel of ["sms", "whatsapp"] as const) {
     const order: string[] = [];
     const host = new RecordingHost();
     const [receive, receiveMessages] = [host.receive.bind(host), host.receiveMessages.bind(host)];
-    host.receive = (receipts) => receive(receipts).then(() => void order.push(...receipts.map(({ status }) => status)));
+    host.receive = async (receipts) => {
+      await receive(receipts);
+      order.push(...receipts.map(({ status }) => status));
+      return [];
+    };
     host.receiveMessages = (messages) => receiveMessages(messages).then(() => void order.push(...messages.map(() => "reply")));
     const connection = await simulator.open({ speed: FAST }, host);
     outcome = await settled(connection.send(message, never, mayLeave), "a send");

@@ -64,7 +64,7 @@ class SimulatedLink implements Connection {
 
   constructor({ speed }: SimulatorSettings, host: Host) {
     this.#speed = speed;
-    this.#receipts = new ReportQueue("receipts", host.log, (receipts) => host.receive(receipts));
+    this.#receipts = new ReportQueue("receipts", host.log, async (receipts) => void (await host.receive(receipts)));
     this.#replies = new ReportQueue("replies", host.log, async (replies) => {
       // A person replies after the delivery, so receipts go first. A host that does not store receipts still gets the replies.
       await within(this.#receipts.drained, REPLY_AFTER_MS);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recipientOf } from "../../../test/support/recipient.ts";
-import { toDestination, toNumber, toSource } from "./address.ts";
+import { toAddresses, toDestination, toSource } from "./address.ts";
 import type { Address } from "./pdu.ts";
 
 const BY_FORM = { ton: null, npi: null };
@@ -30,21 +30,20 @@ test("settings of the link take precedence over the form, each for itself", () =
   assert.deepEqual(toDestination(recipientOf("+14155550100"), { ton: null, npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
 });
 
-const NUMBERS: readonly (readonly [ton: number, text: string, number: string])[] = [
-  [1, "4915112345678", "+4915112345678"],
-  [1, "+4915112345678", "+4915112345678"],
-  [1, "004915112345678", "+4915112345678"],
-  [0, "4915112345678", "+4915112345678"],
-  [0, "14155550100", "+14155550100"],
-  [0, "+14155550100", "+14155550100"],
-  // Ten digits of a national number are no possible number of a country.
-  [0, "0151123456", "0151123456"],
-  [2, "15112345678", "15112345678"],
-  [3, "12345", "12345"],
-  [0, "12345", "12345"],
-  [5, "Bank", "Bank"],
-  [1, "Bank", "Bank"],
-  [0, "", ""],
-];
-for (const [ton, text, number] of NUMBERS)
-  test(`${text} of type ${ton} is written ${number}`, () => assert.equal(toNumber({ ton, npi: 1, text }), number));
+test("the addresses of an inbound message have their text and, where it is known, their type", () => {
+  const address = (ton: number, text: string): Address => ({ ton, npi: 1, text });
+  assert.deepEqual(toAddresses(address(1, "4915112345678"), address(6, "12345")), {
+    from: "4915112345678",
+    fromType: "international",
+    to: "12345",
+    toType: "other",
+  });
+  assert.deepEqual(toAddresses(address(3, "3122345678"), address(4, "12345")), { from: "3122345678", to: "12345" });
+  assert.deepEqual(toAddresses(address(2, "015112345678"), address(5, "Bank")), {
+    from: "015112345678",
+    fromType: "national",
+    to: "Bank",
+    toType: "other",
+  });
+  assert.deepEqual(toAddresses(address(0, "4915112345678"), address(77, "12345")), { from: "4915112345678", to: "12345" });
+});

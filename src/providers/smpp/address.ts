@@ -1,5 +1,6 @@
 /** Addresses with type of number and numbering plan, which follow from the form of the text. */
-import { digitsOf, isPossibleNumber, type Recipient } from "../../lib/phone-number.ts";
+import { digitsOf, type Recipient } from "../../lib/phone-number.ts";
+import type { AddressType, InboundAddresses } from "../provider.ts";
 import type { Address } from "./pdu.ts";
 
 const INTERNATIONAL = { ton: 1, npi: 1 };
@@ -34,11 +35,21 @@ function addressByForm(value: string): Address | undefined {
   return ALPHANUMERIC_FORM.test(value) ? { ...ALPHANUMERIC, text: value } : undefined;
 }
 
-/** Our form of a carrier's address. Digits get a plus if the type of number is international, or if it is unknown (0) and ten or more
- *  digits are a possible number of a country. Any other address is unchanged: a short code, a national number, a name. */
-export function toNumber({ ton, text }: Address): string {
-  const digits = text.replace(/^(\+|00)/, "");
-  if (!/^[1-9]\d*$/.test(digits)) return text;
-  if (text.startsWith("+") || ton === INTERNATIONAL.ton) return `+${digits}`;
-  return ton === UNKNOWN.ton && /^\d{10,15}$/.test(digits) && isPossibleNumber(`+${digits}`) ? `+${digits}` : text;
+const ADDRESS_TYPES: Readonly<Record<number, AddressType>> = {
+  1: "international",
+  2: "national",
+  5: "other",
+  6: "other",
+};
+
+/** The addresses of an inbound message. Of the types unknown (0), network-specific (3) and
+ *  subscriber number (4), and of reserved ones, the form of the address decides. */
+export function toAddresses(source: Address, destination: Address): InboundAddresses {
+  const [fromType, toType] = [ADDRESS_TYPES[source.ton], ADDRESS_TYPES[destination.ton]];
+  return {
+    from: source.text,
+    ...(fromType === undefined ? {} : { fromType }),
+    to: destination.text,
+    ...(toType === undefined ? {} : { toType }),
+  };
 }

@@ -1,12 +1,13 @@
 /** Keeps one connection bound: connects, binds, and repeats both when the connection ends. */
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { assert } from "../../lib/assert.ts";
 import type { Log } from "../../lib/log.ts";
 import { pause } from "../../lib/wait.ts";
 import type { LinkState } from "../provider.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Session } from "./session.ts";
-import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { smppTimes, type SmppSettings, type SmppTimes, type SmscAddress } from "./settings.ts";
 import { statusCode } from "./status.ts";
 
 export type BindMode = "transceiver" | "transmitter" | "receiver";
@@ -14,11 +15,14 @@ export type BindMode = "transceiver" | "transmitter" | "receiver";
 export type BindParts = {
   mode: BindMode;
   settings: SmppSettings;
+  /** The carrier's addresses. Each attempt takes the next one. */
+  addresses: readonly SmscAddress[];
   log: Log;
   deliver: (short: ShortMessage) => Promise<number>;
   onNotAcknowledged: (short: ShortMessage) => void;
-  /** Called with the bound session, and with undefined when it ends. */
-  onSession: (session: Session | undefined) => void;
+  onBound: (session: Session) => void;
+  /** Called when no more requests can be made. */
+  onClosing: (session: Session) => void;
   changed: () => void;
 };
 
@@ -38,6 +42,7 @@ export class Bind {
   #session: Session | undefined;
   #state: LinkState = { kind: "connecting", reason: null };
   #failures = 0;
+  #attempts = 0;
 
   constructor(parts: BindParts) {
     this.#parts = parts;
@@ -65,11 +70,12 @@ export class Bind {
   }
 
   async #connect(): Promise<BindOutcome> {
-    const { mode, settings, log, deliver, onNotAcknowledged, onSession } = this.#parts;
-    const socket = await openSocket(settings, this.#times.connectMs, this.#stop.signal);
+    const { mode, settings, log, deliver, onNotAcknowledged, onBound } = this.#parts;
+    const address = this.#nextAddress();
+    const socket = await openSocket({ ...settings, ...address }, this.#times.connectMs, this.#stop.signal);
     if (typeof socket === "string") return { kind: "failed", reason: socket };
     const onClosing = (): void => {
-      onSession(undefined);
+      this.#parts.onClosing(session);
       if (this.#state.kind === "connected") this.#setState({ kind: "connecting", reason: "the connection ends" });
     };
     const session = new Session({
@@ -85,19 +91,26 @@ export class Bind {
     const refused = await this.#bind(session);
     if (refused !== undefined) return refused;
     const boundAt = performance.now();
-    log.info({ mode }, "smpp: bound");
-    onSession(session);
+    log.info({ mode, ...address }, "smpp: bound");
+    onBound(session);
     this.#setState({ kind: "connected", reason: null });
     const reason = await session.ended;
     return { kind: "ended", lastedMs: performance.now() - boundAt, reason };
   }
 
+  /** A carrier with several hosts has another one when the first fails. */
+  #nextAddress(): SmscAddress {
+    const { addresses } = this.#parts;
+    const address = addresses[this.#attempts % addresses.length];
+    assert(address !== undefined, "an SMPP link has an address");
+    this.#attempts += 1;
+    return address;
+  }
+
   async #bind(session: Session): Promise<BindOutcome | undefined> {
     const { mode, settings } = this.#parts;
-    const { systemId, password, systemType, addressRange } = settings;
-    const bind = { systemId, password, systemType, addressRange };
     const limits = { limitMs: this.#times.bindMs, signal: this.#stop.signal };
-    const outcome = await session.request({ command: `bind_${mode}`, bind }, limits);
+    const outcome = await session.request(bindRequest(mode, settings), limits);
     const isBound = outcome.kind === "response" && outcome.pdu.status === STATUS.ok && outcome.pdu.command === `bind_${mode}_resp`;
     if (isBound && session.isOpen) return undefined;
     session.end("not bound");
@@ -134,12 +147,24 @@ export class Bind {
 const fullJitter = (failures: number, firstMs: number, mostMs: number): number =>
   Math.max(firstMs / 4, Math.random() * Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20)));
 
+/** The request that binds a connection. */
+export function bindRequest(mode: BindMode, settings: SmppSettings) {
+  const { systemId, password, systemType, interfaceVersion, bindTon, bindNpi, addressRange } = settings;
+  const bind = { systemId, password, systemType, interfaceVersion, range: { ton: bindTon, npi: bindNpi, text: addressRange } };
+  return { command: `bind_${mode}`, bind } as const;
+}
+
 /** Resolves with the connected socket, or with the reason of a failure. */
-function openSocket(settings: SmppSettings, limitMs: number, stop: AbortSignal): Promise<Socket | string> {
-  const { host, port, tls, tlsServerName, tlsCa } = settings;
+export function openSocket(settings: SmppSettings, limitMs: number, stop: AbortSignal): Promise<Socket | string> {
+  const { host, port, tls, tlsServerName, tlsCa, tlsCert, tlsKey, lookup } = settings;
   if (stop.aborted) return Promise.resolve("the link is closed");
-  const secure = { ...(tlsServerName ? { servername: tlsServerName } : {}), ...(tlsCa ? { ca: tlsCa } : {}) };
-  const socket = tls ? connectTls({ host, port, ...secure }) : connectPlain({ host, port });
+  const secure = {
+    ...(tlsServerName ? { servername: tlsServerName } : {}),
+    ...(tlsCa ? { ca: tlsCa } : {}),
+    ...(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : {}),
+  };
+  const target = { host, port, ...(lookup === undefined ? {} : { lookup }) };
+  const socket = tls ? connectTls({ ...target, ...secure }) : connectPlain(target);
   return new Promise((resolve) => {
     const settle = (outcome: Socket | string): void => {
       clearTimeout(timer);

@@ -16,7 +16,13 @@ const WIRE: readonly (readonly [what: string, bytes: string, pdu: Pdu])[] = [
     `0000002F 00000002 00000000 00000001 534D50503354455354 00 7365637265743038 00 5355424D495431 00 34 00 00 00`,
     {
       command: "bind_transmitter",
-      bind: { systemId: "SMPP3TEST", password: "secret08", systemType: "SUBMIT1", addressRange: "" },
+      bind: {
+        systemId: "SMPP3TEST",
+        password: "secret08",
+        systemType: "SUBMIT1",
+        interfaceVersion: 0x34,
+        range: { ton: 0, npi: 0, text: "" },
+      },
       status: 0,
       sequence: 1,
     },
@@ -128,7 +134,8 @@ const shorts = record({
   text: bytes(254),
   tlvs,
 });
-const binds = record({ systemId: field(15), password: field(8), systemType: field(12), addressRange: field(40) });
+const range = record({ ton: byte, npi: byte, text: field(40) });
+const binds = record({ systemId: field(15), password: field(8), systemType: field(12), interfaceVersion: byte, range });
 const empty: CommandName[] = ["unbind", "unbind_resp", "enquire_link", "enquire_link_resp", "generic_nack"];
 const bodies: fc.Arbitrary<Body> = fc.oneof(
   record({ command: fc.constantFrom("submit_sm" as const, "deliver_sm" as const), short: shorts }),

@@ -121,9 +121,9 @@ function decodeBind(reader: Reader): BindFields {
   const systemId = reader.text(64);
   const password = reader.text(64);
   const systemType = reader.text(64);
-  // Skips the version, and type of number and numbering plan of the address range.
-  reader.bytes(3);
-  return { systemId, password, systemType, addressRange: reader.lastText(MAX_ADDRESS) };
+  const interfaceVersion = reader.int8();
+  const range = { ton: reader.int8(), npi: reader.int8(), text: reader.lastText(MAX_ADDRESS) };
+  return { systemId, password, systemType, interfaceVersion, range };
 }
 
 const decodeAddress = (reader: Reader): Address => ({ ton: reader.int8(), npi: reader.int8(), text: reader.text(MAX_ADDRESS) });

@@ -17,12 +17,10 @@ const text = (value: string): Buffer => Buffer.from(`${value.replaceAll("\0", ""
 const int8s = (...values: number[]): Buffer => Buffer.from(values);
 const address = ({ ton, npi, text: value }: Address): Buffer[] => [int8s(ton, npi), text(value)];
 
-const INTERFACE_VERSION = 0x34;
-
 function encodeBody(pdu: Body & { status: number }): Buffer[] {
   if ("bind" in pdu) {
-    const { systemId, password, systemType, addressRange } = pdu.bind;
-    return [text(systemId), text(password), text(systemType), int8s(INTERFACE_VERSION, 0, 0), text(addressRange)];
+    const { systemId, password, systemType, interfaceVersion, range } = pdu.bind;
+    return [text(systemId), text(password), text(systemType), int8s(interfaceVersion), ...address(range)];
   }
   if ("short" in pdu) return pdu.command === "data_sm" ? encodeData(pdu.short) : encodeShort(pdu.short);
   if ("id" in pdu) return pdu.status === STATUS.ok || pdu.id !== "" ? [text(pdu.id)] : [];

@@ -1,15 +1,15 @@
 /** Receipts and messages that the carrier delivers. Each is acknowledged when the host has committed it. The carrier is asked to send
  *  again what the host did not commit. */
 import { errorFields } from "../../lib/log.ts";
-import type { Host, InboundMessage, Receipt } from "../provider.ts";
-import { toNumber } from "./address.ts";
+import type { InboundMessage, LeasedHost, Receipt, ReceiptIdForm } from "../provider.ts";
+import { toAddresses } from "./address.ts";
 import { MessageIds } from "./ids.ts";
 import { parsePart } from "./inbound-part.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 import { parseReceipt } from "./receipt.ts";
 import { Repeats } from "./repeats.ts";
-import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { carrierAccount, smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { decodeText } from "./text.ts";
 
 // The largest number of receipts in one commit.
@@ -17,13 +17,14 @@ const MAX_BATCH = 100;
 /** Replaces a part that never came. */
 const MISSING_PART = "[…]";
 
-type Batch = { receipts: Receipt[]; stored: Promise<boolean> };
+/** `stored`: the receipts that are none, or undefined where the batch could not be stored. */
+type Batch = { receipts: Receipt[]; stored: Promise<readonly Receipt[] | undefined> };
 
 export class Inbox {
   readonly ids: MessageIds;
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
-  readonly #host: Host;
+  readonly #host: LeasedHost;
   readonly #reassembly: Reassembly;
   readonly #repeats = new Repeats();
   /** Calls of the host that are running. */
@@ -33,11 +34,16 @@ export class Inbox {
   #isClosing = false;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: Host) {
+  constructor(settings: SmppSettings, host: LeasedHost, learnt?: ReceiptIdForm) {
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
-    this.ids = new MessageIds(settings.receiptIds ?? "learn", (receipts) => this.forward(receipts));
+    this.ids = new MessageIds({
+      receiptIds: settings.receiptIds ?? "learn",
+      learnt,
+      onLearnt: (form) => this.#storeForm(form),
+      forward: (receipts) => this.forward(receipts),
+    });
     this.#reassembly = new Reassembly({ waitMs: this.#times.partsWaitMs, store: (message) => this.#storeMessage(message) });
   }
 
@@ -50,8 +56,28 @@ export class Inbox {
       this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
       return STATUS.ok;
     }
-    const isStored = await (receipt === undefined ? this.#receiveMessage(short) : this.#receiveReceipt(this.ids.normalize(receipt)));
+    const isStored = await (receipt === undefined ? this.#receiveMessage(short) : this.#receiveForm(receipt, short));
     return isStored ? STATUS.ok : STATUS.temporaryError;
+  }
+
+  /** Stores a receipt with its id in the form of the responses. A text that is none after all is stored as a message. */
+  async #receiveForm(receipt: Receipt, short: ShortMessage): Promise<boolean> {
+    const { source, destination } = short;
+    const normalized = this.ids.normalize(receipt, { source: source.text, destination: destination.text });
+    const refused = normalized && (await this.#receiveReceipt(normalized));
+    if (refused === undefined) return false;
+    return !refused.includes(normalized as Receipt) || this.#receiveMessage(short);
+  }
+
+  #storeForm(form: ReceiptIdForm): void {
+    const { log } = this.#host;
+    log.info({ ...form }, "smpp: the form of the ids in receipts is learnt");
+    // A form that is not stored is learnt again after a restart.
+    this.#host
+      .storeReceiptForm?.(carrierAccount(this.#settings), form)
+      .catch((error: unknown) =>
+        log.warn({ event: "smpp.form_not_stored", ...errorFields(error) }, "smpp: the form of the ids in receipts could not be stored"),
+      );
   }
 
   /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognises a repeated part, and
@@ -59,10 +85,8 @@ export class Inbox {
   expectRepeat(short: ShortMessage): void {
     const { position, text } = parsePart(short);
     if (position !== null || parseReceipt(short) !== undefined) return;
-    const { source, destination, dataCoding } = short;
-    const from = toNumber(source);
-    const to = toNumber(destination);
-    const message = this.#toMessage({ from, to, runs: [{ from, to, dataCoding, text }] });
+    const addresses = toAddresses(short.source, short.destination);
+    const message = this.#toMessage({ addresses, runs: [{ addresses, dataCoding: short.dataCoding, text }] });
     this.#repeats.expect(message, Promise.resolve(true), performance.now());
   }
 
@@ -85,27 +109,30 @@ export class Inbox {
     await Promise.all(this.#calls);
   }
 
-  #receiveReceipt(receipt: Receipt): Promise<boolean> {
+  #receiveReceipt(receipt: Receipt): Promise<readonly Receipt[] | undefined> {
     if (this.#batch === undefined || this.#batch.receipts.length >= MAX_BATCH) {
       const receipts: Receipt[] = [];
-      this.#batch = { receipts, stored: this.#call(() => this.#storeBatch(receipts)) };
+      const refused: Receipt[] = [];
+      const isStored = this.#call(async () => void refused.push(...(await this.#storeBatch(receipts))));
+      this.#batch = { receipts, stored: isStored.then((is) => (is ? refused : undefined)) };
     }
     this.#batch.receipts.push(receipt);
     return this.#batch.stored;
   }
 
-  async #storeBatch(receipts: readonly Receipt[]): Promise<void> {
+  async #storeBatch(receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     // The receipts of one read of the socket join the batch meanwhile.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#batch?.receipts === receipts) this.#batch = undefined;
     if (this.#isClosed) throw new Error("the link is closed");
-    await this.#host.receive(receipts);
+    return this.#host.receive(receipts);
   }
 
   async #receiveMessage(short: ShortMessage): Promise<boolean> {
     const { position, text } = parsePart(short);
-    const part: MessagePart = { from: toNumber(short.source), to: toNumber(short.destination), dataCoding: short.dataCoding, text };
-    if (position === null) return this.#storeMessage({ from: part.from, to: part.to, runs: [part] });
+    const addresses = toAddresses(short.source, short.destination);
+    const part: MessagePart = { addresses, dataCoding: short.dataCoding, text };
+    if (position === null) return this.#storeMessage({ addresses, runs: [part] });
     // A carrier may wait for the response to one part before it sends the next. So a part is acknowledged soon, though a crash would
     // lose it. Mostly the others come at once, and all are committed before any is acknowledged.
     return (await this.#within(this.#reassembly.add(position, part), this.#times.partAckMs)) ?? !this.#isClosed;
@@ -127,10 +154,10 @@ export class Inbox {
     }, expect);
   }
 
-  #toMessage({ from, to, runs }: ReassembledMessage): InboundMessage {
+  #toMessage({ addresses, runs }: ReassembledMessage): InboundMessage {
     const { alphabet } = this.#settings;
     const text = runs.map((run) => (run === "missing" ? MISSING_PART : decodeText(run.text, run.dataCoding, alphabet))).join("");
-    return { providerMessageId: null, channel: "sms", from, to, text, inReplyTo: null };
+    return { providerMessageId: null, channel: "sms", ...addresses, text, inReplyTo: null };
   }
 
   /** Resolves with undefined after the limit, or when the link is closed: no timer remains then. */

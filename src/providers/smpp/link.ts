@@ -1,18 +1,19 @@
-/** A link to a carrier by SMPP: one transceiver, or a transmitter and a receiver. */
+/** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window, the rate and the ids of messages. */
 import { randomInt } from "node:crypto";
+import { digitsOf } from "../../lib/phone-number.ts";
 import { poll } from "../../lib/wait.ts";
 import { hasLease, notSent } from "../provider.ts";
-import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "../provider.ts";
+import type { Begin, Connection, LeasedHost, LinkState, Outgoing, Receipt, ReceiptIdForm, SendOutcome } from "../provider.ts";
 import { toDestination, toSource } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Inbox } from "./inbox.ts";
 import type { ShortMessage } from "./pdu.ts";
-import type { Session } from "./session.ts";
-import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
-import type { Refused } from "./status.ts";
+import { smppTimes, smscAddresses, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { Statuses, type Refused } from "./status.ts";
 import { SubmitQueue } from "./submit-queue.ts";
-import { submit } from "./submit.ts";
+import { submit, type Submission } from "./submit.ts";
 import { encodeText } from "./text.ts";
+import { findTlvOptionFaults, tlvsOf } from "./tlvs.ts";
 
 const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
 const CLOSED = notSent("link_closed");
@@ -28,60 +29,71 @@ const WINDOW_SECONDS = 5;
 const messageWindow = ({ window, partsPerSecond }: SmppSettings): number =>
   partsPerSecond === null ? window : Math.min(window, Math.max(1, Math.ceil(partsPerSecond * WINDOW_SECONDS)));
 
+/** The state that earlier connections of the link have left: the carrier ids of the last messages, the oldest first, the receipts that
+ *  are parked, and the form of the ids in receipts. */
+export type Earlier = { carrierIds?: readonly string[]; receipts?: readonly Receipt[]; form?: ReceiptIdForm };
+
 export class SmppLink implements Connection {
   readonly window: number;
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
   readonly #host: LeasedHost;
+  readonly #statuses: Statuses;
   readonly #inbox: Inbox;
   readonly #queue: SubmitQueue;
-  readonly #binds: readonly Bind[];
+  /** The binds of each mode. */
+  readonly #binds: readonly (readonly Bind[])[];
   // The reference of the last long message. The first is random, so that a restart does not repeat the references of the last minute.
   #reference = randomInt(0x10000);
   #sending = 0;
   #isClosed = false;
 
-  /** `recentIds`: the carrier ids of earlier messages, the oldest first. */
-  constructor(settings: SmppSettings, host: LeasedHost, recentIds: readonly string[] = []) {
+  constructor(settings: SmppSettings, host: LeasedHost, earlier: Earlier = {}) {
     this.window = messageWindow(settings);
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
-    this.#inbox = new Inbox(settings, host);
-    for (const id of recentIds) this.#inbox.ids.remember(id);
+    this.#statuses = new Statuses(settings);
+    this.#inbox = new Inbox(settings, host, earlier.form);
+    for (const id of earlier.carrierIds ?? []) this.#inbox.ids.remember(id);
+    for (const receipt of earlier.receipts ?? []) this.#inbox.ids.restore(receipt);
     const changed = (): void => this.#changed();
     const { window, partsPerSecond } = settings;
     this.#queue = new SubmitQueue({ window, partsPerSecond, times: this.#times, hasLease: () => hasLease(host), changed });
-    this.#binds = settings.bindMode === "pair" ? [this.#bind("transmitter"), this.#bind("receiver")] : [this.#bind("transceiver")];
+    const modes: readonly BindMode[] = settings.bindMode === "pair" ? ["transmitter", "receiver"] : [settings.bindMode];
+    this.#binds = modes.map((mode) => Array.from({ length: settings.binds }, (_, index) => this.#bind(mode, index)));
   }
 
   get isReady(): boolean {
     return !this.#isClosed && this.#queue.isOpen;
   }
 
-  /** The worst state of the binds. */
+  /** The worst state of the modes. One bind of a mode is enough. */
   get state(): LinkState {
-    const states = this.#binds.map((bind) => bind.state);
+    const states = this.#binds.map(bestState);
     const worst = states.find(({ kind }) => kind === "paused") ?? states.find(({ kind }) => kind === "connecting");
     if (worst !== undefined) return worst;
     return this.#queue.isPaused ? { kind: "throttled", reason: "the carrier wants it slower" } : { kind: "connected", reason: null };
   }
 
-  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew = () => signal): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
     if (signal.aborted) return NOT_SENT;
-    const parts = this.#toParts(message);
-    if (!Array.isArray(parts)) return parts;
+    const submission = this.#toSubmission(message);
+    if ("kind" in submission) return submission;
     this.#sending += 1;
     try {
       return await submit({
+        ...submission,
         reference: message.id,
-        parts,
         queue: this.#queue,
         responseMs: this.#times.responseMs,
         signal,
+        renew,
         begin,
-        onCarrierId: (id) => this.#inbox.ids.remember(id),
+        statuses: this.#statuses,
+        ids: this.#inbox.ids,
+        phone: digitsOf(message.recipient),
         onLateReceipts: (receipts) => this.#inbox.forward(receipts),
       });
     } finally {
@@ -96,20 +108,25 @@ export class SmppLink implements Connection {
     this.#queue.close();
     await poll(async () => (this.#sending === 0 ? true : undefined), { timeoutMs: this.#times.drainMs, everyMs: 5 });
     await this.#inbox.close();
-    await Promise.all(this.#binds.map((bind) => bind.close()));
+    await Promise.all(this.#binds.flat().map((bind) => bind.close()));
   }
 
-  #bind(mode: BindMode): Bind {
+  /** The binds begin with different addresses, so that the failure of one host does not end them all. */
+  #bind(mode: BindMode, index: number): Bind {
     const isSending = mode !== "receiver";
+    const addresses = smscAddresses(this.#settings);
+    const first = index % addresses.length;
     return new Bind({
       mode,
       settings: this.#settings,
+      addresses: [...addresses.slice(first), ...addresses.slice(0, first)],
       log: this.#host.log,
       deliver: (short) => this.#inbox.receive(short),
       onNotAcknowledged: (short) => this.#inbox.expectRepeat(short),
-      onSession: (session: Session | undefined) => {
-        if (isSending) this.#queue.use(session);
+      onBound: (session) => {
+        if (isSending) this.#queue.addSession(session);
       },
+      onClosing: (session) => this.#queue.removeSession(session),
       changed: () => this.#changed(),
     });
   }
@@ -118,33 +135,68 @@ export class SmppLink implements Connection {
     if (!this.#isClosed) this.#host.changed();
   }
 
-  /** The submit_sm of each part, or the reason why the message cannot be sent. */
-  #toParts(message: Outgoing): ShortMessage[] | Refused {
+  /** The submit_sm of each part, or the reason why the message cannot be sent. Where the carrier has accepted some of the same parts
+   *  before, the others have the same reference, so that phones put them together. */
+  #toSubmission(message: Outgoing): Pick<Submission, "parts" | "partsReference" | "acceptedIds"> | Refused {
+    const { acceptedParts } = message;
+    const again = acceptedParts && this.#toParts(message, acceptedParts.reference);
+    if (Array.isArray(again) && again.length === acceptedParts?.total)
+      return { parts: again, partsReference: acceptedParts.reference, acceptedIds: acceptedParts.ids };
+    this.#reference = (this.#reference + 1) & 0xffff;
+    const parts = this.#toParts(message, this.#reference);
+    return Array.isArray(parts) ? { parts, partsReference: this.#reference, acceptedIds: [] } : parts;
+  }
+
+  #toParts(message: Outgoing, reference: number): ShortMessage[] | Refused {
     const { sourceTon, sourceNpi, destinationTon, destinationNpi, serviceType, registeredDelivery } = this.#settings;
+    const options = message.carrierOptions ?? {};
+    // The message may have been accepted for another link, or with other settings.
+    const [unfit] = findTlvOptionFaults(options, this.#settings);
+    if (unfit !== undefined) return refused("carrier_options_refused", unfit.detail);
     const leftMs = message.expiresAtMs - this.#host.now();
     if (leftMs <= 0) return refused("ttl_expired", "The message was not handed to a carrier within its time to live.");
     const source = toSource(message.sender, { ton: sourceTon, npi: sourceNpi });
     if (source === undefined) return refused("invalid_sender", "The sender is none that a carrier could take");
     const destination = toDestination(message.recipient, { ton: destinationTon, npi: destinationNpi });
-    this.#reference = (this.#reference + 1) & 0xffff;
-    const parts = encodeText(message.body, this.#settings, this.#reference);
+    const parts = encodeText(message.body, { ...this.#settings, isFlash: options["flash"] === true }, reference);
     if (parts === undefined) return refused("message_too_long", "The text has more parts than can be tied together");
     if (parts.length > 1 && parts.length > (this.#settings.partsPerSecond ?? Infinity) * MAX_SUBMIT_SECONDS)
       return refused("message_too_long", "The text has more parts than the rate of the link lets through while a message is sent");
-    const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: validityPeriod(leftMs), registeredDelivery };
-    return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part }));
+    const validFor = VALIDITY[this.#settings.validity](leftMs, message.expiresAtMs);
+    const rest = { protocolId: 0, priority: priorityOf(message, this.#settings), scheduledFor: "", validFor, registeredDelivery };
+    const tlvs = tlvsOf(this.#settings, options);
+    return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part, tlvs: new Map([...tlvs, ...part.tlvs]) }));
   }
 }
+
+const BEST_FIRST: readonly LinkState["kind"][] = ["connected", "connecting", "paused"];
+
+const bestState = (binds: readonly Bind[]): LinkState =>
+  binds.map(({ state }) => state).toSorted((a, b) => BEST_FIRST.indexOf(a.kind) - BEST_FIRST.indexOf(b.kind))[0] ?? UNBOUND;
+
+const UNBOUND: LinkState = { kind: "connecting", reason: null };
 
 // The field has room for years. A carrier that keeps a message for a month may keep it for ever.
 const MAX_VALIDITY_SECONDS = 30 * 86_400;
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
 
-/** The validity_period: how long the carrier may attempt the delivery, as `YYMMDDhhmmsstnnR`. It is relative, since the carrier's clock
- *  may differ from ours. It is rounded down to seconds, since nothing may be delivered later; at least one second, since zero stands
- *  for the carrier's default. */
-function validityPeriod(leftMs: number): string {
+/** The validity_period, of 16 characters. Every form is rounded down to seconds, since nothing may be delivered later. */
+const VALIDITY: Readonly<Record<SmppSettings["validity"], (leftMs: number, expiresAtMs: number) => string>> = {
+  relative: relativeValidity,
+  absolute: (leftMs, expiresAtMs) => absoluteValidity(Math.min(expiresAtMs, expiresAtMs - leftMs + MAX_VALIDITY_SECONDS * 1_000)),
+  none: () => "",
+};
+
+/** How long, as `YYMMDDhhmmsstnnR`: the carrier's clock may differ from ours. At least one second, since zero stands for the carrier's
+ *  default. */
+function relativeValidity(leftMs: number): string {
   const seconds = Math.min(MAX_VALIDITY_SECONDS, Math.max(1, Math.floor(leftMs / 1_000)));
   return `0000${two(seconds / 86_400)}${two((seconds / 3_600) % 24)}${two((seconds / 60) % 60)}${two(seconds % 60)}000R`;
 }
+
+/** Until when, in UTC, as `YYMMDDhhmmss000+`. */
+const absoluteValidity = (untilMs: number): string => `${new Date(untilMs).toISOString().replaceAll(/\D/g, "").slice(2, 14)}000+`;
+
+const priorityOf = ({ priority = "normal" }: Outgoing, { priorityFlag }: SmppSettings): number =>
+  typeof priorityFlag === "number" ? priorityFlag : (priorityFlag[priority] ?? 0);

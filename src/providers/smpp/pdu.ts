@@ -57,7 +57,8 @@ export const TLV = {
 /** An address with its type of number and numbering plan. */
 export type Address = { ton: number; npi: number; text: string };
 
-export type BindFields = { systemId: string; password: string; systemType: string; addressRange: string };
+/** `range` is the range of addresses whose messages the client wants. */
+export type BindFields = { systemId: string; password: string; systemType: string; interfaceVersion: number; range: Address };
 
 /** The common fields of submit_sm, deliver_sm and data_sm. A data_sm has its text in a TLV. */
 export type ShortMessage = {

@@ -4,7 +4,11 @@ import fc from "fast-check";
 import { poll, within } from "../../lib/wait.ts";
 import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 
-const part = (text: string, dataCoding = 0): MessagePart => ({ from: "+1", to: "+2", dataCoding, text: Buffer.from(text) });
+const part = (text: string, dataCoding = 0): MessagePart => ({
+  addresses: { from: "+1", to: "+2" },
+  dataCoding,
+  text: Buffer.from(text),
+});
 const textOf = ({ runs }: ReassembledMessage): string => runs.map((run) => (run === "missing" ? "…" : run.text.toString())).join("|");
 
 // Runs also after a failed test: timers would keep the process alive.
@@ -71,6 +75,13 @@ test("a reused reference starts a new message", async () => {
   await Promise.all([add(1, 2, "a"), add(2, 2, "b")]);
   await Promise.all([add(1, 2, "c"), add(2, 2, "d")]);
   assert.deepEqual(stored, ["ab", "cd"]);
+});
+
+test("a part with another text begins a new message, and the parts before it are stored", async () => {
+  const { stored, add } = start();
+  const first = add(1, 2, "A1");
+  assert.deepEqual(await Promise.all([add(1, 2, "B1"), add(2, 2, "B2"), first]), [true, true, true]);
+  assert.deepEqual(stored.toSorted(), ["A1|…", "B1B2"]);
 });
 
 test("an incomplete message is stored after the time limit, with marks for its missing parts", async () => {

@@ -1,11 +1,12 @@
 /** Inbound messages that come in parts, in any order. A message is stored when it is complete. After a time limit it is stored with a
  *  mark for each missing part. */
+import type { InboundAddresses } from "../provider.ts";
 import type { PartPosition } from "./inbound-part.ts";
 
 /** A part, with its text as bytes in their coding. */
-export type MessagePart = { from: string; to: string; dataCoding: number; text: Buffer };
+export type MessagePart = { addresses: InboundAddresses; dataCoding: number; text: Buffer };
 /** The parts in order. Adjacent parts with the same coding are joined. */
-export type ReassembledMessage = { from: string; to: string; runs: readonly (MessagePart | "missing")[] };
+export type ReassembledMessage = { addresses: InboundAddresses; runs: readonly (MessagePart | "missing")[] };
 
 type PartialMessage = {
   key: string;
@@ -52,9 +53,12 @@ export class Reassembly {
 
   /** Adds a part. Resolves with whether the whole message is committed, which may take until the other parts come. */
   async add(position: PartPosition, part: MessagePart): Promise<boolean> {
-    const key = `${part.from} ${part.to} ${position.reference} ${position.total}`;
+    const key = `${part.addresses.from} ${part.addresses.to} ${position.reference} ${position.total}`;
     if (this.#done.get(key)?.get(position.number)?.text.equals(part.text) === true) return true;
     this.#done.delete(key);
+    const earlier = this.#partial.get(key);
+    // A phone uses its references again. A part with another text begins another message.
+    if (earlier?.parts.get(position.number)?.text.equals(part.text) === false) this.#expire(earlier);
     const message = this.#partial.get(key) ?? this.#begin(key, position.total);
     const growth = part.text.length - (message.parts.get(position.number)?.text.length ?? 0);
     message.parts.set(position.number, part);
@@ -138,5 +142,5 @@ function joinParts({ parts, total }: PartialMessage): ReassembledMessage {
     if (isNeighbour) runs[runs.length - 1] = { ...last, text: Buffer.concat([last.text, part.text]) };
     else runs.push(part);
   }
-  return { from: first?.from ?? "", to: first?.to ?? "", runs };
+  return { addresses: first?.addresses ?? { from: "", to: "" }, runs };
 }

@@ -81,6 +81,13 @@ const TEXTS: readonly Row[] = [
   ["accepted", 4, "id:42 stat:ACCEPTD", "42", "sent", null],
   ["under way", 4, "id:42 stat:ENROUTE", "42", "sent", null],
   ["buffered, which is not in the standard", 4, "id:42 stat:BUFFERD", "42", "sent", null],
+  ["a blocked message", 4, "id:42 stat:BLOCKED err:9", "42", "undelivered", "9"],
+  ["an absent subscriber", 4, "id:42 stat:ABSENT err:27", "42", "undelivered", "27"],
+  ["not delivered in one word", 4, "id:42 stat:NOTDELIVERED", "42", "undelivered", null],
+  ["not delivered in two words", 4, "id:42 stat:NOT_DELIVERED", "42", "undelivered", null],
+  ["an id in quotation marks", 4, 'id:"42 a" sub:"001" stat:"DELIVRD" err:"000"', "42 a", "delivered", null],
+  ["other names of the fields", 4, "msgid:42 status:UNDELIV error:005", "42", "undelivered", "005"],
+  ["the names of the fields in full", 4, "message_id: 42; status: DELIVERED; error: 0", "42", "delivered", null],
   ["an unknown name", 4, "id:42 stat:WHATEVR", "42", "sent", null],
   ["no state", 4, "id:42", "42", "sent", null],
   ["dates of some other form", 4, "id:42 submit date:2026-11-15T12:00 done date:never stat:DELIVRD", "42", "delivered", null],
@@ -166,4 +173,19 @@ test("parsing of random texts ends", () => {
     }),
     { numRuns: 200 },
   );
+});
+
+test("a receipt keeps the carrier's own parameters, and neither the text nor more or longer ones than a limit", () => {
+  const found = receipt(4, "id:42 stat:DELIVRD", [
+    [0x1403, hexOf("310410")],
+    [0x1404, hexOf("0.0075")],
+    [0x1405, "0102"],
+    [TLV.messagePayload, hexOf("Hello")],
+    [0x1406, "41".repeat(256)],
+    ...Array.from({ length: 30 }, (_, index): [number, string] => [0x1500 + index, "41"]),
+  ]);
+  const { tlv_1403: network, tlv_1404: price, tlv_1405: bytes, ...rest } = found.raw;
+  assert.deepEqual([network, price, bytes], ["310410", "0.0075", "0102"]);
+  assert.equal(Object.keys(rest).filter((name) => name.startsWith("tlv_")).length, 17);
+  assert.ok(!("tlv_0424" in rest) && !("tlv_1406" in rest));
 });

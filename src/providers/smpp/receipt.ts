@@ -7,7 +7,7 @@ const MESSAGE_TYPE_BITS = 0x3c;
 const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 
-type State = "enroute" | "delivered" | "expired" | "deleted" | "undeliverable" | "accepted" | "unknown" | "rejected";
+type State = "enroute" | "delivered" | "expired" | "deleted" | "undeliverable" | "accepted" | "unknown" | "rejected" | "blocked";
 
 /** The values of message_state, with those of version 5: 0 is scheduled, 9 is skipped. */
 const STATES_BY_NUMBER: readonly State[] = [
@@ -23,7 +23,7 @@ const STATES_BY_NUMBER: readonly State[] = [
   "undeliverable",
 ];
 
-/** The standard's names have seven letters. Some carriers write longer ones. */
+/** The standard's names have seven letters. Some carriers write longer ones, and names of their own. */
 const STATES_BY_PREFIX: readonly (readonly [prefix: string, state: State])[] = [
   ["DELIV", "delivered"],
   ["EXPIR", "expired"],
@@ -33,6 +33,15 @@ const STATES_BY_PREFIX: readonly (readonly [prefix: string, state: State])[] = [
   ["SKIP", "undeliverable"],
   ["REJ", "rejected"],
   ["UNKN", "unknown"],
+  ["NOTDELIV", "undeliverable"],
+  ["NONDELIV", "undeliverable"],
+  ["ABSENT", "undeliverable"],
+  ["ERROR", "undeliverable"],
+  ["INVALID", "undeliverable"],
+  ["CANCEL", "deleted"],
+  ["BLOCK", "blocked"],
+  ["BARRED", "blocked"],
+  ["SPAM", "blocked"],
 ];
 
 type Meaning = { status: ReceiptStatus; code: string; message: string };
@@ -45,24 +54,27 @@ const MEANINGS: Readonly<Record<State, Meaning>> = {
   undeliverable: { status: "undelivered", code: "undeliverable", message: "The carrier could not deliver the message" },
   unknown: { status: "undelivered", code: "lost_by_carrier", message: "The carrier does not know what became of the message" },
   rejected: { status: "undelivered", code: "rejected_by_carrier", message: "The network rejected the message" },
+  blocked: { status: "undelivered", code: "blocked_by_carrier", message: "The network blocked the message" },
 };
 
-/** Parses a receipt. Undefined: an inbound message. `unreadable`: a receipt without a carrier id. */
+/** Parses a receipt. Undefined: an inbound message. `unreadable`: a receipt without a carrier id. A receipt without a mark of the carrier has
+ *  its addresses, since a person may have written its text. */
 export function parseReceipt(short: ShortMessage): Receipt | "unreadable" | undefined {
   const kind = short.esmClass & MESSAGE_TYPE_BITS;
   const fields = parseFields(toText(short));
-  const isFlagged = kind === RECEIPT || kind === INTERMEDIATE;
-  if (!isFlagged && !(kind === 0 && isUnmistakable(short.tlvs, fields))) return undefined;
+  const isMarked = kind === RECEIPT || kind === INTERMEDIATE || (kind === 0 && hasReceiptTlvs(short.tlvs));
+  if (!isMarked && !(kind === 0 && looksLikeReceipt(fields))) return undefined;
   const id = receiptedMessageId(short.tlvs) ?? fields.get("id");
   if (id === undefined) return "unreadable";
-  return toReceipt(id, parseState(short.tlvs, fields, kind === INTERMEDIATE), short, fields);
+  const receipt = toReceipt(id, parseState(short.tlvs, fields, kind === INTERMEDIATE), short, fields);
+  return isMarked ? receipt : { ...receipt, unmarkedFrom: [short.source.text, short.destination.text] };
 }
 
-/** Whether a deliver_sm without the flag, which some carriers forget, is a receipt. People do not write such texts, and only carriers
- *  add these parameters. */
-const isUnmistakable = (tlvs: Tlvs, fields: Fields): boolean =>
-  (tlvs.has(TLV.receiptedMessageId) && tlvs.has(TLV.messageState)) ||
-  (fields.has("id") && fields.has("stat") && (fields.has("done date") || fields.has("dlvrd")));
+/** Some carriers forget the flag. Only carriers add these parameters. */
+const hasReceiptTlvs = (tlvs: Tlvs): boolean => tlvs.has(TLV.receiptedMessageId) && tlvs.has(TLV.messageState);
+
+const looksLikeReceipt = (fields: Fields): boolean =>
+  fields.has("id") && fields.has("stat") && (fields.has("done date") || fields.has("dlvrd"));
 
 /** An intermediate notification is not final, unless it reports the delivery. */
 function parseState(tlvs: Tlvs, fields: Fields, isIntermediate: boolean): State {
@@ -74,7 +86,7 @@ function parseState(tlvs: Tlvs, fields: Fields, isIntermediate: boolean): State 
 /** An unknown name decides nothing. */
 function parseStateName(name: string): State {
   if (/^\d$/.test(name)) return STATES_BY_NUMBER[Number(name)] ?? "enroute";
-  const upper = name.toUpperCase();
+  const upper = name.toUpperCase().replaceAll(/[-_]/g, "");
   return STATES_BY_PREFIX.find(([prefix]) => upper.startsWith(prefix))?.[1] ?? "enroute";
 }
 
@@ -96,8 +108,29 @@ function toReceipt(id: string, state: State, { tlvs }: ShortMessage, fields: Fie
       id,
       ...(number === undefined ? {} : { message_state: String(number) }),
       ...(network === null ? {} : { network_error: network }),
+      ...furtherTlvs(tlvs),
     },
   };
+}
+
+/** Parameters that are read above, and the text of the message, which is not kept. */
+const READ_TAGS: ReadonlySet<number> = new Set([TLV.receiptedMessageId, TLV.messageState, TLV.networkError, TLV.messagePayload]);
+// Carriers add the network, the price and the like. More, or longer ones, would be something else.
+const MAX_FURTHER_TLVS = 20;
+const MAX_FURTHER_BYTES = 255;
+
+/** The carrier's own parameters, such as `tlv_1403: "310410"`: a text, or bytes in hexadecimal. */
+const furtherTlvs = (tlvs: Tlvs): Record<string, string> =>
+  Object.fromEntries(
+    [...tlvs]
+      .filter(([tag, value]) => !READ_TAGS.has(tag) && value.length <= MAX_FURTHER_BYTES)
+      .slice(0, MAX_FURTHER_TLVS)
+      .map(([tag, value]) => [`tlv_${tag.toString(16).padStart(4, "0")}`, printable(value)]),
+  );
+
+function printable(value: Buffer): string {
+  const text = value.toString("latin1").replace(/\0$/, "");
+  return /^[ -~]+$/.test(text) ? text : value.toString("hex");
 }
 
 // The standard allows 64 characters. Some carriers write more, but none as many as this.
@@ -118,20 +151,31 @@ function networkError(tlvs: Tlvs): string | null {
 type Fields = ReadonlyMap<string, string>;
 
 const RAW_FIELDS = ["sub", "dlvrd", "submit date", "done date", "stat", "err"] as const;
-const FIELD_NAME = /(?<![^\s;,|&])(id|sub|dlvrd|submit[ _]?date|done[ _]?date|stat|err|text)\s?:\s?/gi;
-const FIELD_VALUE = /^[^\s;,|&]{1,255}/;
+const FIELD_NAME =
+  /(?<![^\s;,|&])((?:(?:msg|message)[ _]?)?id|sub|dlvrd|submit[ _]?date|done[ _]?date|stat(?:us|e)?|err(?:or)?|text)\s?:\s?/gi;
+const FIELD_VALUE = /^(?:"([^"]{1,255})"|'([^']{1,255})'|([^\s;,|&]{1,255}))/;
+
+/** The standard's name of a field. */
+const standardName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[ _]?date$/, " date")
+    .replace(/^.*id$/, "id")
+    .replace(/^stat.*$/, "stat")
+    .replace(/^err.*$/, "err");
 
 /** The first value of each field, in any order. The text of the message comes last by convention: when id and state precede it, it
  *  contains no fields. */
 function parseFields(text: string): Fields {
   const fields = new Map<string, string>();
   for (const found of text.matchAll(FIELD_NAME)) {
-    const name = (found[1] ?? "").toLowerCase().replace(/[ _]?date$/, " date");
+    const name = standardName(found[1] ?? "");
     if (name === "text") {
       if (fields.has("id") && fields.has("stat")) break;
       continue;
     }
-    const value = FIELD_VALUE.exec(text.slice(found.index + found[0].length))?.[0];
+    const quoted = FIELD_VALUE.exec(text.slice(found.index + found[0].length));
+    const value = (quoted?.[1] ?? quoted?.[2] ?? quoted?.[3])?.trim();
     if (value !== undefined && !fields.has(name) && isPlausible(name, value)) fields.set(name, value);
   }
   return fields;

@@ -1,52 +1,101 @@
 /** The settings of an SMPP link, and its time limits. */
+import type { LookupFunction } from "node:net";
+import type { Alphabet } from "../../lib/segments.ts";
+import type { StatusSettings } from "./status.ts";
+import type { TlvSettings } from "./tlvs.ts";
 
-/** The carrier's meaning of data_coding 0: GSM 03.38 with one septet in a byte, Latin-1, or IA5. */
-export type Alphabet = "gsm7" | "latin1" | "ascii";
 /** How a text that is too long for one part is sent: in parts with a user data header (with a reference of 8 or 16 bits), in parts with
  *  the three `sar_` parameters, or whole in `message_payload`. */
 export type LongText = "udh8" | "udh16" | "sar" | "payload";
 /** The form of a carrier id in a receipt, relative to its form in the response. */
-export type ReceiptIds = "learn" | "same" | "decimal" | "hex";
+export const RECEIPT_IDS = ["learn", "same", "decimal", "hex"] as const;
+export type ReceiptIds = (typeof RECEIPT_IDS)[number];
 
-export type SmppSettings = {
-  host: string;
-  port: number;
-  tls: boolean;
-  /** The name in the carrier's certificate, if it is not the host. */
-  tlsServerName?: string | null;
-  /** A certificate in PEM to trust in place of the well-known ones. */
-  tlsCa?: string | null;
-  systemId: string;
-  password: string;
-  systemType: string;
-  bindMode: "transceiver" | "pair";
-  /** The number of submit_sm that may wait for their responses at a time. */
-  window: number;
-  /** The rate in parts, as carriers count it. Null: as fast as the window allows. */
-  partsPerSecond: number | null;
-  enquireSeconds: number;
-  responseSeconds: number;
-  alphabet: Alphabet;
-  longText: LongText;
-  /** Null: by the form of the address. */
-  sourceTon: number | null;
-  sourceNpi: number | null;
-  destinationTon: number | null;
-  destinationNpi: number | null;
-  serviceType: string;
-  registeredDelivery: number;
-  addressRange: string;
-  /** The default is `learn`. `decimal`: responses are in hexadecimal, receipts in decimal; `hex` is the opposite. */
-  receiptIds?: ReceiptIds;
-  /** Shorter times for tests. */
-  times?: Partial<SmppTimes>;
-};
+export const BIND_MODES = ["transceiver", "transmitter", "receiver", "pair"] as const;
+export const VALIDITIES = ["relative", "absolute", "none"] as const;
+/** SMPP 3.3, 3.4 and 5.0. */
+export const INTERFACE_VERSIONS = [0x33, 0x34, 0x50] as const;
+
+export type SmppSettings = StatusSettings &
+  TlvSettings & {
+    host: string;
+    port: number;
+    /** Several addresses such as `a.example:2775`, in place of `host` and `port`. */
+    hosts: readonly string[];
+    /** The number of binds: of transceivers, of transmitters or receivers, or of pairs. */
+    binds: number;
+    tls: boolean;
+    /** The name in the carrier's certificate, if it is not the host. */
+    tlsServerName?: string | null;
+    /** A certificate in PEM to trust in place of the well-known ones. */
+    tlsCa?: string | null;
+    /** The client's certificate and its private key, in PEM. */
+    tlsCert?: string | null;
+    tlsKey?: string | null;
+    /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+    lookup?: LookupFunction | undefined;
+    systemId: string;
+    password: string;
+    systemType: string;
+    bindMode: (typeof BIND_MODES)[number];
+    /** The number of submit_sm that may wait for their responses at a time. */
+    window: number;
+    /** The rate in parts, as carriers count it. Null: as fast as the window allows. */
+    partsPerSecond: number | null;
+    enquireSeconds: number;
+    responseSeconds: number;
+    /** The carrier's meaning of data_coding 0, with one character or septet in a byte. */
+    alphabet: Alphabet;
+    longText: LongText;
+    /** Null: by the form of the address. */
+    sourceTon: number | null;
+    sourceNpi: number | null;
+    destinationTon: number | null;
+    destinationNpi: number | null;
+    serviceType: string;
+    registeredDelivery: number;
+    addressRange: string;
+    /** Type of number and numbering plan of `addressRange`. */
+    bindTon: number;
+    bindNpi: number;
+    interfaceVersion: number;
+    /** How long the carrier may attempt the delivery: as a duration, as a time, or as long as the carrier wants. */
+    validity: (typeof VALIDITIES)[number];
+    /** The priority_flag of each priority, or of all messages. */
+    priorityFlag: number | Readonly<Partial<Record<"high" | "normal" | "bulk", number>>>;
+    /** The default is `learn`. `decimal`: responses are in hexadecimal, receipts in decimal; `hex` is the opposite. */
+    receiptIds?: ReceiptIds;
+    /** Shorter times for tests. */
+    times?: Partial<SmppTimes>;
+  };
+
+export type SmscAddress = { host: string; port: number };
+
+/** The addresses of the carrier, in the order in which they are tried. */
+export function smscAddresses({ hosts, host, port }: Pick<SmppSettings, "hosts" | "host" | "port">): SmscAddress[] {
+  if (hosts.length === 0) return [{ host, port }];
+  return hosts.map((each) => {
+    const colon = each.lastIndexOf(":");
+    return { host: each.slice(0, colon).replaceAll(/[[\]]/g, ""), port: Number(each.slice(colon + 1)) };
+  });
+}
+
+/** The carrier's account, without secrets. The order of the hosts does not change it. */
+export const carrierAccount = (settings: Pick<SmppSettings, "systemId" | "hosts" | "host" | "port">): string =>
+  `${settings.systemId}@${smscAddresses(settings)
+    .map(({ host, port }) => `${host}:${port}`)
+    .toSorted()
+    .join(",")}`;
 
 /** The defaults. The address and the account have none. */
 export const SMPP_DEFAULTS = {
+  hosts: [],
+  binds: 1,
   tls: false,
   tlsServerName: null,
   tlsCa: null,
+  tlsCert: null,
+  tlsKey: null,
   systemType: "",
   bindMode: "transceiver",
   window: 10,
@@ -62,7 +111,19 @@ export const SMPP_DEFAULTS = {
   serviceType: "",
   registeredDelivery: 1,
   addressRange: "",
+  bindTon: 0,
+  bindNpi: 0,
+  interfaceVersion: 0x34,
+  validity: "relative",
+  priorityFlag: 0,
   receiptIds: "learn",
+  statusFinal: [],
+  statusTransient: [],
+  statusThrottle: [],
+  tlvs: [],
+  messageTlvs: [],
+  dltEntityId: null,
+  dltTemplateId: null,
 } as const satisfies Partial<SmppSettings>;
 
 export type SmppTimes = {

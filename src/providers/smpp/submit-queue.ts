@@ -1,11 +1,12 @@
-/** The queue of parts that wait to be submitted: for a bound session, for room in the window, for their share of the rate, and for the
+/** The queue of parts that wait to be submitted: for one of the bound sessions, for room in the window, for their share of the rate, and for the
  *  end of a pause that the carrier asked for. */
 import { Rate } from "./rate.ts";
 import type { Session } from "./session.ts";
 import type { SmppTimes } from "./settings.ts";
 
 /** An admitted part may use `session` until `release` is called. The other kinds say why the part may not be sent. */
-export type Admission = { kind: "admitted"; session: Session; atMs: number } | { kind: "unbound" | "aborted" | "closed" };
+export type Admission = Admitted | { kind: "unbound" | "aborted" | "closed" };
+type Admitted = { kind: "admitted"; session: Session; atMs: number };
 
 /** The carrier's response to a part, as far as it concerns the rate. */
 export type PartOutcome = "accepted" | "throttled" | "other";
@@ -31,7 +32,8 @@ export class SubmitQueue {
   /** Parts of started messages go first, so that a started message ends soon. */
   readonly #started: Waiter[] = [];
   readonly #unstarted: Waiter[] = [];
-  #session: Session | undefined;
+  /** The bound sessions. All share the window and the rate. */
+  readonly #sessions = new Map<Session, { inFlight: number }>();
   #inFlight = 0;
   /** Parts of started messages that the carrier has not accepted yet. */
   #unfinishedParts = 0;
@@ -47,7 +49,7 @@ export class SubmitQueue {
   }
 
   get isOpen(): boolean {
-    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed && this.#options.hasLease();
+    return this.#session !== undefined && !this.isPaused && !this.#isClosed && this.#options.hasLease();
   }
 
   /** Whether this node may still send on the link. */
@@ -63,11 +65,22 @@ export class SubmitQueue {
     return Math.max(0, Math.ceil(this.#pausedUntil - performance.now()));
   }
 
-  /** Sets the bound session. Without a session, only parts of started messages continue to wait. */
-  use(session: Session | undefined): void {
-    this.#session = session;
-    if (session === undefined) this.#dismiss(this.#unstarted);
+  addSession(session: Session): void {
+    this.#sessions.set(session, { inFlight: 0 });
     this.#pump();
+  }
+
+  /** Without a session, only parts of started messages continue to wait. */
+  removeSession(session: Session): void {
+    this.#sessions.delete(session);
+    if (this.#session === undefined) this.#dismiss(this.#unstarted);
+    this.#pump();
+  }
+
+  /** The open session with the fewest parts on their way: one that does not answer gets no more than the others. */
+  get #session(): Session | undefined {
+    const open = Array.from(this.#sessions).filter(([session]) => session.isOpen);
+    return open.toSorted(([, a], [, b]) => a.inFlight - b.inFlight)[0]?.[0];
   }
 
   /** Waits for the admission of the next part of a started message, or of the first of `parts` parts. In the second case all parts count
@@ -76,7 +89,7 @@ export class SubmitQueue {
     const isStarted = parts === "started";
     if (this.#isClosed) return Promise.resolve({ kind: "closed" });
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
-    if (!isStarted && this.#session?.isOpen !== true) return Promise.resolve({ kind: "unbound" });
+    if (!isStarted && this.#session === undefined) return Promise.resolve({ kind: "unbound" });
     return new Promise((resolve) => {
       const queue = isStarted ? this.#started : this.#unstarted;
       const abort = (): void => {
@@ -94,9 +107,10 @@ export class SubmitQueue {
     });
   }
 
-  /** Ends the admission of `atMs`: the part has its response, or will get none. */
-  release(atMs: number, outcome: PartOutcome): void {
+  /** Ends an admission: the part has its response, or will get none. */
+  release({ session, atMs }: Admitted, outcome: PartOutcome): void {
     this.#inFlight -= 1;
+    this.#count(session, -1);
     if (outcome === "throttled") this.#throttle(atMs);
     // The acceptance of a part that left before the pause says nothing about the current rate.
     if (outcome === "accepted" && atMs >= this.#pausedUntil) this.#pauses = 0;
@@ -113,6 +127,11 @@ export class SubmitQueue {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const { settle } of [...this.#started.splice(0), ...this.#unstarted.splice(0)]) settle({ kind: "closed" });
+  }
+
+  #count(session: Session, more: number): void {
+    const counted = this.#sessions.get(session);
+    if (counted !== undefined) counted.inFlight += more;
   }
 
   /** Pauses and lowers the rate. The carrier may throttle every part in the window; all of these count as one. */
@@ -138,7 +157,7 @@ export class SubmitQueue {
 
   /** Admits as many parts as allowed. Returns the time until further parts may be allowed, where that depends on time. */
   #admitNext(): number | undefined {
-    while (this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+    for (let session = this.#session; session !== undefined && this.#inFlight < this.#options.window; session = this.#session) {
       if (this.isPaused) return this.pauseMs;
       const queue = this.#started.length > 0 ? this.#started : this.#unstarted;
       const [next] = queue;
@@ -147,8 +166,9 @@ export class SubmitQueue {
       if (waitMs > 0) return waitMs;
       queue.shift();
       this.#inFlight += 1;
+      this.#count(session, 1);
       this.#unfinishedParts += next.parts;
-      next.settle({ kind: "admitted", session: this.#session, atMs: performance.now() });
+      next.settle({ kind: "admitted", session, atMs: performance.now() });
     }
     return undefined;
   }

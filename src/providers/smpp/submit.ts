@@ -2,23 +2,33 @@
  *  the carrier in order. Other messages fill the window meanwhile. */
 import { backoffMs } from "../../lib/backoff.ts";
 import { pause } from "../../lib/wait.ts";
-import { WITHDRAWN, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
+import { WITHDRAWN, type AcceptedParts, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
+import type { MessageIds } from "./ids.ts";
 import { STATUS, type Pdu, type ShortMessage } from "./pdu.ts";
 import type { RequestOutcome } from "./pending-requests.ts";
-import { isThrottling, statusCode, toRefusal, type Refused } from "./status.ts";
+import { statusCode, type Refused, type Statuses } from "./status.ts";
 import type { Admission, PartOutcome, SubmitQueue } from "./submit-queue.ts";
 
 export type Submission = {
   /** Our id of the message. */
   reference: string;
   parts: readonly ShortMessage[];
+  /** The number in the parts that ties them together. */
+  partsReference: number;
+  /** The carrier ids of the first parts, where the carrier has accepted them in an earlier attempt. */
+  acceptedIds: readonly string[];
   queue: SubmitQueue;
   responseMs: number;
   signal: AbortSignal;
+  /** Returns the signal of the next part. */
+  renew: () => AbortSignal;
   /** Called when the first part is admitted. */
   begin: Begin;
-  /** Called with every carrier id. */
-  onCarrierId: (id: string) => void;
+  statuses: Statuses;
+  /** Gets every request and its response. */
+  ids: MessageIds;
+  /** The digits of the recipient. */
+  phone: string;
   /** Called with the receipts that a late response stands for. */
   onLateReceipts: (receipts: readonly Receipt[]) => void;
 };
@@ -32,56 +42,104 @@ const UNBOUND_WAIT_MS = 1_000;
 /** `isAdmitted`: the part was admitted, so its message has started. */
 type PartStep = { kind: "id"; id: string } | { kind: "retry" } | { kind: "end"; outcome: SendOutcome; isAdmitted: boolean };
 
+/** A message on its way. `ids` are the carrier ids of the accepted parts, in order. */
+class Run {
+  readonly submission: Submission;
+  readonly ids: string[];
+  signal: AbortSignal;
+
+  constructor(submission: Submission) {
+    this.submission = submission;
+    this.ids = [...submission.acceptedIds];
+    this.signal = submission.signal;
+  }
+
+  /** Whether the carrier has accepted a part in this attempt. Then the others should follow it, however long that takes. */
+  get isStarted(): boolean {
+    return this.ids.length > this.submission.acceptedIds.length;
+  }
+
+  get missing(): number {
+    return this.submission.parts.length - this.ids.length;
+  }
+
+  /** The accepted parts, where others are missing. */
+  get acceptedParts(): { acceptedParts?: AcceptedParts } {
+    const { parts, partsReference } = this.submission;
+    if (this.ids.length === 0) return {};
+    return { acceptedParts: { ids: [...this.ids], total: parts.length, reference: partsReference } };
+  }
+
+  unknown(detail: string): SendOutcome {
+    const { parts } = this.submission;
+    const counted = parts.length === 1 ? detail : `${detail}; ${this.ids.length} of ${parts.length} parts were accepted`;
+    return { kind: "unknown", detail: counted, ...this.acceptedParts };
+  }
+}
+
 export async function submit(submission: Submission): Promise<SendOutcome> {
-  const { queue, parts } = submission;
-  const ids: string[] = [];
-  for (let attempts = 1; ids.length < parts.length;) {
-    const step = await submitPart(submission, ids);
+  const { queue } = submission;
+  const run = new Run(submission);
+  for (let attempts = 1; run.missing > 0;) {
+    const step = await submitPart(run);
     if (step.kind === "end") {
       // A message that has not started has no unfinished parts.
-      if (step.isAdmitted || ids.length > 0) queue.finish(parts.length - ids.length);
+      if (step.isAdmitted || run.isStarted) queue.finish(run.missing);
       return step.outcome;
     }
     if (step.kind === "id") {
       queue.finish(1);
-      ids.push(step.id);
+      run.ids.push(step.id);
+      if (run.missing > 0) run.signal = submission.renew();
       attempts = 1;
       continue;
     }
-    await pause(backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS), submission.signal);
+    await pause(backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS), run.signal);
     attempts += 1;
   }
-  const [providerMessageId = "", ...furtherPartIds] = ids;
+  const [providerMessageId = "", ...furtherPartIds] = run.ids;
   return { kind: "accepted", providerMessageId, ...(furtherPartIds.length > 0 ? { furtherPartIds } : {}) };
 }
 
 /** Submits the first part that has no id yet. */
-async function submitPart(submission: Submission, ids: readonly string[]): Promise<PartStep> {
-  const { parts, queue, signal } = submission;
-  const short = parts[ids.length];
-  const admission = await queue.admit(signal, ids.length > 0 ? "started" : parts.length);
-  if (admission.kind !== "admitted" || short === undefined) return partNotSent(admission, ids, submission);
-  if (ids.length === 0 && !(await submission.begin())) {
-    queue.release(admission.atMs, "other");
+async function submitPart(run: Run): Promise<PartStep> {
+  const { parts, queue, begin, statuses } = run.submission;
+  const short = parts[run.ids.length];
+  const admission = await queue.admit(run.signal, run.isStarted ? "started" : run.missing);
+  if (admission.kind !== "admitted" || short === undefined) return partNotSent(admission, run);
+  if (!run.isStarted && !(await begin())) {
+    queue.release(admission, "other");
     return end(WITHDRAWN);
   }
-  const outcome = await sendPart(submission, admission, short, ids);
-  queue.release(admission.atMs, partOutcome(outcome));
-  if (outcome.kind === "unsent") return partNotSent({ kind: "unbound" }, ids, submission, true);
-  if (outcome.kind !== "response") return end({ kind: "unknown", detail: withPartCount(outcome.detail, ids, parts) });
-  return nextStep(outcome.pdu, ids, submission);
+  const outcome = await sendPart(run, admission, short);
+  queue.release(admission, partOutcome(outcome, statuses));
+  if (outcome.kind === "unsent") return partNotSent({ kind: "unbound" }, run, true);
+  if (outcome.kind !== "response") return end(run.unknown(outcome.detail));
+  return nextStep(outcome.pdu, run);
 }
 
-async function sendPart(
-  submission: Submission,
-  admission: Admission & { kind: "admitted" },
-  short: ShortMessage,
-  ids: readonly string[],
-): Promise<RequestOutcome> {
-  const { signal, responseMs: limitMs } = submission;
-  if (signal.aborted || !submission.queue.hasLease) return { kind: "unsent" };
-  const onLateResponse = (pdu: Pdu): void => reportLateResponse(pdu, ids, submission);
-  return admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
+async function sendPart(run: Run, admission: Admission & { kind: "admitted" }, short: ShortMessage): Promise<RequestOutcome> {
+  const { responseMs: limitMs, queue, ids } = run.submission;
+  const { signal } = run;
+  if (signal.aborted || !queue.hasLease) return { kind: "unsent" };
+  const request = ids.requested();
+  const onLateResponse = (pdu: Pdu): void => {
+    noteResponse({ kind: "response", pdu }, request, run);
+    reportLateResponse(pdu, run);
+  };
+  const outcome = await admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
+  noteResponse(outcome, request, run);
+  return outcome;
+}
+
+/** Passes the outcome of a request on to the ids, which match receipts with responses. */
+function noteResponse(outcome: RequestOutcome, request: number, run: Run): void {
+  const { ids, phone } = run.submission;
+  const isRefused = outcome.kind === "response" && commandStatus(outcome.pdu) !== STATUS.ok;
+  if (outcome.kind === "unsent" || isRefused) return ids.refused(request);
+  const id = outcome.kind === "response" ? carrierId(outcome.pdu, run) : undefined;
+  if (id === undefined) ids.unanswered(request);
+  else ids.accepted(request, id, phone);
 }
 
 const end = (outcome: SendOutcome, isAdmitted = true): PartStep => ({ kind: "end", outcome, isAdmitted });
@@ -89,73 +147,63 @@ const end = (outcome: SendOutcome, isAdmitted = true): PartStep => ({ kind: "end
 /** The status of a response. A generic_nack replaces a response and never means success. */
 const commandStatus = (pdu: Pdu): number => (pdu.command === "generic_nack" && pdu.status === STATUS.ok ? STATUS.unknownError : pdu.status);
 
-function partOutcome(outcome: RequestOutcome): PartOutcome {
+function partOutcome(outcome: RequestOutcome, statuses: Statuses): PartOutcome {
   if (outcome.kind !== "response") return "other";
   const status = commandStatus(outcome.pdu);
-  return status === STATUS.ok ? "accepted" : isThrottling(status) ? "throttled" : "other";
+  return status === STATUS.ok ? "accepted" : statuses.classOf(status) === "throttle" ? "throttled" : "other";
 }
 
-function nextStep(pdu: Pdu, ids: readonly string[], submission: Submission): PartStep {
-  const { parts, queue } = submission;
+function nextStep(pdu: Pdu, run: Run): PartStep {
+  const { queue, statuses } = run.submission;
   const status = commandStatus(pdu);
   if (status === STATUS.ok) {
-    const id = carrierId(pdu, ids.length, submission);
-    return id === undefined
-      ? end({ kind: "unknown", detail: withPartCount(`answered with ${pdu.command}`, ids, parts) })
-      : { kind: "id", id };
+    const id = carrierId(pdu, run);
+    return id === undefined ? end(run.unknown(`answered with ${pdu.command}`)) : { kind: "id", id };
   }
-  // When a part has left, the others should follow it, however long that takes.
-  if (isThrottling(status))
-    return ids.length > 0
-      ? { kind: "retry" }
-      : end({ kind: "throttled", scope: "link", retryAfterMs: queue.pauseMs, providerCode: statusCode(status) });
-  const refused = toRefusal(status);
-  if (ids.length === 0) return end(refused);
-  return refused.isPermanent ? end(refusedAfterParts(refused, ids, parts)) : { kind: "retry" };
+  const isThrottled = statuses.classOf(status) === "throttle";
+  const refused = statuses.toRefusal(status);
+  if (run.isStarted && (isThrottled || !refused.isPermanent)) return { kind: "retry" };
+  if (isThrottled) return end({ kind: "throttled", scope: "link", retryAfterMs: queue.pauseMs, providerCode: statusCode(status) });
+  return end(run.ids.length === 0 ? refused : refusedAfterParts(refused, run));
 }
 
 /** The carrier id of an accepted part. A part without one gets an id of ours, which no receipt will match. */
-function carrierId(pdu: Pdu, index: number, { reference, onCarrierId }: Submission): string | undefined {
+function carrierId(pdu: Pdu, { ids, submission }: Run): string | undefined {
   if (pdu.command !== "submit_sm_resp") return undefined;
-  const id = pdu.id.trim() === "" ? `unnamed ${reference} ${index + 1}` : pdu.id.trim();
-  onCarrierId(id);
-  return id;
+  return pdu.id.trim() === "" ? `unnamed ${submission.reference} ${ids.length + 1}` : pdu.id.trim();
 }
 
 /** The step after a part of which nothing was written. */
-function partNotSent(admission: Admission, ids: readonly string[], { parts, signal, queue }: Submission, isAdmitted = false): PartStep {
-  if (ids.length > 0) {
-    const isFinal = signal.aborted || admission.kind === "closed";
-    return isFinal ? end({ kind: "unknown", detail: withPartCount("the rest was not sent in time", ids, parts) }) : { kind: "retry" };
+function partNotSent(admission: Admission, run: Run, isAdmitted = false): PartStep {
+  const { queue } = run.submission;
+  if (run.isStarted) {
+    const isFinal = run.signal.aborted || admission.kind === "closed";
+    return isFinal ? end(run.unknown("the rest was not sent in time")) : { kind: "retry" };
   }
   const retryAfterMs = queue.pauseMs > 0 ? queue.pauseMs : UNBOUND_WAIT_MS;
   return end({ kind: "throttled", scope: "link", retryAfterMs, providerCode: null }, isAdmitted);
 }
 
-const withPartCount = (detail: string, ids: readonly string[], parts: readonly ShortMessage[]): string =>
-  parts.length === 1 ? detail : `${detail}; ${ids.length} of ${parts.length} parts were accepted`;
-
-const refusedAfterParts = (refused: Refused, ids: readonly string[], parts: readonly ShortMessage[]): Refused => ({
+const refusedAfterParts = (refused: Refused, { ids, submission, acceptedParts }: Run): Refused => ({
   ...refused,
-  message: `${refused.message}: part ${ids.length + 1} of ${parts.length}, when those before it had been accepted`,
+  message: `${refused.message}: part ${ids.length + 1} of ${submission.parts.length}, when those before it had been accepted`,
+  ...acceptedParts,
 });
 
-/** Reports a response that comes after the attempt has ended as receipts. These have our reference, since the carrier id is not stored.
+/** Reports a response that comes after the attempt has ended as a receipt. It has our reference, since the carrier id is not stored.
  *  The response to a part before the last reports nothing, since the other parts were not sent. */
-function reportLateResponse(pdu: Pdu, ids: readonly string[], submission: Submission): void {
-  const { reference, parts, onLateReceipts } = submission;
+function reportLateResponse(pdu: Pdu, run: Run): void {
+  const { reference, statuses, onLateReceipts } = run.submission;
   const status = commandStatus(pdu);
   const raw = { answer: statusCode(status) };
-  const isLast = ids.length === parts.length - 1;
   if (status === STATUS.ok) {
-    const id = carrierId(pdu, ids.length, submission);
-    if (id === undefined || !isLast) return;
-    onLateReceipts(
-      [...ids, id].map((each) => ({ providerMessageId: each, reference, status: "sent", error: null, raw: { ...raw, id: each } })),
-    );
-    return;
+    const id = carrierId(pdu, run);
+    if (id === undefined || run.missing > 1) return;
+    const ids = [...run.ids, id];
+    const named = ids.length === 1 ? { providerMessageId: id } : { providerMessageId: null, partIds: ids };
+    return onLateReceipts([{ ...named, reference, status: "sent", error: null, raw: { ...raw, id } }]);
   }
-  const { code, message, providerCode, isPermanent } = toRefusal(status);
-  if (isPermanent && !isThrottling(status))
+  const { code, message, providerCode, isPermanent } = statuses.toRefusal(status);
+  if (isPermanent)
     onLateReceipts([{ providerMessageId: null, reference, status: "failed", error: { code, message, providerCode, isPermanent }, raw }]);
 }

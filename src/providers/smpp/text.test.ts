@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { Alphabet } from "../../lib/segments.ts";
 import { parsePart } from "./inbound-part.ts";
 import type { ShortMessage } from "./pdu.ts";
-import type { Alphabet, LongText } from "./settings.ts";
+import type { LongText } from "./settings.ts";
 import { decodeText, encodeText, type Part } from "./text.ts";
 
 const encode = (text: string, alphabet: Alphabet = "gsm7", longText: LongText = "udh8"): Part[] =>

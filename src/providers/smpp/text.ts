@@ -1,13 +1,15 @@
 /** Encodes a text into the bytes of its parts, and decodes inbound texts. */
-import { fromGsm7, isGsm7, toGsm7 } from "../../lib/gsm7.ts";
-import { HEADER_BYTES, partsOf } from "../../lib/segments.ts";
+import { fromGsm7, toGsm7 } from "../../lib/gsm7.ts";
+import { encodingOf, HEADER_BYTES, partsOf, type Alphabet, type SegmentRules } from "../../lib/segments.ts";
 import { TLV, type Tlvs } from "./pdu.ts";
-import type { Alphabet, LongText } from "./settings.ts";
+import type { LongText } from "./settings.ts";
 
 /** The fields of a submit_sm that depend on its text. */
 export type Part = { esmClass: number; dataCoding: number; text: Buffer; tlvs: Tlvs };
 
 const CODING = { standard: 0, ascii: 1, latin1: 3, cyrillic: 6, hebrew: 7, ucs2: 8 } as const;
+/** Message class 0, which phones show at once and do not store: the coding groups of GSM 03.38 for its own alphabet, and for UCS-2. */
+const FLASH_CODING = { standard: 0xf0, ucs2: 0x18 } as const;
 /** The flag of esm_class for a user data header before the text. */
 export const HAS_HEADER = 0x40;
 
@@ -16,33 +18,33 @@ const MAX_PARTS = 255;
 // An optional parameter has at most 65,535 bytes, and a character may take two.
 const MAX_PAYLOAD_BYTES = 65_534;
 
-type TextCoding = { encoding: "gsm7" | "ucs2"; dataCoding: number; toBytes: (text: string) => Buffer };
+type TextCoding = { dataCoding: number; toBytes: (text: string) => Buffer };
 
 const latin1Bytes = (text: string): Buffer => Buffer.from(text, "latin1");
 const ucs2Bytes = (text: string): Buffer => Buffer.from(text, "utf16le").swap16();
-const isLatin1 = (text: string): boolean => latin1Bytes(text).toString("latin1") === text;
-const isAscii = (text: string): boolean => isLatin1(text) && latin1Bytes(text).every((byte) => byte < 0x80);
+const isAscii = (text: string): boolean => latin1Bytes(text).every((byte) => byte < 0x80);
 
-/** Only a text in the GSM alphabet is sent as single bytes: phones receive that alphabet, whatever the carrier's own, and would show
- *  other characters of Latin-1 wrongly. So the number of parts is the count of `segmentsOf`, unless the carrier's alphabet lacks a
- *  character of GSM's. */
-function chooseCoding(text: string, alphabet: Alphabet): TextCoding {
-  const bytes = { encoding: "gsm7", dataCoding: CODING.standard, toBytes: latin1Bytes } as const;
-  if (isGsm7(text)) {
-    if (alphabet === "gsm7") return { ...bytes, toBytes: toGsm7 };
-    if (alphabet === "latin1" ? isLatin1(text) : isAscii(text)) return bytes;
-    if (isLatin1(text)) return { ...bytes, dataCoding: CODING.latin1 };
-  }
-  return { encoding: "ucs2", dataCoding: CODING.ucs2, toBytes: ucs2Bytes };
+function chooseCoding(text: string, { alphabet, isFlash = false }: TextSettings): TextCoding {
+  const isUcs2 = encodingOf(text, alphabet) === "ucs2";
+  if (isUcs2) return { dataCoding: isFlash ? FLASH_CODING.ucs2 : CODING.ucs2, toBytes: ucs2Bytes };
+  if (isFlash) return { dataCoding: FLASH_CODING.standard, toBytes: toGsm7 };
+  if (alphabet === "gsm7") return { dataCoding: CODING.standard, toBytes: toGsm7 };
+  const isStandard = alphabet === "latin1" || isAscii(text);
+  return { dataCoding: isStandard ? CODING.standard : CODING.latin1, toBytes: latin1Bytes };
 }
 
-/** The bytes of the header in each part of a long text. */
-export const partHeaderBytes = ({ longText }: { longText: LongText }): number => (longText === "udh16" ? HEADER_BYTES + 1 : HEADER_BYTES);
+/** The rules by which texts on the link are counted and split. */
+export const segmentRules = ({ alphabet, longText }: TextSettings): SegmentRules => ({
+  headerBytes: longText === "udh16" ? HEADER_BYTES + 1 : HEADER_BYTES,
+  alphabet,
+});
+
+type TextSettings = { alphabet: Alphabet; longText: LongText; isFlash?: boolean };
 
 /** Encodes a text. The parts share `reference`. Undefined when there would be too many parts. */
-export function encodeText(text: string, link: { alphabet: Alphabet; longText: LongText }, reference: number): Part[] | undefined {
-  const { encoding, dataCoding, toBytes } = chooseCoding(text, link.alphabet);
-  const texts = partsOf(text, encoding, partHeaderBytes(link));
+export function encodeText(text: string, link: TextSettings, reference: number): Part[] | undefined {
+  const { dataCoding, toBytes } = chooseCoding(text, link);
+  const texts = partsOf(text, segmentRules(link));
   const plain = { esmClass: 0, dataCoding, tlvs: new Map<number, Buffer>() };
   if (texts.length === 1) return [{ ...plain, text: toBytes(text) }];
   if (link.longText === "payload") {

@@ -4,7 +4,7 @@ import { unreachable } from "../../lib/assert.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
 import type { HttpResponse } from "../http-call.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import type { Receipt } from "../provider.ts";
+import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
 
 type Meaning =
   | { kind: "throttled" }
@@ -19,7 +19,6 @@ const paused = (reason: string): Meaning => ({ kind: "paused", reason });
 const permanent = (code: string, message: string): Meaning => ({ kind: "permanent", code, message });
 const transient = (code: string, message: string): Meaning => ({ kind: "transient", code, message });
 
-const UNAVAILABLE = transient("carrier_unavailable", "Twilio could not work on the message just now");
 const REJECTED = permanent("rejected_by_carrier", "Twilio refused the message");
 const UNDELIVERED = permanent("rejected_by_carrier", "Twilio did not deliver the message, and does not say why");
 const INVALID = permanent("invalid_destination", "The recipient is not a number that takes messages");
@@ -46,7 +45,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [21408, permanent("destination_not_permitted", "The account may not send to this region")],
   [21608, permanent("destination_not_permitted", "A trial account sends to verified numbers only")],
   [21612, permanent("destination_unreachable", "The sender cannot reach this recipient")],
-  [21610, permanent("recipient_opted_out", "The recipient has opted out with this sender")],
+  [21610, permanent(RECIPIENT_OPTED_OUT, "The recipient has opted out with this sender")],
   [21212, BAD_SENDER],
   [21603, BAD_SENDER],
   [21606, BAD_SENDER],
@@ -59,8 +58,26 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [30006, permanent("landline_unreachable", "The number is a landline, or its carrier cannot be reached")],
   [30007, permanent("blocked_by_carrier", "A carrier filtered the message out")],
   [30008, transient("unknown_carrier_error", "A carrier did not deliver the message, and does not say why")],
+  [30010, permanent("rejected_by_carrier", "The price of the message is above the limit of the request")],
+  [30018, permanent("invalid_sender", "The country requires a sender that is registered there")],
+  [30022, THROTTLED],
+  [30023, THROTTLED],
+  [30024, permanent("invalid_sender", "The sender is not provisioned at the carrier of the recipient")],
+  [30027, THROTTLED],
+  [30032, permanent("blocked_by_carrier", "The toll-free sender is not verified")],
   [30034, permanent("blocked_by_carrier", "The sender is not registered for messages to this country")],
 ]);
+
+const UNKNOWN_DELIVERY = transient("unknown_carrier_error", "Twilio did not deliver the message, for a reason that is not known here");
+
+/** The meaning of a code that the table does not have, by its range: 30xxx and 63xxx are faults on the way to the recipient, many of which
+ *  pass. Codes of other ranges find a fault in the request. */
+const rangeMeaning = (code: number): Meaning | undefined => {
+  const range = Math.floor(code / 1_000);
+  return range === 30 || range === 63 ? UNKNOWN_DELIVERY : undefined;
+};
+
+const meaningOf = (code: number): Meaning | undefined => MEANINGS.get(code) ?? rangeMeaning(code);
 
 const parseCode = (value: unknown): number | undefined => {
   const code = typeof value === "string" && /^\d{1,6}$/.test(value) ? Number(value) : value;
@@ -82,7 +99,9 @@ export function interpretResponse(response: HttpResponse): ResponseOutcome {
 
 function interpretError(code: number, { status, retryAfterMs }: HttpResponse): ResponseOutcome {
   const providerCode = String(code);
-  const meaning = MEANINGS.get(code) ?? statusMeaning(status);
+  // A server that failed does not know whether it had created the message before.
+  if (status >= 500) return { kind: "unknown", detail: `HTTP ${status} with Twilio's code ${providerCode}` };
+  const meaning = meaningOf(code) ?? statusMeaning(status);
   switch (meaning.kind) {
     case "throttled":
       return { kind: "throttled", scope: "link", retryAfterMs, providerCode };
@@ -99,13 +118,13 @@ function interpretError(code: number, { status, retryAfterMs }: HttpResponse): R
 function statusMeaning(status: number): Meaning {
   if (status === 429) return THROTTLED;
   if (status === 401) return paused("Twilio refuses the account SID or the auth token");
-  return status >= 500 ? UNAVAILABLE : REJECTED;
+  return REJECTED;
 }
 
 /** The error of a message that Twilio accepted and did not deliver. */
 export function toReceiptError(errorCode: string | null): NonNullable<Receipt["error"]> {
   const code = parseCode(errorCode);
-  const meaning = (code === undefined ? undefined : MEANINGS.get(code)) ?? UNDELIVERED;
+  const meaning = (code === undefined ? undefined : meaningOf(code)) ?? UNDELIVERED;
   return { ...toMessageError(meaning), providerCode: code === undefined ? null : String(code) };
 }
 
@@ -114,7 +133,7 @@ function toMessageError(meaning: Meaning): { code: string; message: string; isPe
     case "throttled":
       return { code: "throttled_by_carrier", message: "Twilio took it, and then found it too much at a time", isPermanent: false };
     case "paused":
-      return { code: "carrier_account_blocked", message: "Twilio delivers nothing for the account at the moment", isPermanent: false };
+      return { code: ACCOUNT_BLOCKED, message: `Twilio delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
     case "transient":
       return { code: meaning.code, message: meaning.message, isPermanent: false };
     case "permanent":

@@ -1,7 +1,9 @@
 /** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
  *  messages. */
+import type { LookupFunction } from "node:net";
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../lib/segments.ts";
+import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
 import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
@@ -25,6 +27,8 @@ export type TwilioSettings = {
   timeoutMs?: number;
   /** The waits between attempts to connect to a carrier that cannot be reached. */
   reconnect?: Reconnect;
+  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  lookup?: LookupFunction | undefined;
 };
 
 const BASE_URL = "https://api.twilio.com";
@@ -35,17 +39,27 @@ const WINDOW = 20;
 // The number of parts in the longest text that Twilio accepts. A longer text is refused, and must not delay the link for minutes.
 const MAX_PARTS = 24;
 
+const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
 export const twilio: Provider<TwilioSettings> = {
   name: "twilio",
   // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
   handleRequest,
+  test({ baseUrl = BASE_URL, accountSid, authToken, lookup }, _log, signal) {
+    const headers = { authorization: basic(accountSid, authToken) };
+    const path = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}.json`;
+    return testCall({ baseUrl, lookup, path, headers }, signal, (response) => {
+      if (isResponseWith(response, "sid")) return succeeded("Twilio accepts the account SID and the auth token.");
+      return response.status === 404 ? failed("credentials", "Twilio does not know the account SID.") : unexpected(response);
+    });
+  },
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
     const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`;
     const headers = {
-      authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString("base64")}`,
+      authorization: basic(accountSid, authToken),
       "content-type": "application/x-www-form-urlencoded",
     };
     return new HttpLink(
@@ -56,6 +70,7 @@ export const twilio: Provider<TwilioSettings> = {
         perSecond: settings.partsPerSecond ?? PARTS_PER_SECOND,
         timeoutMs: settings.timeoutMs,
         reconnect: settings.reconnect,
+        lookup: settings.lookup,
         toRequest: (message) => ({ path, headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: interpretResponse,

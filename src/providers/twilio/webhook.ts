@@ -1,7 +1,7 @@
 /** Webhook requests of Twilio: statuses of messages, and inbound messages. The signature covers the fields and the called URL. */
 import { createHmac } from "node:crypto";
-import { parseIdentifier, parseNumber, parseText, rawFields } from "../carrier-fields.ts";
-import { isSameSecret, storeReports, textResponse, type CarrierReports } from "../carrier-request.ts";
+import { detailsOf, parseAddress, parseIdentifier, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
+import { countFields, isSameSecret, storeReports, textResponse, type CarrierReports } from "../carrier-request.ts";
 import type { CarrierRequest, CarrierResponse, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
 import { toReceiptError } from "./errors.ts";
 import { RETRY_FRAGMENT } from "./request.ts";
@@ -34,25 +34,14 @@ const SIGNATURE_HEADER = "x-twilio-signature";
 
 const hasSignature = ({ headers }: CarrierRequest): boolean => headers[SIGNATURE_HEADER]?.length === SIGNATURE_LENGTH;
 
-/** Counts at least as many fields as the form has, without parsing it. */
-function countFields(body: Buffer): number {
-  let count = 1;
-  for (const byte of body) if (byte === AMPERSAND) count += 1;
-  return count;
-}
-
-const AMPERSAND = 0x26;
-
 /** Twilio's signature: HMAC-SHA1 over the URL and all fields with their values, sorted by name. */
-function isSigned(settings: WebhookSettings, { url, headers }: CarrierRequest, form: URLSearchParams): boolean {
+function isSigned(settings: WebhookSettings, request: CarrierRequest, form: URLSearchParams): boolean {
   const { authToken } = settings;
   if (authToken === "") return false;
-  const given = headers[SIGNATURE_HEADER] ?? "";
+  const given = request.headers[SIGNATURE_HEADER] ?? "";
   const fields = signedFields(form);
   const sign = (candidate: string): string => createHmac("sha1", authToken).update(candidate).update(fields).digest("base64");
-  return candidateUrls(settings, url)
-    .map((candidate) => isSameSecret(given, sign(candidate)))
-    .includes(true);
+  return [...candidateUrls(settings, request)].map((candidate) => isSameSecret(given, sign(candidate))).includes(true);
 }
 
 /** The part of the signed text after the URL. A field that is repeated with the same value counts once. */
@@ -71,13 +60,35 @@ function signedFields(form: URLSearchParams): string {
 
 /** The URLs that Twilio may have signed. Twilio signs the URL that it was configured with, and a proxy may show us a different one, so
  *  our public URLs come first. */
-function candidateUrls({ publicUrl, statusCallbackUrl }: WebhookSettings, url: string): string[] {
+function candidateUrls({ publicUrl, statusCallbackUrl }: WebhookSettings, { url, headers }: CarrierRequest): Set<string> {
   const at = url.indexOf("?");
   const search = at === -1 ? "" : url.slice(at);
   const configured = [publicUrl ?? null, statusCallbackUrl].filter((each) => each !== null);
-  const all = [...configured.map((each) => each.replace(/[?#].*$/, "") + search), url];
+  const called = [...configured.map((each) => each.replace(/[?#].*$/, "") + search), url];
+  const all = called.flatMap((each) => waysToWrite(each, sentCredentials(headers)));
   // A request does not contain the fragment. Twilio does not document whether it signs the fragment.
-  return all.flatMap((each) => [each, each + RETRY_FRAGMENT]);
+  return new Set(all.flatMap((each) => [each, each + RETRY_FRAGMENT]));
+}
+
+const URL_PARTS = /^(https?:\/\/)([^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?(.*)$/is;
+
+/** The same URL with and without its port, or with the standard port, since Twilio signs both. The host may be in capitals in Twilio's
+ *  configuration, and the URL there may have credentials, which reach us as a header. */
+function waysToWrite(url: string, credentials: string): string[] {
+  const [, scheme = "", ownCredentials = "", host = "", port = "", rest = ""] = URL_PARTS.exec(url) ?? [];
+  const otherPort = port === "" ? (scheme.toLowerCase() === "https://" ? ":443" : ":80") : "";
+  return [ownCredentials, credentials, ""].flatMap((user) =>
+    [host, host.toLowerCase()].flatMap((name) => [port, otherPort].map((each) => scheme + user + name + each + rest)),
+  );
+}
+
+// Longer credentials are not part of a signed URL.
+const MAX_CREDENTIALS = 200;
+
+/** The credentials of the request in the form that they have in a URL; empty where there are none. */
+function sentCredentials({ authorization = "" }: CarrierRequest["headers"]): string {
+  const [, encoded] = authorization.length <= MAX_CREDENTIALS ? (/^basic ([\w+/=-]+)$/i.exec(authorization) ?? []) : [];
+  return encoded === undefined ? "" : `${Buffer.from(encoded, "base64").toString()}@`;
 }
 
 /** Statuses without new information (`queued`, `sending`) are left out. */
@@ -86,7 +97,20 @@ const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
   delivered: "delivered",
   read: "read",
   undelivered: "undelivered",
+  partially_delivered: "undelivered",
+  canceled: "failed",
   failed: "failed",
+};
+
+/** The errors of statuses that say why by themselves. */
+const STATUS_ERRORS: Readonly<Record<string, NonNullable<Receipt["error"]>>> = {
+  partially_delivered: {
+    code: "partially_delivered",
+    message: "Twilio delivered only a part of the message",
+    providerCode: null,
+    isPermanent: false,
+  },
+  canceled: { code: "canceled_at_carrier", message: "The message was canceled at Twilio", providerCode: null, isPermanent: true },
 };
 
 const messageStatus = (form: URLSearchParams): string | null => form.get("MessageStatus") ?? form.get("SmsStatus");
@@ -94,7 +118,7 @@ const messageStatus = (form: URLSearchParams): string | null => form.get("Messag
 function parseReports(form: URLSearchParams, reference: string | undefined): CarrierReports | undefined {
   const status = messageStatus(form);
   // An inbound message has a status too.
-  if (status === null || status === "received") {
+  if (status === null || status === "received" || status === "receiving") {
     const message = parseInbound(form);
     return message && { receipts: [], messages: [message] };
   }
@@ -111,26 +135,61 @@ function parseReceipt(form: URLSearchParams, name: string, reference: string | u
     providerMessageId: sid,
     reference: parseIdentifier(reference) ?? null,
     status,
-    error: isFailure ? toReceiptError(form.get("ErrorCode")) : null,
+    error: isFailure ? (STATUS_ERRORS[name] ?? toReceiptError(form.get("ErrorCode"))) : null,
     raw: rawFields({ sid, status: name, error_code: form.get("ErrorCode") }),
   };
 }
 
 function parseInbound(form: URLSearchParams): InboundMessage | undefined {
+  const isWhatsApp = form.get("From")?.startsWith(WHATSAPP_PREFIX) === true;
+  const from = parseAddress(addressOf(form, "From")) ?? "";
+  const text = parseText(form.get("Body")) ?? mediaPlaceholder(form);
   const sid = parseIdentifier(form.get("MessageSid"));
-  const from = parseNumber(form.get("From"));
-  // Our number may be a short code.
-  const to = /^\+?\d{3,15}$/.exec(form.get("To") ?? "")?.[0];
-  if (sid === undefined || from === undefined || to === undefined) return undefined;
+  // A request about something else, such as a call.
+  if (text === "" && (from === "" || sid === undefined)) return undefined;
   return {
-    providerMessageId: sid,
-    channel: "sms",
+    providerMessageId: sid ?? null,
+    channel: isWhatsApp ? "whatsapp" : "sms",
     from,
-    to,
-    text: parseText(form.get("Body")) ?? mediaPlaceholder(form),
+    to: parseAddress(addressOf(form, "To")) ?? null,
+    text,
     // Twilio does not report the message that this one replies to.
     inReplyTo: null,
+    ...reportedMeaning(form.get("OptOutType")),
+    ...messageDetails(form),
   };
+}
+
+// Twilio writes the channel in front of addresses other than those of SMS.
+const WHATSAPP_PREFIX = "whatsapp:";
+
+const addressOf = (form: URLSearchParams, field: "From" | "To"): string => (form.get(field) ?? "").replace(WHATSAPP_PREFIX, "");
+
+// Twilio's limit of media in one message.
+const MAX_MEDIA = 10;
+
+/** The contents besides the text: links to media, which need the account's credentials, a place, and the payload of a chosen button. */
+function messageDetails(form: URLSearchParams): Pick<InboundMessage, "details"> {
+  const media = Array.from({ length: MAX_MEDIA }, (_, index): JsonObject => {
+    const suffix = index === 0 ? "" : `_${index + 1}`;
+    return { [`media_url${suffix}`]: form.get(`MediaUrl${index}`), [`media_type${suffix}`]: form.get(`MediaContentType${index}`) };
+  });
+  return detailsOf({
+    ...Object.assign({}, ...media),
+    latitude: form.get("Latitude"),
+    longitude: form.get("Longitude"),
+    name: form.get("Label"),
+    address: form.get("Address"),
+    payload: form.get("ButtonPayload"),
+  });
+}
+
+const OPT_OUT_TYPES: Readonly<Record<string, InboundMessage["reported"]>> = { STOP: "out", START: "in", HELP: "help" };
+
+/** The meaning that Twilio's Advanced Opt-Out found in a message. Twilio has replied then. */
+function reportedMeaning(type: string | null): Pick<InboundMessage, "reported"> {
+  const reported = type !== null && Object.hasOwn(OPT_OUT_TYPES, type) ? OPT_OUT_TYPES[type] : undefined;
+  return reported === undefined ? {} : { reported };
 }
 
 /** The kind of media in brackets, for a message without text. */

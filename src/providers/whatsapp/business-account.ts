@@ -1,4 +1,5 @@
 /** A WhatsApp business account: lists, submits, edits and deletes its templates, one call at a time. */
+import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../../lib/assert.ts";
 import type { Log } from "../../lib/log.ts";
 import type {
@@ -17,7 +18,13 @@ import { interpretTemplateError } from "./errors.ts";
 import { languageCode } from "./language.ts";
 import { parseStatus, parseTemplate } from "./template-list.ts";
 
-export type BusinessAccountSettings = { baseUrl: string; version: string; wabaId: string; accessToken: string };
+export type BusinessAccountSettings = {
+  baseUrl: string;
+  version: string;
+  wabaId: string;
+  accessToken: string;
+  lookup?: LookupFunction | undefined;
+};
 
 // Well within the claim of the node that syncs the account.
 const CALL_MS = 15_000;
@@ -29,10 +36,10 @@ const MAX_PAGE_BYTES = 2_097_152;
 
 const FIELDS = "id,name,language,status,category,components,parameter_format,rejected_reason";
 
-/** The name of the business account, the same for all links to it. */
-export function accountName(baseUrl: string, wabaId: string): string {
+/** The name of the business account, the same for all links of an owner to it. */
+export function accountName({ baseUrl, owner }: { baseUrl: string; owner?: string | undefined }, wabaId: string): string {
   const { host, pathname } = new URL(baseUrl);
-  return `whatsapp ${host}${pathname.replace(/\/+$/, "")} ${wabaId}`;
+  return `whatsapp ${host}${pathname.replace(/\/+$/, "")} ${wabaId}${owner === undefined ? "" : ` of ${owner}`}`;
 }
 
 export class WhatsAppBusinessAccount implements BusinessAccountClient {
@@ -44,9 +51,9 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #log: Log;
 
-  constructor({ baseUrl, version, wabaId, accessToken }: BusinessAccountSettings, log: Log) {
+  constructor({ baseUrl, version, wabaId, accessToken, lookup }: BusinessAccountSettings, log: Log) {
     assert(/^\d+$/.test(wabaId), "the id of a business account has digits only");
-    this.#caller = new HttpCaller({ baseUrl, connections: 1, timeoutMs: CALL_MS, maxBodyBytes: MAX_PAGE_BYTES });
+    this.#caller = new HttpCaller({ baseUrl, connections: 1, timeoutMs: CALL_MS, maxBodyBytes: MAX_PAGE_BYTES, lookup });
     this.#root = `/${version}`;
     this.#templates = `${this.#root}/${wabaId}/message_templates`;
     this.#headers = { authorization: `Bearer ${accessToken}` };

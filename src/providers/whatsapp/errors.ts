@@ -5,7 +5,7 @@ import type { AccountFailure } from "../business-account.ts";
 import { isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
 import type { HttpResponse } from "../http-call.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import type { Outgoing, Receipt } from "../provider.ts";
+import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Outgoing, type Receipt } from "../provider.ts";
 
 type Meaning =
   /** The sending number is too fast. */
@@ -56,7 +56,10 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131026, permanent("recipient_not_on_whatsapp", "The number has no account on WhatsApp, or cannot be reached there")],
   [131021, permanent("invalid_destination", "The recipient is the number that sends")],
   [131030, permanent("destination_not_permitted", "The recipient is not on the list of those the number may write to")],
-  [131050, permanent("recipient_opted_out", "The recipient has opted out of such messages on WhatsApp")],
+  [131050, permanent(RECIPIENT_OPTED_OUT, "The recipient has opted out of such messages on WhatsApp")],
+  [131062, permanent("destination_not_permitted", "WhatsApp sends this kind of message to phone numbers only, not to user ids")],
+  // The restriction is for some countries. A pause of the link would hold the messages to all other countries.
+  [130497, permanent("destination_not_permitted", "WhatsApp does not let the account write to people in this country")],
   [131049, BLOCKED],
   [130472, BLOCKED],
 
@@ -68,6 +71,9 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [132012, permanent(TEMPLATE_REJECTED, "A variable is not of the kind that the template has at WhatsApp")],
   [132015, permanent(TEMPLATE_REJECTED, "WhatsApp has paused the template for its low quality")],
   [132016, permanent(TEMPLATE_REJECTED, "WhatsApp has disabled the template for its low quality")],
+  [132018, permanent(TEMPLATE_REJECTED, "WhatsApp found a fault in the variables of the template")],
+  [132068, permanent(TEMPLATE_REJECTED, "WhatsApp has blocked the Flow of the template")],
+  [132069, permanent(TEMPLATE_REJECTED, "WhatsApp has limited the Flow of the template for its low quality")],
 
   [100, permanent("rejected_by_carrier", "WhatsApp found a fault in the request")],
   [131008, permanent("rejected_by_carrier", "WhatsApp misses a field in the request")],
@@ -81,6 +87,16 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131031, paused("WhatsApp has locked the account")],
   [131042, paused("WhatsApp cannot charge for messages: see to the payment method")],
   [131045, paused("the number is not registered rightly: its certificate is not accepted")],
+  [33, paused("WhatsApp no longer has the number: it was deleted")],
+  [131037, paused("WhatsApp has not approved the display name of the number")],
+  [131055, paused("WhatsApp does not allow the account to send in this way")],
+  [133005, paused("the PIN of the number is wrong: register the number again")],
+  [133006, paused("the number must be verified again")],
+  [133008, paused("the PIN of the number was wrong too often: WhatsApp asks to wait")],
+  [133009, paused("the PIN of the number was tried too fast: WhatsApp asks to wait")],
+  [133010, paused("the number is not registered")],
+  [133015, paused("the number was deleted a moment ago: WhatsApp asks to wait before it is registered again")],
+  [134011, paused("the terms of WhatsApp Payments have not been accepted")],
 ]);
 
 /** The meaning by the code, where it is known; otherwise by the status and `is_transient`. */
@@ -89,7 +105,7 @@ function meaningOf({ code, isTransient }: CarrierError, status: number | null): 
   if (known !== undefined) return known;
   if (code !== undefined && code >= 200 && code <= 299) return NO_ACCESS;
   if (status === 429) return THROTTLED;
-  return isTransient || (status !== null && status >= 500) ? TRANSIENT : REJECTED;
+  return isTransient ? TRANSIENT : REJECTED;
 }
 
 /** Parses the error of a response or of a status notification. Undefined where there is none. */
@@ -103,6 +119,9 @@ function parseError(value: unknown): CarrierError | undefined {
 export function interpretResponse(response: HttpResponse, message: Pick<Outgoing, "attempt">): ResponseOutcome {
   const fields = parseJsonObject(response);
   const error = parseError(fields?.["error"]);
+  // A server that failed does not know whether it had created the message before.
+  if (response.status >= 500)
+    return { kind: "unknown", detail: `HTTP ${response.status}${error?.code === undefined ? "" : ` with WhatsApp's code ${error.code}`}` };
   if (error?.code !== undefined) return interpretError(error, response, message);
   if (response.status < 200 || response.status > 299) return interpretStatus(response);
   const id = acceptedId(fields);
@@ -155,7 +174,7 @@ function toMessageError(meaning: Meaning): { code: string; message: string; isPe
     case "recipient_throttled":
       return { code: "throttled_by_carrier", message: "WhatsApp took it, and then found it too much at a time", isPermanent: false };
     case "paused":
-      return { code: "carrier_account_blocked", message: "WhatsApp delivers nothing for the account at the moment", isPermanent: false };
+      return { code: ACCOUNT_BLOCKED, message: `WhatsApp delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
     case "transient":
       return { code: "carrier_unavailable", message: "WhatsApp could not work on the message just now", isPermanent: false };
     case "permanent":

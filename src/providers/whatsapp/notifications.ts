@@ -1,13 +1,23 @@
-/** The notifications in a webhook request of the Cloud API: statuses of sent messages, inbound messages and template reviews. A request
+/** The notifications in a webhook request of the Cloud API: statuses of sent messages, inbound messages, choices of people and template reviews. A request
  *  has many, of several kinds. Unreadable ones are counted and skipped: a refused request would be repeated with all its contents. */
+import { isUserId } from "../../lib/phone-number.ts";
 import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
-import { asList, asObject, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
-import type { CarrierReports } from "../carrier-request.ts";
-import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+import { asList, asObject, parseAddress, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
+import type { InboundMessage, Preference, Receipt, ReceiptStatus } from "../provider.ts";
+import { messageDetails } from "./details.ts";
 import { toReceiptError } from "./errors.ts";
 import { parseStatus } from "./template-list.ts";
 
-export type Notifications = Required<CarrierReports> & {
+/** A status as WhatsApp wrote it. */
+export type StatusReport = { receipt: Receipt; raw: JsonObject };
+
+/** The notifications about one of the app's phone numbers. */
+export type NumberNotifications = { statuses: StatusReport[]; messages: InboundMessage[]; preferences: Preference[] };
+
+export type Notifications = {
+  /** By phone number id. An app has one webhook URL for all its numbers. */
+  byNumber: ReadonlyMap<string | undefined, NumberNotifications>;
+  reviews: readonly ReviewUpdate[];
   /** The number of skipped notifications, for the log. */
   ignored: number;
 };
@@ -28,7 +38,7 @@ const MAX_NOTIFICATIONS = 1_000;
 
 /** Undefined where there are more notifications than WhatsApp puts into one request. */
 export function parseNotifications(payload: unknown, accountName: AccountName): Notifications | undefined {
-  const found = { receipts: [] as Receipt[], messages: [] as InboundMessage[], reviews: [] as ReviewUpdate[], ignored: 0 };
+  const found = { byNumber: new Map<string | undefined, NumberNotifications>(), reviews: [] as ReviewUpdate[], ignored: 0 };
   let count = 0;
   const keep = <T>(list: T[], parsed: readonly (T | undefined)[]): void => {
     count += parsed.length;
@@ -36,19 +46,33 @@ export function parseNotifications(payload: unknown, accountName: AccountName): 
       if (each === undefined) found.ignored += 1;
       else list.push(each);
   };
+  const keepOfNumber = (change: JsonObject): void => {
+    const id = parseIdentifier(asObject(change["metadata"])["phone_number_id"]);
+    const { statuses, messages, preferences } = found.byNumber.get(id) ?? { statuses: [], messages: [], preferences: [] };
+    found.byNumber.set(id, { statuses, messages, preferences });
+    keep(statuses, asList(change["statuses"]).map(parseStatusReport));
+    keep(
+      messages,
+      asList(change["messages"]).map((message) => parseInbound(message, change)),
+    );
+    keep(
+      preferences,
+      asList(change["user_preferences"]).map((preference) => parsePreference(preference, change)),
+    );
+  };
   for (const entry of asList(asObject(payload)["entry"]).map(asObject))
     for (const { field, value } of asList(entry["changes"]).map(asObject)) {
       const change = asObject(value);
       if (field === "message_template_status_update") keep(found.reviews, [parseReviewUpdate(change, entry, accountName)]);
-      else if (field === "messages") {
-        keep(found.receipts, asList(change["statuses"]).map(parseReceipt));
-        keep(
-          found.messages,
-          asList(change["messages"]).map((message) => parseInbound(message, asObject(change["metadata"]))),
-        );
-      } else found.ignored += 1;
+      else if (field === "messages" || field === "user_preferences") keepOfNumber(change);
+      else found.ignored += 1;
     }
   return count > MAX_NOTIFICATIONS ? undefined : found;
+}
+
+function parseStatusReport(value: unknown): StatusReport | undefined {
+  const receipt = parseReceipt(value);
+  return receipt && { receipt, raw: asObject(value) };
 }
 
 function parseReceipt(value: unknown): Receipt | undefined {
@@ -75,24 +99,58 @@ function parseReceipt(value: unknown): Receipt | undefined {
   };
 }
 
+/** Parses the choice of a person to stop or to resume marketing messages. */
+function parsePreference(value: unknown, change: JsonObject): Preference | undefined {
+  const fields = asObject(value);
+  const addresses = [parseNumber(fields["wa_id"]), parseUserId(fields["user_id"])];
+  const { from, ...rest } = person(addresses, change, fields["wa_id"]);
+  const isKnown = fields["category"] === "marketing_messages" && (fields["value"] === "stop" || fields["value"] === "resume");
+  return from === "" || !isKnown ? undefined : { from, ...rest, to: ourNumber(change), isOptOut: fields["value"] === "stop" };
+}
+
 /** Types that no person wrote: a changed number, an opened chat. */
 const SYSTEM_TYPES: ReadonlySet<unknown> = new Set(["system", "request_welcome"]);
 
-function parseInbound(message: unknown, metadata: JsonObject): InboundMessage | undefined {
+function parseInbound(message: unknown, change: JsonObject): InboundMessage | undefined {
   const fields = asObject(message);
   const id = parseIdentifier(fields["id"]);
-  const from = parseNumber(fields["from"]);
-  const to = parseNumber(metadata["display_phone_number"]);
-  if (id === undefined || from === undefined || to === undefined || SYSTEM_TYPES.has(fields["type"])) return undefined;
+  const { from: number, from_user_id: userId } = fields;
+  const writer = person([parseNumber(number), parseUserId(userId), parseUserId(number)], change, number);
+  if ((id === undefined && writer.from === "") || SYSTEM_TYPES.has(fields["type"])) return undefined;
   const inReplyTo = fields["type"] === "reaction" ? asObject(fields["reaction"])["message_id"] : asObject(fields["context"])["id"];
   return {
-    providerMessageId: id,
+    providerMessageId: id ?? null,
     channel: "whatsapp",
-    from,
-    to,
+    ...writer,
+    to: ourNumber(change),
     text: messageText(fields),
     inReplyTo: parseIdentifier(inReplyTo) ?? null,
+    ...(typeof fields["group_id"] === "string" ? { isToGroup: true } : {}),
+    ...messageDetails(fields),
   };
+}
+
+function ourNumber(change: JsonObject): string | null {
+  const { display_phone_number: number } = asObject(change["metadata"]);
+  return parseNumber(number) ?? parseAddress(number) ?? null;
+}
+
+/** A person by their number, their user id, or both. WhatsApp may show only one of them. */
+type Person = Pick<InboundMessage, "from" | "alsoFrom">;
+
+/** The person with these addresses, otherwise the only contact of the notification, otherwise an address in a form that is not known. Empty
+ *  where there is none of them. */
+function person(addresses: readonly (string | undefined)[], change: JsonObject, written: unknown): Person {
+  const [from, alsoFrom] = [...new Set([...addresses, ...onlyContact(change)])].filter((each) => each !== undefined);
+  return { from: from ?? parseAddress(written) ?? "", ...(alsoFrom === undefined ? {} : { alsoFrom }) };
+}
+
+const parseUserId = (value: unknown): string | undefined => (typeof value === "string" && isUserId(value) ? value : undefined);
+
+/** The addresses of the person of a notification that is about one person only. */
+function onlyContact(change: JsonObject): (string | undefined)[] {
+  const [contact, ...others] = asList(change["contacts"]).map(asObject);
+  return contact === undefined || others.length > 0 ? [] : [parseNumber(contact["wa_id"]), parseUserId(contact["user_id"])];
 }
 
 /** The text within the content of a message, by type. */

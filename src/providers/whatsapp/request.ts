@@ -1,5 +1,5 @@
 /** The Cloud API's request body of a message: free text, or a template, whose variables WhatsApp fills in. */
-import { digitsOf } from "../../lib/phone-number.ts";
+import { digitsOf, isUserId } from "../../lib/phone-number.ts";
 import type { Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { languageCode } from "./language.ts";
 
@@ -8,7 +8,8 @@ export function requestBody(message: Outgoing): string {
   return JSON.stringify({
     messaging_product: "whatsapp",
     recipient_type: "individual",
-    to: digitsOf(recipient),
+    // WhatsApp has a field of its own for user ids.
+    ...(isUserId(recipient) ? { recipient } : { to: digitsOf(recipient) }),
     ...(template === null
       ? { type: "text", text: { body: body.toWellFormed(), preview_url: false } }
       : { type: "template", template: toTemplate(template) }),

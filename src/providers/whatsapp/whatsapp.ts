@@ -1,5 +1,7 @@
 /** The WhatsApp Cloud API: a POST for each message, and signed webhook requests for statuses and inbound messages. */
+import type { LookupFunction } from "node:net";
 import { assert } from "../../lib/assert.ts";
+import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
 import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
@@ -14,6 +16,8 @@ export type WhatsAppSettings = {
   phoneNumberId: string;
   /** The business account, which owns the templates. */
   wabaId: string | null;
+  /** The account that created the link: others that name the same business account have not proven that it is theirs. */
+  owner?: string;
   accessToken: string;
   /** WhatsApp signs its webhook requests with this secret. */
   appSecret: string;
@@ -25,6 +29,8 @@ export type WhatsAppSettings = {
   timeoutMs?: number;
   /** The waits between attempts to connect to a carrier that cannot be reached. */
   reconnect?: Reconnect;
+  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  lookup?: LookupFunction | undefined;
 };
 
 const BASE_URL = "https://graph.facebook.com";
@@ -41,13 +47,25 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
-  handleRequest: (settings, request, host) => handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
+  handleRequest: (settings, request, host, links = () => []) =>
+    handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, { host, links }),
   requestMethods: ["GET", "POST"],
   maxRequestBytes: MAX_REQUEST_BYTES,
-  businessAccountName: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
-  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
+  businessAccountName: ({ baseUrl = BASE_URL, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
+  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken, lookup }, log) {
     assert(wabaId !== null, "the link has a business account");
-    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken }, log);
+    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken, lookup }, log);
+  },
+  test({ baseUrl = BASE_URL, version = VERSION, phoneNumberId, accessToken, lookup }, _log, signal) {
+    const path = `/${version}/${encodeURIComponent(phoneNumberId)}?fields=display_phone_number`;
+    const call = { baseUrl, lookup, path, headers: { authorization: `Bearer ${accessToken}` } };
+    return testCall(call, signal, (response) => {
+      if (isResponseWith(response, "display_phone_number")) return succeeded("WhatsApp knows the number, and accepts the access token.");
+      // The Graph API refuses tokens with 400 and a code as well.
+      return response.status === 400 || response.status === 404
+        ? failed("credentials", "WhatsApp does not show this phone number id to this access token.")
+        : unexpected(response);
+    });
   },
   async open(settings, host) {
     const { version = VERSION, phoneNumberId, accessToken } = settings;
@@ -63,6 +81,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
         perSecond: settings.messagesPerSecond ?? MESSAGES_PER_SECOND,
         timeoutMs: settings.timeoutMs,
         reconnect: settings.reconnect,
+        lookup: settings.lookup,
         toRequest: (message) => ({ path, headers, body: requestBody(message) }),
         sizeOf: () => 1,
         interpret: (response, message) => {

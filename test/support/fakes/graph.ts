@@ -61,7 +61,8 @@ export const templateCall = (template: GraphTemplate, event: string, fields: obj
     { id: template.waba, time },
   );
 
-type Sent = { to: string; biz_opaque_callback_data: string };
+/** WhatsApp reads `recipient` only without a `to`. */
+type Sent = { to?: string; recipient?: string; biz_opaque_callback_data: string };
 
 let ids = 0;
 
@@ -124,30 +125,32 @@ export class FakeGraph {
   #behaviourFor(seen: Seen): CarrierBehaviour {
     const { authorization = "" } = seen.headers;
     if (authorization !== `Bearer ${GRAPH_SECRETS.accessToken}`) return graphError(190, 401);
+    if (seen.method === "GET" && /^\/v[\d.]+\/\d+\?fields=display_phone_number$/.test(seen.path))
+      return { kind: "responds", status: 200, body: JSON.stringify({ id: "1001", display_phone_number: "+1 415 555 0100" }) };
     const aboutTemplates = this.templates.answer(seen);
     if (aboutTemplates !== undefined) return aboutTemplates;
-    const { to, biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
-    const recipient = `+${to}`;
+    const { to: number, recipient: userId = "", biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
+    const to = number ?? userId;
+    const recipient = number === undefined ? userId : `+${number}`;
     const behaviour = this.behaviours.get(recipient);
     const id = `wamid.${Buffer.from(`${to}-${(ids += 1)}`).toString("base64url")}`;
     if (behaviour !== undefined) {
       if (recipient === GRAPH_RECIPIENTS.unknown) this.#notifyDelivered(id, to, reference);
       return typeof behaviour === "function" ? behaviour(seen) : behaviour;
     }
-    this.#notifyOutcome(id, recipient, reference);
+    this.#notifyOutcome(id, recipient, to, reference);
     return {
       kind: "responds",
       status: 200,
       body: JSON.stringify({
         messaging_product: "whatsapp",
-        contacts: [{ input: to, wa_id: to }],
+        contacts: [{ input: to, ...(number === undefined ? { user_id: to } : { wa_id: to }) }],
         messages: [{ id, message_status: "accepted" }],
       }),
     };
   }
 
-  #notifyOutcome(id: string, recipient: string, reference: string): void {
-    const to = recipient.slice(1);
+  #notifyOutcome(id: string, recipient: string, to: string, reference: string): void {
     if (recipient === GRAPH_RECIPIENTS.undelivered) {
       const errors = [{ code: 131049, title: "This message was not delivered to maintain healthy ecosystem engagement." }];
       return this.notify({ statuses: [{ ...status(id, to, reference, "failed"), errors }] });

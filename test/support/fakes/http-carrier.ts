@@ -94,9 +94,10 @@ export class HttpCarrierServer {
     try {
       await sleep(afterMs, undefined, { signal });
       for (;;) {
-        const response = await fetch(url, { method: "POST", headers, body, signal });
-        await response.text();
-        if (response.ok) return;
+        // A server may end an idle connection at the moment of a call, which a carrier repeats as well.
+        const response = await fetch(url, { method: "POST", headers, body, signal }).catch(() => undefined);
+        await response?.text();
+        if (response?.ok === true) return;
         await sleep(REPEAT_MS, undefined, { signal });
       }
     } catch (error) {

@@ -2,7 +2,7 @@
 import { STATUS, TLV, type ShortMessage } from "../../../src/providers/smpp/pdu.ts";
 import type { Script, SmscSession, Submit } from "./smsc.ts";
 
-const international = (text: string) => ({ ton: 1, npi: 1, text });
+export const international = (text: string) => ({ ton: 1, npi: 1, text });
 
 /** A deliver_sm, by default from the phone 4915112345678 to our number 14155550100. */
 export const deliverSm = (fields: Partial<ShortMessage>): ShortMessage => ({
@@ -21,11 +21,12 @@ export const deliverSm = (fields: Partial<ShortMessage>): ShortMessage => ({
   ...fields,
 });
 
-const receiptText = (id: string, stat: string, err = "000"): string =>
+export const receiptText = (id: string, stat: string, err = "000"): string =>
   `id:${id} sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:${stat} err:${err} text:Your code is`;
 
+/** A receipt without the address of the phone, so that it may belong to a message to anyone. */
 export const receiptSm = (id: string, stat = "DELIVRD", err = "000"): ShortMessage =>
-  deliverSm({ esmClass: 0x04, text: Buffer.from(receiptText(id, stat, err), "latin1") });
+  deliverSm({ esmClass: 0x04, source: international(""), text: Buffer.from(receiptText(id, stat, err), "latin1") });
 
 /** A receipt with optional parameters only. */
 export const receiptByTlvs = (id: string, state: number): ShortMessage =>

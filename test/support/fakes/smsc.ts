@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { poll, within } from "../../../src/lib/wait.ts";
 import { decode } from "../../../src/providers/smpp/decode.ts";
 import { encode } from "../../../src/providers/smpp/encode.ts";
@@ -30,7 +30,7 @@ export type Script = {
   /** The reaction to enquire_link and to unbind. The default responds. */
   enquire?: "silence";
   unbind?: "silence";
-  tls?: { key: string; cert: string };
+  tls?: TlsOptions;
 };
 
 export type Submit = { short: ShortMessage; sequence: number; atMs: number };

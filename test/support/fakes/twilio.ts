@@ -71,6 +71,8 @@ export class FakeTwilio {
   #behaviourFor(seen: Seen): CarrierBehaviour {
     const { accountSid, authToken } = TWILIO_SECRETS;
     const isKnown = seen.headers["authorization"] === `Basic ${btoa(`${accountSid}:${authToken}`)}`;
+    if (isKnown && seen.method === "GET" && seen.path === `/2010-04-01/Accounts/${accountSid}.json`)
+      return { kind: "responds", status: 200, body: JSON.stringify({ sid: accountSid, status: "active" }) };
     if (!isKnown || seen.path !== `/2010-04-01/Accounts/${accountSid}/Messages.json`) return twilioError(20003, 401);
     const form = new URLSearchParams(seen.body);
     const to = form.get("To") ?? "";

@@ -1,0 +1,171 @@
+/** The carriers that the console can add, with the fields of each. The names of fields are those of the API: a dot leads into a table. */
+
+export type CarrierField = {
+  /** The path in `settings`, such as `host` or `secrets.api_key`. */
+  name: string;
+  label: string;
+  /** Where to find the value at the carrier. */
+  help: string;
+  kind: "text" | "number" | "flag" | "secret" | "origin";
+  isOptional?: true;
+  placeholder?: string;
+};
+
+export type Carrier = {
+  /** The provider, or the carrier of the provider `http`. */
+  id: string;
+  title: string;
+  about: string;
+  isHttp?: true;
+  /** Whether the carrier writes numbers in national format, so that their country must be known. */
+  hasCountry?: true;
+  fields: readonly CarrierField[];
+  /** Where to enter the callback URL at the carrier. */
+  callbackHelp?: string;
+};
+
+const text = (name: string, label: string, help: string, placeholder?: string): CarrierField => ({
+  name,
+  label,
+  help,
+  kind: "text",
+  ...(placeholder === undefined ? {} : { placeholder }),
+});
+const secret = (name: string, label: string, help: string): CarrierField => ({ name, label, help, kind: "secret" });
+const optional = (field: CarrierField): CarrierField => ({ ...field, isOptional: true });
+
+const PUBLIC_URL: CarrierField = {
+  name: "public_url",
+  label: "Public URL",
+  help: "The address of this service on the internet. The carrier sends delivery receipts there.",
+  kind: "origin",
+};
+
+export const CARRIERS: readonly Carrier[] = [
+  {
+    id: "smpp",
+    title: "SMPP",
+    about: "SMS through any operator or aggregator that offers SMPP 3.4.",
+    hasCountry: true,
+    fields: [
+      text("host", "Host", "The carrier's welcome mail or account page names it: SMPP host, server or IP.", "smpp.acme.example"),
+      { name: "port", label: "Port", help: "Beside the host. Often 2775 without TLS, 2776 or 3550 with it.", kind: "number" },
+      { name: "tls", label: "Use TLS", help: "Required on the internet. Ask the carrier for its port with TLS.", kind: "flag" },
+      text("system_id", "System ID", "The user name of the SMPP account, at most 15 characters.", "godwit"),
+      secret("password", "Password", "The password of the SMPP account. Many carriers read only its first 8 characters."),
+      optional(text("system_type", "System type", "Only if the carrier gives you one. Usually empty.")),
+    ],
+  },
+  {
+    id: "whatsapp",
+    title: "WhatsApp",
+    about: "The WhatsApp Cloud API of Meta, with your own business account.",
+    fields: [
+      text("phone_number_id", "Phone number ID", "Meta App Dashboard, WhatsApp, API Setup: below the number, not the number itself."),
+      text("waba_id", "WhatsApp Business Account ID", "On the same page. With it, templates are sent to Meta for review."),
+      secret("access_token", "Access token", "Business settings, System users: a permanent token with whatsapp_business_messaging."),
+      secret("app_secret", "App secret", "App Dashboard, App settings, Basic. It verifies what Meta sends to the callback URL."),
+      secret("verify_token", "Verify token", "Choose any text. You enter the same text beside the callback URL at Meta."),
+    ].map((field) => (field.name === "waba_id" ? optional(field) : field)),
+    callbackHelp:
+      "App Dashboard, WhatsApp, Configuration: enter it as the callback URL, with the verify token. Then subscribe to the field messages.",
+  },
+  {
+    id: "twilio",
+    title: "Twilio",
+    about: "SMS through a Twilio account.",
+    fields: [
+      text("account_sid", "Account SID", "The first page of the Twilio Console, Account Info. It begins with AC."),
+      secret("auth_token", "Auth token", "Below the account SID. It also verifies what Twilio sends to the callback URL."),
+      optional(
+        text(
+          "messaging_service_sid",
+          "Messaging Service SID",
+          "Messaging, Services: only if Twilio chooses the sender. It begins with MG.",
+        ),
+      ),
+      PUBLIC_URL,
+    ],
+    callbackHelp: "Phone Numbers, your number, Messaging: enter it at “A message comes in”. Receipts need no entry at Twilio.",
+  },
+  {
+    id: "telnyx",
+    title: "Telnyx",
+    about: "SMS through the Telnyx Messaging API v2.",
+    isHttp: true,
+    fields: [
+      secret("secrets.api_key", "API key", "Mission Control Portal, Keys & Credentials, API Keys. It begins with KEY."),
+      secret("secrets.public_key", "Public key", "Keys & Credentials, Public Key. It verifies what Telnyx sends to the callback URL."),
+      optional(
+        text("values.messaging_profile_id", "Messaging profile ID", "Messaging, Programmable Messaging: for messages without a sender."),
+      ),
+      PUBLIC_URL,
+    ],
+    callbackHelp: "Messaging profile, Inbound: enter it as the webhook URL for inbound messages. Receipts need no entry at Telnyx.",
+  },
+  {
+    id: "vonage",
+    title: "Vonage",
+    about: "SMS through the Vonage Messages API v1.",
+    isHttp: true,
+    fields: [
+      secret("secrets.api_key", "API key", "Vonage Dashboard, API Settings: at the top of the page."),
+      secret("secrets.api_secret", "API secret", "API Settings, API Key Secret."),
+      secret(
+        "secrets.signature_secret",
+        "Signature secret",
+        "API Settings, signed webhooks. It verifies what Vonage sends to the callback URL.",
+      ),
+      PUBLIC_URL,
+    ],
+    callbackHelp: "API Settings: choose the Messages API, and enter it as the URL of inbound SMS. Receipts need no entry at Vonage.",
+  },
+  {
+    id: "sinch",
+    title: "Sinch",
+    about: "SMS through the Sinch SMS API.",
+    isHttp: true,
+    fields: [
+      text("values.service_plan_id", "Service plan ID", "Sinch Build Dashboard, SMS, APIs."),
+      secret("secrets.api_token", "API token", "Beside the service plan ID: press Show."),
+      secret(
+        "secrets.webhook_secret",
+        "Webhook secret",
+        "Ask Sinch to sign the callbacks of the service plan with HMAC, and enter that secret.",
+      ),
+      optional(text("values.region", "Region", "The region of the service plan: us, eu, au, br or ca. Without one: us.", "us")),
+      PUBLIC_URL,
+    ],
+    callbackHelp: "SMS, APIs, the service plan: enter it as the callback URL for inbound messages. Receipts need no entry at Sinch.",
+  },
+  {
+    id: "aws",
+    title: "AWS End User Messaging",
+    about: "SMS through Amazon Web Services (Pinpoint SMS and Voice v2).",
+    isHttp: true,
+    fields: [
+      text("values.region", "Region", "The region of your phone numbers, at the top right of the AWS console.", "eu-central-1"),
+      secret(
+        "secrets.access_key_id",
+        "Access key ID",
+        "IAM, Users, Security credentials: of a user that may call sms-voice:SendTextMessage.",
+      ),
+      secret("secrets.secret_access_key", "Secret access key", "Shown once, when IAM creates the access key."),
+      secret("secrets.callback_user", "Callback user", "Choose any name. It becomes part of the URL of the SNS subscription."),
+      secret("secrets.callback_password", "Callback password", "Choose a long one without special characters, for the same URL."),
+      optional(
+        text(
+          "values.configuration_set",
+          "Configuration set",
+          "End User Messaging, Configuration sets: the one with the SNS topic for receipts.",
+        ),
+      ),
+    ],
+    callbackHelp:
+      "SNS, your topic: create an HTTPS subscription to it with raw message delivery, and write the callback user and password before the host: https://USER:PASSWORD@…",
+  },
+];
+
+/** The carrier of a link, by its provider and its carrier. Undefined for the simulator, and for carriers that only the operator defines. */
+export const carrierOf = (link: { provider: string; carrier: string | null }): Carrier | undefined =>
+  CARRIERS.find(({ id }) => id === (link.carrier ?? link.provider));

@@ -1,0 +1,14 @@
+/** Why a link is in its state. */
+import type { Link } from "godwit-sdk";
+import { words } from "./format.ts";
+
+const REASONS: Readonly<Record<string, string>> = {
+  carrier_unreachable: "the carrier cannot be reached",
+  carrier_throttles: "the carrier asks to slow down",
+  needs_operator: "the carrier refuses the account or its credentials",
+  no_node: "no node has it open yet",
+};
+
+/** The reason in the words of the connection, where the account may see them. */
+export const reasonOf = ({ reason, reason_detail: detail }: Link): string | null =>
+  detail ?? (reason === null ? null : (REASONS[reason] ?? words(reason)));

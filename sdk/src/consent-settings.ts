@@ -1,0 +1,23 @@
+/** Consent settings: `/v1/consent_settings`. */
+import type { Call } from "./answer.ts";
+import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { ConsentSettings } from "./schema.ts";
+import type { Transport } from "./transport.ts";
+
+export class ConsentOfEnvironment {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Retrieves the words by which people opt out, and the automatic replies to them. */
+  get(options?: CallOptions): Call<ConsentSettings> {
+    return this.#transport.call("get_consent_settings", {}, options);
+  }
+
+  /** Changes some of the settings. The others stay. */
+  edit(change: BodyOf<"patch_consent_settings">, options?: WriteOptions): Call<ConsentSettings> {
+    return this.#transport.call("patch_consent_settings", { body: change }, options);
+  }
+}

@@ -1,0 +1,38 @@
+/** Which links take which messages: `/v1/routes`. */
+import type { Call } from "./answer.ts";
+import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { DeletedRoute, Route, RouteList } from "./schema.ts";
+import type { Transport } from "./transport.ts";
+
+export class Routes {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Creates a route: which links take the messages of a channel, by country or prefix. */
+  create(route: BodyOf<"post_routes">, options?: WriteOptions): Call<Route> {
+    return this.#transport.call("post_routes", { body: route }, options);
+  }
+
+  /** Retrieves a route. */
+  get(id: string, options?: CallOptions): Call<Route> {
+    return this.#transport.call("get_routes_id", { path: { id } }, options);
+  }
+
+  /** Lists routes. Those of the operator's configuration file have the source `file`. */
+  list(options?: CallOptions): Call<RouteList> {
+    return this.#transport.call("get_routes", {}, options);
+  }
+
+  /** Changes a route. Null removes what is named. */
+  edit(id: string, changes: BodyOf<"patch_routes_id">, options?: WriteOptions): Call<Route> {
+    return this.#transport.call("patch_routes_id", { path: { id }, body: changes }, options);
+  }
+
+  /** Deletes a route. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
+  delete(id: string, options?: CallOptions): Call<DeletedRoute> {
+    return this.#transport.call("delete_routes_id", { path: { id } }, options);
+  }
+}

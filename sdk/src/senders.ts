@@ -1,0 +1,38 @@
+/** The numbers and names that messages are sent from: `/v1/senders`. */
+import type { Call } from "./answer.ts";
+import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { DeletedSender, Sender, SenderList } from "./schema.ts";
+import type { Transport } from "./transport.ts";
+
+export class Senders {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Adds a number or name to a link of the account. */
+  create(sender: BodyOf<"post_senders">, options?: WriteOptions): Call<Sender> {
+    return this.#transport.call("post_senders", { body: sender }, options);
+  }
+
+  /** Retrieves a sender. */
+  get(id: string, options?: CallOptions): Call<Sender> {
+    return this.#transport.call("get_senders_id", { path: { id } }, options);
+  }
+
+  /** Lists senders. Those of the operator's configuration file have the source `file`. */
+  list(options?: CallOptions): Call<SenderList> {
+    return this.#transport.call("get_senders", {}, options);
+  }
+
+  /** Changes a sender. Null removes what is named. */
+  edit(id: string, changes: BodyOf<"patch_senders_id">, options?: WriteOptions): Call<Sender> {
+    return this.#transport.call("patch_senders_id", { path: { id }, body: changes }, options);
+  }
+
+  /** Deletes a sender. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
+  delete(id: string, options?: CallOptions): Call<DeletedSender> {
+    return this.#transport.call("delete_senders_id", { path: { id } }, options);
+  }
+}

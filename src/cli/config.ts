@@ -1,0 +1,61 @@
+/** godwit config check: reads the configuration as `serve` does, and reports every fault, or the links, senders and routes. Opens no
+ *  database and no connection. */
+import { inspectConfig } from "../config.ts";
+import type { Link } from "../links/link.ts";
+import type { Plan } from "../links/plan.ts";
+import { EXIT, UsageError, type Command } from "./command.ts";
+import { print } from "./output.ts";
+
+export const config: Command = {
+  name: "config",
+  about: [
+    "Reads the configuration file and the settings as serve does, and prints every fault, or the links, senders and routes that it found. It opens no database and no connection to a carrier: doctor does that.",
+    "Run it with the variables of the service, since a variable with a secret that is not set is a fault. It never prints a secret. Without FILE it reads the file that --config or GODWIT_CONFIG names.",
+  ],
+  usage: ["config check [FILE] [settings] [--json]"],
+  flags: {},
+  settings: "service",
+  examples: [
+    ["A file, before the service gets it:", "godwit config check godwit.toml"],
+    ["The faults, for a script:", "godwit config check godwit.toml --json | jq -r '.faults[]'"],
+  ],
+  exitCodes: { 0: "there is no fault", 1: "there is a fault, and serve would not start", 2: "wrong use" },
+  async run({ flags, words: [, named] }) {
+    const { config: read, faults, file } = inspectConfig(named === undefined ? flags : { ...flags, config: named }, "serve");
+    if (file === undefined) throw new UsageError("name a file, or set GODWIT_CONFIG");
+    const found = describePlan(read.plan);
+    if (flags["json"] === true) print(flags, { file, faults, ...found });
+    else if (faults.length > 0) process.stdout.write(faultsText(file, faults));
+    else {
+      process.stdout.write(`${file}: no fault\n`);
+      for (const [name, rows] of Object.entries(found)) {
+        process.stdout.write(`\n${name}\n`);
+        print(flags, rows);
+      }
+    }
+    return faults.length > 0 ? EXIT.failed : EXIT.done;
+  },
+};
+
+const faultsText = (file: string, faults: readonly string[]): string =>
+  `${file}: ${faults.length} fault${faults.length === 1 ? "" : "s"}\n${faults.map((fault) => `  - ${fault}\n`).join("")}`;
+
+/** The settings of links are left out, because they contain secrets. */
+const describePlan = ({ links, senders, routes }: Plan) => ({
+  links: links.map((link) => ({ ...pick(link), callback_path: callbackPath(link) })),
+  senders: senders.map(({ number, link, account, environment, countries = null }) => ({ number, link, account, environment, countries })),
+  routes: routes.map(({ channel, links: taken, account = null, countries = null, prefixes = null, priority = 0 }) => ({
+    channel,
+    links: taken,
+    account,
+    countries,
+    prefixes,
+    priority,
+  })),
+});
+
+const pick = ({ name, provider, channels, sender, country }: Link) => ({ name, provider, channels, sender, country });
+
+/** The path that the carrier calls. A link over SMPP has a connection of its own. */
+const callbackPath = ({ name, provider }: Link): string | null =>
+  provider === "smpp" || provider === "simulator" ? null : `/providers/${provider}/${name}`;

@@ -1,0 +1,83 @@
+/** godwit inbound: lists the inbound messages that belong to no account, and assigns them. */
+import { listAccounts } from "../access/queries.ts";
+import { openRecipientHasher } from "../access/recipient-hash.ts";
+import { ConsentDefaults } from "../consent/consent-defaults.ts";
+import { assignKept, listKept, type Assigned } from "../delivery/kept-inbound.ts";
+import { decodeId, encodeId, type KeptInboundId } from "../lib/id.ts";
+import { cliOrigin } from "../lib/origin.ts";
+import { SecretBox } from "../lib/secret-box.ts";
+import { LinkChooser } from "../links/choose-links.ts";
+import { simulatorLink } from "../links/link.ts";
+import { isEnvironment, type Environment } from "../storage/owner.ts";
+import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { secretKeyOf } from "./open-setup.ts";
+import { print, say } from "./output.ts";
+import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
+
+const MAX_LISTED = 1_000;
+
+export const inbound: Command = {
+  name: "inbound",
+  about: [
+    "An inbound message belongs to the account that has its number, or that wrote to its sender. One of which no account is found is kept for 30 days, and is listed here; its opt-out word has taken effect already. Also listed are notifications of carriers about numbers of which no link is configured.",
+    "assign gives a message to an account, which receives it as if it had just come, with its event. Give the same --config and GODWIT_SECRET_KEY as to the service. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+  ],
+  usage: ["inbound list [--json]", "inbound assign ID --account NAME|ID [--environment test|live] [--json]"],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account that gets the message, by name or id" },
+    environment: {
+      type: "string",
+      value: "ENVIRONMENT",
+      choices: ["test", "live"],
+      fallback: "live",
+      help: "the environment that gets the message",
+    },
+  },
+  settings: "database",
+  examples: [
+    ["What is there?", "godwit inbound list"],
+    ["It is of that account:", "godwit inbound assign inb_01k9zs3v8mf4tb2xg1qj6n0d5c --account default --config godwit.toml"],
+  ],
+  async run(input) {
+    return input.words[0] === "list" ? list(input) : assign(input);
+  },
+};
+
+const list = (input: Input): Promise<void> =>
+  withDatabase(input, "inbound", async ({ db }) => {
+    const kept = await listKept(db, MAX_LISTED);
+    if (kept.length === MAX_LISTED) say(`only the newest ${MAX_LISTED} are listed`);
+    print(input.flags, kept);
+  });
+
+async function assign(input: Input): Promise<void> {
+  const id = decodeId("inb", input.words[1] ?? "");
+  if (id === undefined) throw new UsageError("name the message by its id, inb_…, as godwit inbound list shows it");
+  const name = neededFlag(input.flags, "account");
+  const environment = textFlag(input.flags, "environment") ?? "live";
+  if (!isEnvironment(environment)) throw new UsageError("--environment must be test or live");
+  await withDatabase(input, "inbound", async (opened) => {
+    const assigned = await assignIn(opened, id, { name, environment });
+    if (assigned.kind !== "assigned" && assigned.kind !== "already_assigned") throw new UsageError(REFUSALS[assigned.kind]);
+    print(input.flags, { id: encodeId("inb", id), message_id: encodeId("msg", assigned.messageId), account: name, environment });
+  });
+}
+
+const REFUSALS: Readonly<Record<Exclude<Assigned["kind"], "assigned" | "already_assigned">, string>> = {
+  unknown: "there is no kept message with this id; it may be older than 30 days, or erased with the data of its sender",
+  notification: "this is a notification, which belongs to no account",
+  assigned_elsewhere: "the message is assigned to another account or environment already",
+};
+
+type Wanted = { name: string; environment: Environment };
+
+async function assignIn({ db, clock, config }: OpenedDatabase, id: KeptInboundId, { name, environment }: Wanted): Promise<Assigned> {
+  const { id: accountId } = await chooseAccount(db, name);
+  // START compares the person with the opt-outs of erased recipients, which are hashes.
+  await openRecipientHasher(db, new SecretBox(secretKeyOf(config), config.previousSecretKey));
+  const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
+  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
+  const consentDefaults = new ConsentDefaults();
+  consentDefaults.replace(config.consent, accounts);
+  return assignKept({ db, clock, linkChooser, consentDefaults }, id, { owner: { accountId, environment }, origin: cliOrigin() });
+}

@@ -1,0 +1,66 @@
+/** godwit init: writes a configuration file that explains every setting. */
+import { constants, writeFileSync } from "node:fs";
+import { textFlags, UsageError, type Command } from "./command.ts";
+import { say } from "./output.ts";
+import { starterFile } from "./starter-file.ts";
+import { carrierNames } from "./starter-links.ts";
+
+const DEFAULT_FILE = "godwit.toml";
+const CARRIERS = carrierNames();
+
+export const init: Command = {
+  name: "init",
+  about: [
+    "Writes a configuration file with every setting and a line of explanation for each. Settings have their defaults until you change them. With --carrier the file has a link, a sender and a route for that carrier: replace the placeholders, and set the environment variables that the file names.",
+    "It never overwrites a file. With --append it adds the sections of the carriers to the end of an existing file.",
+  ],
+  usage: ["init [FILE] [--carrier NAME] [--append] [--stdout]"],
+  flags: {
+    carrier: { type: "string", value: "NAME", choices: CARRIERS, isRepeated: true, help: "write the section of this carrier" },
+    append: { type: "boolean", help: "write only the sections of the carriers, to the end of an existing file" },
+    stdout: { type: "boolean", help: "print the text in place of writing it" },
+  },
+  settings: "none",
+  hasNoJson: true,
+  examples: [
+    ["A file with all defaults:", "godwit init"],
+    ["For an SMPP carrier, with Twilio as the second one:", "godwit init --carrier smpp --carrier twilio"],
+    ["A carrier for an existing file:", "godwit init godwit.toml --append --carrier telnyx"],
+    ["Look at it first:", "godwit init --carrier telnyx --stdout"],
+  ],
+  async run({ flags, words: [file = DEFAULT_FILE] }) {
+    const carriers = [...new Set(textFlags(flags, "carrier"))];
+    const unknown = carriers.find((name) => !CARRIERS.includes(name));
+    if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; known are ${CARRIERS.join(", ")}`);
+    const isAppended = flags["append"] === true;
+    if (isAppended && carriers.length === 0) throw new UsageError("--append needs --carrier");
+    const { text, sections, variables } = starterFile(file, carriers);
+    const output = isAppended ? `\n${sections}` : text;
+    if (flags["stdout"] === true) process.stdout.write(output);
+    else {
+      write(file, output, isAppended ? APPEND : "wx");
+      say(nextSteps(file, variables));
+    }
+  },
+};
+
+/** Does not create a file. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND;
+
+function write(file: string, text: string, flag: string | number): void {
+  try {
+    // The type of Node knows only the names of flags.
+    writeFileSync(file, text, { flag: flag as string });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new UsageError(code === "EEXIST" ? `${file} exists; name another file, or use --append or --stdout` : message);
+  }
+}
+
+const nextSteps = (file: string, variables: readonly string[]): string =>
+  [
+    `wrote ${file}`,
+    ...(variables.length === 0 ? [] : [`Replace the placeholders in it, and set: ${variables.join(", ")}`]),
+    `Check it:  godwit config check ${file}`,
+    `Start it:  godwit serve --config ${file}`,
+  ].join("\n");

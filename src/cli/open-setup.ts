@@ -1,0 +1,60 @@
+/** Opens the setup of one account for a command: its links, senders and routes, with the secret key of the service. */
+import { listAccounts } from "../access/queries.ts";
+import type { Config } from "../config.ts";
+import { Problem } from "../http/problem.ts";
+import type { AuditedCall } from "../idempotency/once.ts";
+import { cliOrigin } from "../lib/origin.ts";
+import { createResolve } from "../lib/resolve.ts";
+import { SecretBox } from "../lib/secret-box.ts";
+import { LinkChooser } from "../links/choose-links.ts";
+import { simulatorLink } from "../links/link.ts";
+import { LinkNetwork } from "../setup/link-network.ts";
+import { Setup } from "../setup/setup.ts";
+import { readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
+import { textFlag, UsageError, type Input } from "./command.ts";
+import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
+
+export type OpenedSetup = OpenedDatabase & { setup: Setup; call: AuditedCall };
+
+/** Runs work on the setup of the account of `--account`. A refusal is wrong use of the command. */
+export const withSetup = (input: Input, command: string, work: (opened: OpenedSetup) => Promise<void>): Promise<void> =>
+  withDatabase(input, command, async (opened) => {
+    const { db, clock, config } = opened;
+    const { id: accountId } = await chooseAccount(db, textFlag(input.flags, "account"));
+    const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
+    const setup = new Setup({
+      db,
+      clock,
+      box: new SecretBox(secretKeyOf(config), config.previousSecretKey),
+      network: new LinkNetwork(config.webhookAddresses, createResolve()),
+      linkChooser: new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts),
+      // The nodes look at the version of the tables every few seconds.
+      changed: async () => undefined,
+    });
+    const call = {
+      credential: { accountId, environment: "live" },
+      claim: undefined,
+      writeProblem: problemBody,
+      origin: cliOrigin,
+    } as const;
+    try {
+      await work({ ...opened, setup, call });
+    } catch (error) {
+      throw error instanceof Problem ? new UsageError(error.detail) : error;
+    }
+  });
+
+const problemBody = ({ detail }: Problem): string => JSON.stringify({ detail });
+
+/** The record in the response of a write. Throws where the write was refused. */
+export function recordIn({ status, body }: { status: number; body: string }): Record<string, unknown> {
+  const record = JSON.parse(body) as Record<string, unknown>;
+  if (status < 300) return record;
+  throw new UsageError(String(record["detail"]));
+}
+
+/** The secret key of the service. */
+export function secretKeyOf({ secretKey, databaseUrl, dataDir }: Config): Buffer {
+  if (secretKey === undefined && databaseUrl !== undefined) throw new UsageError("GODWIT_SECRET_KEY must be that of the service");
+  return secretKey ?? readSecretKey(secretKeyPath(dataDir));
+}

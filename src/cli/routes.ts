@@ -1,0 +1,60 @@
+/** godwit routes: lists, adds and removes the routes among the links of an account. */
+import { compile } from "../http/validate.ts";
+import { NewRouteBody, RouteChanger } from "../setup/route-setup.ts";
+import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
+import { print } from "./output.ts";
+import { listFlag, numberFlag } from "./senders.ts";
+
+export const routes: Command = {
+  name: "routes",
+  about: [
+    "A route says which links of an account take the messages of a channel, by the country or the prefix of the recipient, in live. Without routes, all links of the account take them, in the order of their creation. Routes of the configuration file are listed as well, and are changed there.",
+    "Give the same --config and GODWIT_SECRET_KEY as to the service.",
+  ],
+  usage: [
+    "routes list [--account NAME|ID] [--json]",
+    "routes add --channel sms|whatsapp --links LINKS [flags] [--json]",
+    "routes remove ROUTE_ID [--account NAME|ID] [--json]",
+  ],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    channel: { type: "string", value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
+    links: { type: "string", value: "LINKS", help: "the links by their ids, in the order in which they are tried, separated by commas" },
+    countries: { type: "string", value: "COUNTRIES", help: "only for recipients in these, as two letters each, separated by commas" },
+    prefixes: { type: "string", value: "PREFIXES", help: "only for numbers that begin so, separated by commas" },
+    priority: { type: "string", value: "NUMBER", help: "higher first" },
+    weights: { type: "string", value: "NUMBERS", help: "one for each link, by which the first link is drawn, separated by commas" },
+  },
+  settings: "database",
+  examples: [
+    ["What is there?", "godwit routes list"],
+    ["Germany takes another carrier:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+  ],
+  run: (input) => withSetup(input, "routes", (opened) => act(input, opened)),
+};
+
+async function act({ flags, words }: Input, { setup, db, call }: OpenedSetup): Promise<void> {
+  const changer = new RouteChanger(setup);
+  const [verb, word = ""] = words;
+  if (verb === "list") return print(flags, await changer.list(db, call.credential));
+  if (verb === "remove") {
+    if (word === "") throw new UsageError("name the route by its id, rte_…");
+    await changer.delete(call, word);
+    return print(flags, { id: word, deleted: true });
+  }
+  const priority = numberFlag(flags, "priority");
+  const channel = neededFlag(flags, "channel");
+  neededFlag(flags, "links");
+  const lists = ["countries", "prefixes"].filter((name) => textFlag(flags, name) !== undefined);
+  const request = {
+    channel: channel as "sms" | "whatsapp",
+    links: listFlag(flags, "links"),
+    ...Object.fromEntries(lists.map((name) => [name, listFlag(flags, name)])),
+    ...(priority === undefined ? {} : { priority }),
+    ...(textFlag(flags, "weights") === undefined ? {} : { weights: listFlag(flags, "weights").map(Number) }),
+  };
+  const [fault] = compile(NewRouteBody, "body")(request);
+  if (fault !== undefined) throw new UsageError(`${"pointer" in fault ? fault.pointer.slice(1) : ""}: ${fault.detail}`);
+  print(flags, recordIn(await changer.create(call, request)));
+}

@@ -1,0 +1,69 @@
+/** godwit senders: lists, adds and removes the senders on the links of an account. */
+import { compile } from "../http/validate.ts";
+import { NewSenderBody, SenderChanger } from "../setup/sender-setup.ts";
+import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
+import { print } from "./output.ts";
+
+export const senders: Command = {
+  name: "senders",
+  about: [
+    "A sender is a number, a short code or a name from which an account sends on one of its links, in live. Senders of the configuration file are listed as well, and are changed there.",
+    "Give the same --config and GODWIT_SECRET_KEY as to the service.",
+  ],
+  usage: [
+    "senders list [--account NAME|ID] [--json]",
+    "senders add NUMBER --link LINK [flags] [--json]",
+    "senders remove SENDER_ID [--account NAME|ID] [--json]",
+  ],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    link: { type: "string", value: "LINK", help: "the link that has the sender, by its id" },
+    countries: { type: "string", value: "COUNTRIES", help: "the countries it writes to, as two letters each, separated by commas" },
+    pool: { type: "string", value: "NAME", help: "the pool whose senders take turns" },
+    preference: { type: "string", value: "NUMBER", help: "higher first" },
+    rate: { type: "string", value: "NUMBER", help: "messages a second" },
+  },
+  settings: "database",
+  examples: [
+    ["What is there?", "godwit senders list"],
+    ["One more:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+  ],
+  run: (input) => withSetup(input, "senders", (opened) => act(input, opened)),
+};
+
+async function act({ flags, words }: Input, { setup, db, call }: OpenedSetup): Promise<void> {
+  const changer = new SenderChanger(setup);
+  const [verb, word = ""] = words;
+  if (verb === "list") return print(flags, await changer.list(db, call.credential));
+  if (word === "") throw new UsageError(verb === "add" ? "name the number" : "name the sender by its id, snd_…");
+  if (verb === "remove") {
+    await changer.delete(call, word);
+    return print(flags, { id: word, deleted: true });
+  }
+  const [preference, rate] = [numberFlag(flags, "preference"), numberFlag(flags, "rate")];
+  const pool = textFlag(flags, "pool");
+  const request = {
+    number: word,
+    link_id: neededFlag(flags, "link"),
+    ...(textFlag(flags, "countries") === undefined ? {} : { countries: listFlag(flags, "countries") }),
+    ...(pool === undefined ? {} : { pool }),
+    ...(preference === undefined ? {} : { preference }),
+    ...(rate === undefined ? {} : { rate }),
+  };
+  const [fault] = compile(NewSenderBody, "body")(request);
+  if (fault !== undefined) throw new UsageError(`${"pointer" in fault ? fault.pointer.slice(1) : ""}: ${fault.detail}`);
+  print(flags, recordIn(await changer.create(call, request)));
+}
+
+/** The words of a flag, separated by commas. */
+export const listFlag = (flags: Input["flags"], name: string): string[] =>
+  (textFlag(flags, name) ?? "").split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
+
+export function numberFlag(flags: Input["flags"], name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value)) throw new UsageError(`--${name} must be a number`);
+  return value;
+}

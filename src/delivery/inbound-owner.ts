@@ -1,0 +1,232 @@
+/** Finds the owner of an inbound message, and the accounts for which its opt-out word takes effect. The owner is the first of these: the
+ *  account that has the number, the sender of the message that it replies to, the account that last sent to the person from this number,
+ *  the only account on the link, and the link's `inbound_account`. docs/decisions/0043-inbound-owners.md has the reasons. */
+import { pairName } from "../consent/suppression.ts";
+import type { AccountId, MessageId } from "../lib/id.ts";
+import { formsOf, type Recipient } from "../lib/phone-number.ts";
+import { poll } from "../lib/wait.ts";
+import { NO_RECIPIENT, readCarrierAddress, type CarrierAddress } from "../links/address.ts";
+import type { Channel } from "../links/channel.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
+import type { Message } from "../messages/message.ts";
+import { storable, type WordPair } from "../messages/receive.ts";
+import type { InboundMessage } from "../providers/provider.ts";
+import type { Database } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { findByCarrierIds, findSentTo, listAccountIds, type MatchedMessage, type SentMessage } from "./queries.ts";
+
+// A reply may arrive before the carrier id of its message is stored. The commit takes moments.
+const REFERENCE_WAIT_MS = 2_000;
+const REFERENCE_POLL_MS = 50;
+
+/** The moment until which the messages of one request of a carrier wait together, by the clock of `performance`. */
+export const referenceWait = (): number => performance.now() + REFERENCE_WAIT_MS;
+
+/** An inbound message with its addresses in our form, and the messages that the person got on the link or from the number. */
+export type IdentifiedMessage = Omit<InboundMessage, "fromType" | "toType" | "alsoFrom"> & {
+  from: Recipient;
+  /** All addresses by which the person may be known here, `from` among them. An opt-out is one for each. */
+  addresses: readonly Recipient[];
+  to: Recipient;
+  /** The carrier names no number of ours: `to` is the sender of the link, or empty where the link has none. */
+  isToAssumed: boolean;
+  sent: readonly SentMessage[];
+};
+
+export type InboundOwner = {
+  owner: Owner;
+  inReplyTo: MessageId | null;
+  /** Other accounts may have sent from the number as well. */
+  isShared: boolean;
+  isUnrouted: boolean;
+};
+
+/** A message, and the addresses that its writer may have: one list for each reading of the address that the carrier wrote. */
+type ReadMessage = { message: InboundMessage; to: Recipient; people: readonly (readonly Recipient[])[] };
+
+export class InboundOwners {
+  readonly #db: Database;
+  readonly #linkChooser: LinkChooser;
+
+  constructor({ db, linkChooser }: { db: Database; linkChooser: LinkChooser }) {
+    this.#db = db;
+    this.#linkChooser = linkChooser;
+  }
+
+  /** Reads the addresses of messages, with one query. Replaces characters that PostgreSQL cannot store: the carrier would repeat a message
+   *  that cannot be stored for ever, and the messages behind it would wait. */
+  async identify(link: Link, messages: readonly InboundMessage[]): Promise<IdentifiedMessage[]> {
+    const read = messages.map((message) => this.#readAddresses(link, message));
+    const correspondents = read.flatMap(({ people, to }) => people.flat().map((recipient) => ({ recipient, link: link.name, sender: to })));
+    const found = await findSentTo(this.#db, correspondents);
+    let position = 0;
+    return read.map((each) => {
+      const sent = each.people.map((addresses) =>
+        addresses.flatMap(() => (found.get(position++) ?? []).filter((one) => isSeenBy(link, one))),
+      );
+      return identified(each, sent);
+    });
+  }
+
+  /** The owners of messages that came together, by position in the list. Undefined where a message belongs to no account. */
+  async find(link: Link, messages: readonly IdentifiedMessage[], waitUntil = referenceWait()): Promise<(InboundOwner | undefined)[]> {
+    const ofNumbers = messages.map(({ to }) => this.#linkChooser.ownerOf(link, to));
+    const registered = messages.map(({ isToAssumed }, index) => (isToAssumed ? undefined : ofNumbers[index]));
+    const repliedTo = await this.#findRepliedTo(link, messages, { registered, waitUntil });
+    const owners = messages.map((message, index) => {
+      const { [index]: ofNumber } = ofNumbers;
+      return knownOwner(link, message, { registered: registered[index], repliedTo: repliedTo.get(index), ofNumber });
+    });
+    if (owners.every((owner) => owner !== undefined)) return owners;
+    const accountIds = await listAccountIds(this.#db);
+    return owners.map((owner, index) => owner ?? this.#otherOwner(link, messages[index]?.channel ?? "sms", accountIds));
+  }
+
+  /** The pairs whose consent an opt-out word in the message changes. */
+  pairsOf(link: Link, inbound: IdentifiedMessage, found: InboundOwner | undefined): WordPair[] {
+    const isKnown = this.#linkChooser.hasNumber(link.name, inbound.to);
+    return consentPairs({ ...inbound, link: link.name, isKnown }, found, this.#linkChooser);
+  }
+
+  #readAddresses(link: Link, message: InboundMessage): ReadMessage {
+    const { from, fromType, alsoFrom, to, toType } = message;
+    const readings = readCarrierAddress({ text: storable(from), type: fromType }, link.country);
+    const others = alsoFrom === undefined ? [] : [readCarrierAddress({ text: storable(alsoFrom), type: undefined }, null)[0]];
+    return {
+      message,
+      to: this.#readOwnNumber(link, { text: storable(to || link.sender || ""), type: toType }),
+      people: readings.map((reading) => [...formsOf(reading), ...others]),
+    };
+  }
+
+  /** A sender of the link, where one of the readings is one. A short code may look like a number of the country. */
+  #readOwnNumber(link: Link, address: CarrierAddress): Recipient {
+    const readings = readCarrierAddress(address, link.country);
+    const [unchanged] = readCarrierAddress({ ...address, type: "other" }, null);
+    return [unchanged, ...readings].find((reading) => this.#linkChooser.hasNumber(link.name, reading)) ?? readings[0];
+  }
+
+  /** Finds the messages that these reply to. Waits for those without which a message may have no owner. */
+  async #findRepliedTo(
+    link: Link,
+    messages: readonly IdentifiedMessage[],
+    { registered, waitUntil }: { registered: readonly (Owner | undefined)[]; waitUntil: number },
+  ): Promise<ReadonlyMap<number, Message>> {
+    const replies = messages.flatMap(({ inReplyTo }, index) => (inReplyTo === null ? [] : [{ index, providerMessageId: inReplyTo }]));
+    if (replies.length === 0) return new Map();
+    const carrierIds = replies.map(({ providerMessageId }) => ({ link: link.name, providerMessageId }));
+    let found: ReadonlyMap<number, MatchedMessage> = new Map();
+    const findAll = async (): Promise<true | undefined> => {
+      found = await findByCarrierIds(this.#db, carrierIds);
+      return replies.every(({ index }, position) => found.has(position) || registered[index] !== undefined) || undefined;
+    };
+    await poll(findAll, { timeoutMs: waitUntil - performance.now(), everyMs: REFERENCE_POLL_MS });
+    return new Map(
+      replies.flatMap(({ index }, position) => {
+        const match = found.get(position);
+        return match === undefined ? [] : [[index, match.message] as const];
+      }),
+    );
+  }
+
+  /** The only account on the link, or the one that the link names. */
+  #otherOwner(link: Link, channel: Channel, accountIds: readonly AccountId[]): InboundOwner | undefined {
+    const only = this.#linkChooser.onlyOwnerOn(link.name, channel, accountIds);
+    if (only !== undefined) return { owner: only, inReplyTo: null, isShared: true, isUnrouted: false };
+    const configured = this.#linkChooser.inboundOwner(link);
+    return configured && { owner: configured, inReplyTo: null, isShared: true, isUnrouted: true };
+  }
+}
+
+/** On the link of an account only its own messages count: it could forge what arrives there. */
+const isSeenBy = ({ accountId }: Link, sent: SentMessage): boolean => accountId === null || accountId.equals(sent.account_id);
+
+/** Decides who wrote a message: of several readings the one to which somebody has sent on this link, and of the addresses of that person the
+ *  one to which somebody has sent. `sent` has the messages to each list of addresses. */
+function identified({ message, to, people }: ReadMessage, sent: readonly (readonly SentMessage[])[]): IdentifiedMessage {
+  const { fromType: _, toType: __, alsoFrom: ___, providerMessageId, inReplyTo, ...rest } = message;
+  const known = sent.findIndex((each) => each.length > 0);
+  const addresses = people[known] ?? people.flat();
+  const messages = sent[known] ?? [];
+  return {
+    ...rest,
+    from: addresses.find((address) => messages.some(({ recipient }) => recipient === address)) ?? (addresses[0] as Recipient),
+    addresses: [...new Set(addresses)],
+    to,
+    isToAssumed: !message.to,
+    sent: messages,
+    providerMessageId: providerMessageId && storable(providerMessageId),
+    inReplyTo: inReplyTo && storable(inReplyTo),
+  };
+}
+
+/** `registered`: the owner of the number that the carrier names. `ofNumber`: also where the number is assumed. */
+type Hints = { registered: Owner | undefined; repliedTo: Message | undefined; ofNumber: Owner | undefined };
+
+/** The owner by the number, by the message that this one replies to, or by the messages that the person got. */
+function knownOwner(link: Link, message: IdentifiedMessage, { registered, repliedTo, ofNumber }: Hints): InboundOwner | undefined {
+  if (registered !== undefined) {
+    // The number may have another owner than at the time of the message that this one replies to.
+    const inReplyTo = repliedTo !== undefined && isSameOwner(repliedTo, registered) ? repliedTo.id : null;
+    return { owner: registered, inReplyTo, isShared: false, isUnrouted: false };
+  }
+  if (repliedTo !== undefined) {
+    const { accountId, environment, id } = repliedTo;
+    return { owner: { accountId, environment }, inReplyTo: id, isShared: false, isUnrouted: false };
+  }
+  const owner = latestSender(link, message) ?? ofNumber;
+  return owner && { owner, inReplyTo: null, isShared: true, isUnrouted: false };
+}
+
+type Correspondence = {
+  /** All addresses of the person. */
+  addresses: readonly Recipient[];
+  to: Recipient;
+  sent: readonly SentMessage[];
+  /** Undefined where the number is known to be of no link. */
+  link: string | undefined;
+  /** `to` is a sender of the link. */
+  isKnown: boolean;
+  isToAssumed?: boolean;
+};
+
+/** The pairs whose consent an opt-out word changes, each once, in the order in which all transactions lock them. Besides the owner these
+ *  are, for a number that accounts may share, all accounts that have sent to the person from it. A message without a sender came from a
+ *  number that the carrier chose: its pair is that of all senders. A person with several addresses has a pair for each. STOP to a number
+ *  from which the person got nothing, and which is unknown here, or which the carrier does not name, is about everything that the person got
+ *  on this link. A number of a pool stands for all numbers of the pool. A message without a writer changes nothing. */
+export function consentPairs(
+  { addresses, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
+  found: Pick<InboundOwner, "owner" | "isShared"> | undefined,
+  { poolOf }: { poolOf: (owner: Owner, number: string) => readonly string[] },
+): WordPair[] {
+  if (addresses.includes(NO_RECIPIENT)) return [];
+  const theirs = found === undefined || found.isShared ? sent : sent.filter((each) => isSameOwner(ownerOf(each), found.owner));
+  const fromNumber = theirs.filter((each) => each.sender === to || (each.sender === null && each.link === link));
+  const isAboutNumber = !isToAssumed && (isKnown || fromNumber.length > 0);
+  const meant = isAboutNumber ? fromNumber : theirs.filter((each) => each.link === link);
+  const senders = meant.map((each) => ({ owner: ownerOf(each), sender: each.sender }));
+  if (found !== undefined) senders.push({ owner: found.owner, sender: to || null });
+  const pairs = senders.flatMap(({ owner, sender }) =>
+    (sender === null ? [null] : poolOf(owner, sender)).flatMap((each): WordPair[] => {
+      const isOfNumber = each === null || poolOf(owner, to).includes(each);
+      return addresses.map((recipient) => ({ ...owner, recipient, sender: each, isOfNumber }));
+    }),
+  );
+  const named = new Map(pairs.map((pair) => [pairName(pair), pair]));
+  return [...named].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, pair]) => pair);
+}
+
+const ownerOf = ({ account_id: accountId, environment }: SentMessage): Owner => ({ accountId, environment });
+
+const isSameOwner = (one: Owner, other: Owner): boolean => one.accountId.equals(other.accountId) && one.environment === other.environment;
+
+/** The account that last sent to the person on this link from this number, from one that the carrier chose, or from any where the carrier
+ *  does not name the number. */
+function latestSender(link: Link, { to, isToAssumed, sent }: IdentifiedMessage): Owner | undefined {
+  const [latest] = sent
+    .filter(({ link: name, sender }) => name === link.name && (isToAssumed || sender === to || sender === null))
+    .toSorted((one, other) => Buffer.compare(other.id, one.id));
+  return latest && ownerOf(latest);
+}

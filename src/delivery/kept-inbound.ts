@@ -1,0 +1,188 @@
+/** Keeps what carriers delivered and no account or link of ours matches, for the operator, who assigns messages to an account
+ *  (`godwit inbound`). */
+import { recordChange } from "../audit/record-change.ts";
+import type { ConsentDefaults } from "../consent/consent-defaults.ts";
+import { encodeId, newId, type KeptInboundId, type MessageId } from "../lib/id.ts";
+import type { ChangeOrigin } from "../lib/origin.ts";
+import { formsOf } from "../lib/phone-number.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
+import { readCarrierAddress } from "../links/address.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import { receiveMessage, storable, toMetadata, type Received } from "../messages/receive.ts";
+import type { UnmatchedReceipt } from "../providers/provider.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Queryable, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { consentPairs } from "./inbound-owner.ts";
+import {
+  countKept,
+  countKeptMessages,
+  deleteFurtherNotifications,
+  insertKept,
+  lockKept,
+  readKept,
+  storeAssigned,
+  type KeptInbound,
+  type LockedKept,
+} from "./kept-queries.ts";
+import { findSentTo } from "./queries.ts";
+
+// Beyond this the carrier is asked to repeat: a message is not acknowledged and dropped.
+export const MAX_KEPT_MESSAGES = 10_000;
+// Notifications are about messages that this installation did not send. A number that another system uses has any number of them.
+const MAX_KEPT_NOTIFICATIONS = 1_000;
+const MAX_BODY_CHARS = 16_384;
+// The parameters of a statement are built in one turn of the event loop, so that many rows at once would delay other requests.
+const ROWS_PER_STATEMENT = 100;
+
+/** There are as many kept messages as there may be. The carrier repeats the message. */
+export class KeptInboundFull extends Error {
+  override name = "KeptInboundFull";
+  constructor() {
+    super(`there are ${MAX_KEPT_MESSAGES} kept inbound messages: assign them, or configure the owners of their numbers`);
+  }
+}
+
+// Counting takes longer the more there are, so not every message is counted for: a sixteenth of the room may be filled before the next
+// count. Several nodes together may exceed the limit by as much.
+const ROOM_PARTS = 16;
+
+/** The room for kept messages, as far as this process knows. */
+export class KeptRoom {
+  #left = 0;
+
+  /** Takes the room for messages. Throws where there is less. */
+  async take(tx: Tx, count: number): Promise<void> {
+    if (this.#left < count) {
+      const free = MAX_KEPT_MESSAGES - (await countKeptMessages(tx, MAX_KEPT_MESSAGES));
+      if (free < count) throw new KeptInboundFull();
+      this.#left = Math.max(count, Math.ceil(free / ROOM_PARTS));
+    }
+    this.#left -= count;
+  }
+}
+
+const bounded = (text: string): string => storable(storable(text).slice(0, MAX_BODY_CHARS));
+
+type ReceivedByOperator = Omit<Received, "inReplyTo" | "isUnrouted" | "pairs">;
+
+/** Keeps up to a hundred messages. */
+export const keepMessages = (tx: Tx, nowMs: number, received: readonly ReceivedByOperator[]): Promise<void> =>
+  insertKept(
+    tx,
+    received.map(({ provider, channel, sender, recipient, text, reported = null, isToGroup = false, details }) => ({
+      id: newId("inb", nowMs),
+      kind: "message",
+      link: provider.link,
+      provider: provider.name,
+      channel,
+      provider_message_id: provider.messageId,
+      sender,
+      recipient,
+      body: bounded(text),
+      reported,
+      is_to_group: isToGroup,
+      details: toMetadata(details),
+    })),
+  );
+
+type Origin = Pick<KeptInbound, "link" | "provider" | "channel">;
+
+/** Keeps notifications about messages that are not known here. Only the newest ones stay. */
+export async function keepNotifications(tx: Tx, nowMs: number, origin: Origin, receipts: readonly UnmatchedReceipt[]): Promise<void> {
+  const newest = receipts.slice(-MAX_KEPT_NOTIFICATIONS).map(({ receipt, recipient, raw }) => ({
+    ...origin,
+    id: newId("inb", nowMs),
+    kind: "notification" as const,
+    provider_message_id: receipt.providerMessageId,
+    sender: recipient === null ? null : readCarrierAddress({ text: recipient, type: undefined }, null)[0],
+    recipient: null,
+    body: bounded(raw),
+    reported: null,
+    is_to_group: false,
+    details: null,
+  }));
+  for (let at = 0; at < newest.length; at += ROWS_PER_STATEMENT) await insertKept(tx, newest.slice(at, at + ROWS_PER_STATEMENT));
+  await deleteFurtherNotifications(tx, MAX_KEPT_NOTIFICATIONS);
+}
+
+/** Lists what is not assigned, the newest first. */
+export const listKept = async (db: Queryable, limit: number) =>
+  (await readKept(db, limit)).map(({ id, kind, link, channel, provider_message_id, sender, recipient, body }) => ({
+    id: encodeId("inb", id),
+    kind,
+    link,
+    channel,
+    provider_message_id,
+    sender,
+    recipient,
+    text: body,
+    received_at: isoTime(uuidTimeMs(id)),
+  }));
+
+/** Counts what is not assigned. */
+export async function countKeptInbound(db: Queryable): Promise<{ messages: number; notifications: number }> {
+  const counts = new Map((await countKept(db, MAX_KEPT_MESSAGES)).map(({ kind, count }) => [kind, count]));
+  return { messages: counts.get("message") ?? 0, notifications: counts.get("notification") ?? 0 };
+}
+
+export type Assignment = { owner: Owner; origin: ChangeOrigin };
+export type Assigned =
+  | { kind: "assigned" | "already_assigned"; messageId: MessageId }
+  | { kind: "unknown" | "notification" | "assigned_elsewhere" };
+
+type AssignParts = { db: Database; clock: Clock; linkChooser: LinkChooser; consentDefaults: ConsentDefaults };
+
+/** Gives a kept message to an account, which receives it as if it had just come, without an automatic reply. Assigned to the same account again, it changes nothing. */
+export const assignKept = (
+  { db, clock, linkChooser, consentDefaults: defaults }: AssignParts,
+  id: KeptInboundId,
+  { owner, origin }: Assignment,
+): Promise<Assigned> =>
+  db.transaction(async (tx) => {
+    const kept = await lockKept(tx, id);
+    if (kept === undefined) return { kind: "unknown" };
+    if (kept.message_id !== null) return isOf(kept, owner) ? { kind: "already_assigned", messageId: kept.message_id } : ELSEWHERE;
+    if (kept.kind === "notification" || kept.sender === null || kept.recipient === null) return { kind: "notification" };
+    const { sender, recipient, channel, body, reported, is_to_group: isToGroup, details } = kept;
+    const { link, provider, provider_message_id: messageId } = kept;
+    const addresses = formsOf(sender);
+    const found = await findSentTo(
+      tx,
+      addresses.map((address) => ({ recipient: address, link, sender: recipient })),
+    );
+    const nowMs = clock.now();
+    const received = {
+      channel,
+      sender,
+      recipient,
+      text: body ?? "",
+      reported: reported ?? undefined,
+      isToGroup,
+      details: details ?? undefined,
+      inReplyTo: null,
+      provider: { name: provider, link, messageId },
+      isUnrouted: false,
+      pairs: consentPairs(
+        { addresses, to: recipient, sent: [...found.values()].flat(), link, isKnown: linkChooser.hasNumber(link, recipient) },
+        { owner, isShared: false },
+        linkChooser,
+      ),
+    };
+    const { message } = await receiveMessage(tx, { nowMs, owner, received }, { defaults, replyLink: undefined });
+    await storeAssigned(tx, id, owner, message.id);
+    const target = { type: "message", id: encodeId("msg", message.id) } as const;
+    await recordChange(
+      tx,
+      nowMs,
+      { ...owner, origin },
+      { action: "message.assigned", target, changes: { inbound: encodeId("inb", id), link } },
+    );
+    return { kind: "assigned", messageId: message.id };
+  });
+
+const ELSEWHERE: Assigned = { kind: "assigned_elsewhere" };
+
+const isOf = ({ account_id: accountId, environment }: LockedKept, owner: Owner): boolean =>
+  accountId?.equals(owner.accountId) === true && environment === owner.environment;

@@ -1,0 +1,66 @@
+/** Reports of carriers about numbers of which no link is configured: receipts that name a message of ours are applied, and the rest is kept
+ *  for the operator. */
+import { decodeId, NO_ID } from "../lib/id.ts";
+import type { Log } from "../lib/log.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
+import type { UnmatchedReceipt, UnmatchedReports } from "../providers/provider.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { Inbound } from "./inbound.ts";
+import { keepNotifications } from "./kept-inbound.ts";
+import { findLinksOf } from "./receipt-queries.ts";
+import type { Receipts } from "./receipts.ts";
+
+export type UnmatchedParts = {
+  db: Database;
+  clock: Clock;
+  linkChooser: LinkChooser;
+  receipts: Receipts;
+  inbound: Inbound;
+  log: Log;
+};
+
+/** Stores the reports that came by the URL of a link. Resolves when all of them are committed. */
+export async function receiveUnmatched(parts: UnmatchedParts, link: Link, reports: UnmatchedReports): Promise<void> {
+  const { db, clock, receipts, inbound, log } = parts;
+  const byLink = await linksOfReceipts(parts, reports, link.accountId !== null);
+  const unknown = byLink.get(undefined) ?? [];
+  for (const [name, found] of byLink)
+    if (name !== undefined)
+      await receipts.receive(
+        name,
+        found.map(({ receipt }) => receipt),
+      );
+  if (link.accountId !== null) {
+    // The list of the operator has nothing of an account's own link.
+    await inbound.receive(link, reports.messages);
+    return;
+  }
+  if (unknown.length > 0) {
+    const [channel = "sms"] = link.channels;
+    const origin = { link: link.name, provider: link.provider, channel };
+    await db.transaction((tx) => keepNotifications(tx, clock.now(), origin, unknown));
+    log.warn(
+      { event: "delivery.notifications_kept", link: link.name, count: unknown.length },
+      "receipts name neither a link nor a message of ours: they are kept",
+    );
+  }
+  await inbound.keep(link, reports.messages);
+}
+
+/** The receipts by the link that sent their message; undefined where the message is not known here. A link that has another secret is not
+ *  changed by this one. */
+async function linksOfReceipts(
+  { db, linkChooser }: UnmatchedParts,
+  { receipts, links }: UnmatchedReports,
+  isOfAccount: boolean,
+): Promise<ReadonlyMap<string | undefined, UnmatchedReceipt[]>> {
+  const ids = receipts.map(({ receipt }) => (receipt.reference === null ? undefined : decodeId("msg", receipt.reference)) ?? NO_ID);
+  const found = receipts.length === 0 ? new Map<number, string>() : await findLinksOf(db, ids);
+  return Map.groupBy(receipts, (_, index) => {
+    const name = found.get(index);
+    const isOther = name !== undefined && (isOfAccount || linkChooser.find(name) !== undefined) && !links.includes(name);
+    return isOther ? undefined : name;
+  });
+}

@@ -1,0 +1,59 @@
+/** Carrier files: definitions of HTTP carriers that links share. `carrier = "telnyx"` names a file of this package, and a path one of
+ *  the operator. The members of the file are defaults of the link's table. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import type { Tables } from "./plan.ts";
+
+type Table = Readonly<Record<string, unknown>>;
+
+const BUILT_IN = join(import.meta.dirname, "..", "..", "packaging", "carriers");
+
+/** The names of the carrier files of this package. */
+export const CARRIERS: readonly string[] = (existsSync(BUILT_IN) ? readdirSync(BUILT_IN) : [])
+  .filter((file) => file.endsWith(".toml"))
+  .map((file) => file.slice(0, -".toml".length))
+  .toSorted();
+
+/** `configPath` is the configuration file, to which the paths of carrier files are relative. */
+export function withCarrierFiles(tables: Tables, configPath: string | undefined, faults: string[]): Tables {
+  if (!Array.isArray(tables.link)) return tables;
+  const folder = configPath === undefined ? "." : dirname(configPath);
+  const link = tables.link.map((table: unknown, index) => {
+    const { carrier, ...own } = isTable(table) ? table : {};
+    if (typeof carrier !== "string") return table;
+    const at = typeof own["name"] === "string" ? own["name"] : index + 1;
+    return merge(
+      readCarrierFile(carrier, folder, (fault) => faults.push(`link ${at}: carrier: ${fault}`)),
+      own,
+    );
+  });
+  return { ...tables, link };
+}
+
+function readCarrierFile(carrier: string, folder: string, report: (fault: string) => void): Table {
+  const path = /^[a-z][a-z0-9-]*$/.test(carrier) ? join(BUILT_IN, `${carrier}.toml`) : resolve(folder, carrier);
+  try {
+    const file = parseToml(readFileSync(path, "utf8"));
+    for (const member of ["name", "provider"])
+      if (member in file) report(`${path}: ${member}: belongs to the link, not to its carrier file`);
+    return file;
+  } catch (error) {
+    const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    report(`${path}: ${line}`);
+    return {};
+  }
+}
+
+const isTable = (value: unknown): value is Table => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Tables are merged, and everything else of the link replaces that of the file. */
+const merge = (file: Table, own: Table): Table => ({
+  ...file,
+  ...Object.fromEntries(
+    Object.entries(own).map(([name, value]) => {
+      const before = file[name];
+      return [name, isTable(before) && isTable(value) ? merge(before, value) : value];
+    }),
+  ),
+});

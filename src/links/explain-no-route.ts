@@ -1,0 +1,27 @@
+/** Explains why no link takes a message: which links there are, what each of them lacks, and where to add one. */
+import { countryOf } from "../lib/phone-number.ts";
+import type { LinkChooser, RouteQuery } from "./choose-links.ts";
+import type { Link } from "./link.ts";
+
+const MAX_LINKS_NAMED = 5;
+const WHAT_TO_DO =
+  "Add a carrier in the console under Carriers, with POST /v1/links, or in the operator's configuration file; /docs/go-live shows how.";
+
+export function explainNoRoute(linkChooser: LinkChooser, query: RouteQuery): string {
+  const country = countryOf(query.recipient);
+  const wanted = `No link takes a message on ${query.channel}${country === undefined ? "" : ` to ${country}`}.`;
+  const links = linkChooser.linksFor(query);
+  if (links.length === 0) return `${wanted} This environment has no links. ${WHAT_TO_DO}`;
+  const reasons = links.slice(0, MAX_LINKS_NAMED).map((link) => `${link.name}: ${reasonOf(linkChooser, link, query)}.`);
+  const more = links.length > MAX_LINKS_NAMED ? ` And ${links.length - MAX_LINKS_NAMED} more.` : "";
+  return `${wanted} ${reasons.join(" ")}${more} ${WHAT_TO_DO}`;
+}
+
+/** Why one link does not take the message. */
+function reasonOf(linkChooser: LinkChooser, link: Link, query: RouteQuery): string {
+  const { channel, sender } = query;
+  if (!link.channels.includes(channel)) return link.channels.length === 0 ? "only receives" : `carries ${link.channels.join(" and ")} only`;
+  if (linkChooser.pauseOf(link.name) !== undefined) return "is paused";
+  if (sender !== null && linkChooser.choose({ ...query, sender: null }).kind === "chosen") return "does not have the sender of the message";
+  return "no route for this recipient names it";
+}

@@ -1,0 +1,42 @@
+/** The sender that a recipient knows: the one that an account last used to write to it, among the senders of a pool. */
+import { idKey } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
+import type { OwnedSender } from "../links/choose-sender.ts";
+import type { Queryable } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { findLastSender } from "./queries.ts";
+
+type Person = Owner & { recipient: Recipient };
+
+// The recipients of some minutes at a high rate. Others are looked up.
+const MAX_PEOPLE = 20_000;
+
+export class LastSenders {
+  readonly #db: Queryable;
+  /** The last choices of this node, of messages that may not be stored yet. */
+  readonly #noted = new Map<string, string>();
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  /** Returns the last sender, or null where none of the pool is known to the recipient. */
+  find(person: Person, pool: readonly OwnedSender[]): string | null | Promise<string | null> {
+    const noted = this.#noted.get(keyOf(person));
+    if (noted !== undefined && pool.some(({ number }) => number === noted)) return noted;
+    return findLastSender(
+      this.#db,
+      person,
+      pool.map(({ number }) => number),
+    );
+  }
+
+  note(person: Person, sender: string): void {
+    const key = keyOf(person);
+    this.#noted.delete(key);
+    if (this.#noted.size >= MAX_PEOPLE) for (const oldest of this.#noted.keys().take(1)) this.#noted.delete(oldest);
+    this.#noted.set(key, sender);
+  }
+}
+
+const keyOf = ({ accountId, environment, recipient }: Person): string => `${environment} ${recipient} ${idKey(accountId)}`;

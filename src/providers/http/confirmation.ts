@@ -1,0 +1,41 @@
+/** Confirms a subscription to a carrier's notifications, for carriers that send a URL to call before they send anything else. */
+import type { LookupFunction } from "node:net";
+import { isLoopback } from "../../lib/addresses.ts";
+import type { Log } from "../../lib/log.ts";
+import { textResponse } from "../carrier-request.ts";
+import { HttpCaller } from "../http-call.ts";
+import type { CarrierResponse } from "../provider.ts";
+import type { CallbacksDefinition } from "./definition.ts";
+import { textAt, type Document } from "./json-path.ts";
+import type { DefinitionReader } from "./reader.ts";
+
+/** The URL to call; undefined for all other callbacks. */
+export type FindConfirmation = (document: Document) => URL | undefined;
+
+const TIMEOUT_MS = 5_000;
+
+/** Only URLs of the configured host are called, over TLS. */
+export function compileConfirmation(reader: DefinitionReader, confirm: CallbacksDefinition["confirm"]): FindConfirmation {
+  if (confirm === undefined) return () => undefined;
+  const path = reader.path(confirm.path, "callbacks.confirm.path");
+  const host = reader.constant(confirm.host, "callbacks.confirm.host");
+  return (document) => {
+    const url = URL.parse(textAt(path, document) ?? "");
+    const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+    return url !== null && isSafe && url.host === host ? url : undefined;
+  };
+}
+
+type ConfirmParts = { log: Log; lookup: LookupFunction | undefined };
+
+export async function confirmSubscription({ origin, pathname, search }: URL, { log, lookup }: ConfirmParts): Promise<CarrierResponse> {
+  const caller = new HttpCaller({ baseUrl: origin, connections: 1, timeoutMs: TIMEOUT_MS, lookup });
+  try {
+    const outcome = await caller.call({ method: "GET", path: pathname + search, headers: {} }, AbortSignal.timeout(TIMEOUT_MS));
+    const isConfirmed = outcome.kind === "response" && outcome.status < 300;
+    log.info({ provider: "http", host: new URL(origin).host, is_confirmed: isConfirmed }, "a subscription was to be confirmed");
+    return isConfirmed ? textResponse(200, "") : textResponse(503, "not confirmed: send it again");
+  } finally {
+    await caller.close();
+  }
+}

@@ -1,0 +1,176 @@
+/** Follows the links, senders and routes that accounts create, and the pauses of links. A node applies its own changes at once, and those of
+ *  other nodes when they announce them, or with the next look at the version of the tables. */
+import { RepeatingJob } from "../lib/background-job.ts";
+import { encodeId } from "../lib/id.ts";
+import { errorFields, reportError, type Log } from "../lib/log.ts";
+import { actorText, carrierOrigin } from "../lib/origin.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { OwnedSender } from "../links/choose-sender.ts";
+import type { Link } from "../links/link.ts";
+import type { CreatedPlan } from "../links/routing.ts";
+import type { Announcer } from "../storage/announce.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { addressFault, readCreatedLink } from "./link-definition.ts";
+import type { LinkNetwork } from "./link-network.ts";
+import { toCreated, toStored } from "./link-record.ts";
+import {
+  raiseVersion,
+  readLinks,
+  readPauses,
+  readRoutes,
+  readSenders,
+  readVersion,
+  writePause,
+  type LinkRow,
+  type PauseRow,
+} from "./queries.ts";
+import type { RouteDefinition } from "./route-setup.ts";
+import type { SenderOptions } from "./sender-setup.ts";
+
+/** The name of the setup among the lanes that announcements name. */
+const SETUP_LANE = "@setup";
+// An announcement can be lost, and a pause that a carrier caused ends by itself.
+const LOOK_EVERY_MS = 2_000;
+// A person needs minutes to act. Messages that are sent after a pause, while the account is still blocked, fail.
+const CARRIER_PAUSE_MS = 15 * 60_000;
+
+export type CreatedPlansParts = {
+  db: Database;
+  clock: Clock;
+  box: SecretBox;
+  network: LinkNetwork;
+  announcer: Announcer;
+  linkChooser: LinkChooser;
+  /** Opens and closes the links that have changed. */
+  reload: () => Promise<void>;
+  log: Log;
+};
+
+export class CreatedPlans {
+  readonly #parts: CreatedPlansParts;
+  readonly #job: RepeatingJob;
+  #version = "";
+  #pauses: readonly PauseRow[] = [];
+  #applying: Promise<void> = Promise.resolve();
+  /** The links that could not be read, which are logged once. */
+  readonly #unreadable = new Set<string>();
+
+  constructor(parts: CreatedPlansParts) {
+    this.#parts = parts;
+    const onError = reportError(parts.log, "links.created_unread", "created links, senders and routes could not be read");
+    this.#job = new RepeatingJob({ onError });
+  }
+
+  /** Reads the tables for the first time, before links are opened. */
+  async load(): Promise<void> {
+    await this.#read(await readVersion(this.#parts.db));
+  }
+
+  start(): void {
+    const { announcer } = this.#parts;
+    announcer.hear((lane) => {
+      if (lane === SETUP_LANE) void this.#look().catch(() => undefined);
+    });
+    this.#job.repeat(async () => {
+      await this.#look();
+      return LOOK_EVERY_MS;
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#job.stop();
+  }
+
+  /** Applies a change that this node has committed, and announces it to the others. Resolves when new messages follow it. */
+  async changed(): Promise<void> {
+    this.#parts.announcer.announce(SETUP_LANE, { group: "*", dueAtMs: 0 });
+    // The change has committed: where this look fails, the next one follows it.
+    await this.#look().catch(() => undefined);
+  }
+
+  /** Pauses a link whose carrier blocks the account, for a while: the account may be free again without anybody's doing. */
+  async pauseByCarrier(link: string, reason: string): Promise<void> {
+    const { db, clock, log } = this.#parts;
+    const endsAt = new Date(clock.now() + CARRIER_PAUSE_MS);
+    const isNew = await db.transaction(async (tx) => {
+      const isPaused = (await readPauses(tx, clock.now())).some((each) => each.link === link);
+      if (!isPaused && (await writePause(tx, { link, reason, ends_at: endsAt, paused_by: actorText(carrierOrigin(link).actor) })))
+        await raiseVersion(tx);
+      return !isPaused;
+    });
+    if (!isNew) return;
+    log.error({ event: "links.paused", link, reason }, "the link is paused: its carrier blocks the account");
+    await this.changed();
+  }
+
+  /** Reads the tables again where they have changed, one look after the other. */
+  async #look(): Promise<void> {
+    const look = this.#applying.then(() => this.#lookNow());
+    this.#applying = look.catch(() => undefined);
+    await look;
+  }
+
+  async #lookNow(): Promise<void> {
+    const { db, clock, reload, log } = this.#parts;
+    const version = await readVersion(db);
+    const nowMs = clock.now();
+    const hasEnded = this.#pauses.some(({ ends_at: endsAt }) => endsAt !== null && endsAt.getTime() <= nowMs);
+    if (version === this.#version && !hasEnded) return;
+    await this.#read(version);
+    // Opening and closing connections takes seconds, and no request waits for it.
+    void reload().catch((error: unknown) =>
+      log.error({ event: "links.created_unread", ...errorFields(error) }, "created links could not be opened"),
+    );
+  }
+
+  async #read(version: string): Promise<void> {
+    const { db, clock, linkChooser } = this.#parts;
+    const [links, senders, routes, pauses] = await Promise.all([
+      readLinks(db, null),
+      readSenders(db, null),
+      readRoutes(db, null),
+      readPauses(db, clock.now()),
+    ]);
+    const created: CreatedPlan = {
+      links: links.flatMap((row) => this.#toLink(row) ?? []),
+      senders: senders.map(({ account_id: accountId, link_id: linkId, number, definition }): OwnedSender => ({
+        ...(definition as SenderOptions),
+        accountId,
+        environment: "live",
+        number,
+        link: encodeId("lnk", linkId),
+      })),
+      routes: routes.map(({ account_id: accountId, definition }) => ({ ...(definition as RouteDefinition), accountId })),
+      pauses: new Map(pauses.map(({ link, reason }) => [link, reason])),
+    };
+    linkChooser.replaceCreated(created);
+    this.#version = version;
+    this.#pauses = pauses;
+  }
+
+  /** A link that this version cannot read, or whose address the operator no longer allows, is not opened. */
+  #toLink(row: LinkRow): Link | undefined {
+    const { box, network, log } = this.#parts;
+    const id = encodeId("lnk", row.id);
+    try {
+      const read = readCreatedLink(toCreated(toStored(box, row)), network);
+      const [fault] = "faults" in read ? read.faults : [addressFault(read.link, network)];
+      if ("link" in read && fault === undefined) {
+        this.#unreadable.delete(id);
+        return read.link;
+      }
+      this.#warn(id, fault === undefined ? "unknown" : `${"pointer" in fault ? fault.pointer : ""} ${fault.detail}`);
+    } catch (error) {
+      log.error({ event: "links.created_unread", link: id, ...errorFields(error) }, "a created link could not be read");
+    }
+    return undefined;
+  }
+
+  #warn(link: string, fault: string): void {
+    if (this.#unreadable.has(link)) return;
+    this.#unreadable.add(link);
+    this.#parts.log.warn({ event: "links.created_refused", link, fault }, "a created link is not opened");
+  }
+}

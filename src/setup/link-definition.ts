@@ -1,0 +1,229 @@
+/** The link that an account defines: the fields of requests, and how they become a link. A definition has the settings of a `[[link]]` table
+ *  of the configuration file; its secrets are given literally. */
+import { isIP } from "node:net";
+import type { Fault } from "../http/problem.ts";
+import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
+import type { AccountId } from "../lib/id.ts";
+import { uuidToText } from "../lib/uuid.ts";
+import { countryField, senderField } from "../links/address.ts";
+import { CARRIERS, withCarrierFiles } from "../links/carrier-files.ts";
+import { findPlaintext, LINK_KINDS } from "../links/link-settings.ts";
+import type { Link } from "../links/link.ts";
+import { COMMON_KEYS, readLink } from "../links/plan.ts";
+import { smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
+import type { LinkNetwork } from "./link-network.ts";
+
+const CREATED_PROVIDERS = ["smpp", "twilio", "whatsapp", "http"] as const;
+export type CreatedProvider = (typeof CREATED_PROVIDERS)[number];
+
+// Certificates and keys are the largest settings.
+const MAX_SECRET = 16_384;
+
+const name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: "^\\S(.*\\S)?$",
+  [HINT]: "must have 1 to 64 characters, and no white space at its ends",
+  description: "For people. Unique among the links of the account.",
+  examples: ["Acme"],
+});
+const settings = Type.Unsafe<Record<string, unknown>>({
+  type: "object",
+  additionalProperties: true,
+  maxProperties: 60,
+  description:
+    "The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.",
+  examples: [{ host: "smpp.acme.example", port: 2776, tls: true, system_id: "godwit", password: "…" }],
+});
+const common = {
+  sender: optional(senderField),
+  country: optional(countryField),
+  rate: optional(Type.Number({ minimum: 0.1, maximum: 10_000, description: "Parts, or messages, a second." })),
+  window: optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "How many may wait for a response at a time." })),
+  hold_seconds: optional(Type.Integer({ minimum: 1, maximum: 259_200 })),
+  on_unknown: optional(oneOf(["fail", "resend"])),
+};
+
+export const NewLinkBody = Type.Object(
+  {
+    name,
+    provider: oneOf(CREATED_PROVIDERS),
+    carrier: optional(oneOf(CARRIERS, { description: "The carrier of the provider `http`: a definition that this service has." })),
+    ...common,
+    settings,
+  },
+  { additionalProperties: false, title: "NewLink" },
+);
+export type NewLink = Static<typeof NewLinkBody>;
+
+export const EditLinkBody = Type.Object(
+  {
+    name: optional(name),
+    ...common,
+    settings: optional(settings),
+    paused: optional(Type.Boolean({ description: "A paused link sends nothing, and receives as before." })),
+  },
+  { additionalProperties: false, title: "EditLink" },
+);
+export type EditLink = Static<typeof EditLinkBody>;
+
+/** A definition as it is stored, without secrets. */
+export type LinkDefinition = Omit<NewLink, "name">;
+/** Secrets by the names of their settings. */
+export type LinkSecrets = Readonly<Record<string, string>>;
+
+const SUFFIX = "_env";
+
+const propertiesOf = (provider: CreatedProvider): Record<string, Schema> =>
+  (LINK_KINDS[provider].schema as unknown as { properties: Record<string, Schema> }).properties;
+
+/** The names of the secrets of a provider. Those of HTTP carriers are in a table of their own. */
+const secretNames = (provider: CreatedProvider): string[] =>
+  Object.keys(propertiesOf(provider))
+    .filter((key) => key.endsWith(SUFFIX))
+    .map((key) => key.slice(0, -SUFFIX.length));
+
+const literal = Type.String({ minLength: 1, maxLength: MAX_SECRET });
+const secretTable = Type.Record(literal, { maxProperties: 20 });
+const valueTable = Type.Record(Type.String({ maxLength: 1_000 }), { maxProperties: 50 });
+
+/** The settings that an account may give. The operator's file has further ones: definitions of carriers, and connections without TLS. */
+function settingsSchema(provider: CreatedProvider): Schema {
+  const { allow_plaintext: _, ...all } = propertiesOf(provider);
+  const own = Object.entries(all).filter(([key]) => !COMMON_KEYS.has(key) && key !== "rate" && key !== "window" && !key.endsWith(SUFFIX));
+  // An account may take less of the service than its operator.
+  const bounded = "binds" in all ? { binds: Type.Integer({ minimum: 1, maximum: 4 }) } : {};
+  const fields =
+    provider === "http"
+      ? { public_url: all["public_url"] as Schema, secrets: secretTable, values: valueTable }
+      : { ...Object.fromEntries([...own, ...secretNames(provider).map((secret) => [secret, literal] as const)]), ...bounded };
+  return Type.Unsafe({ type: "object", properties: fields, additionalProperties: false });
+}
+
+const VALIDATORS = new Map(CREATED_PROVIDERS.map((provider) => [provider, compile(settingsSchema(provider), "body")] as const));
+
+/** The faults of settings that the schema of a request cannot express: those of their provider. */
+export function settingFaults({ provider, settings: given }: Readonly<Record<string, unknown>>): Fault[] {
+  const validate = VALIDATORS.get(provider as CreatedProvider);
+  if (validate === undefined || typeof given !== "object" || given === null) return [];
+  return validate(given).map((fault) => ("pointer" in fault ? { ...fault, pointer: `/settings${fault.pointer}` } : fault));
+}
+
+/** Moves the secrets out of settings. */
+export function splitSecrets(
+  provider: CreatedProvider,
+  given: Readonly<Record<string, unknown>>,
+): { plain: Record<string, unknown>; secrets: LinkSecrets } {
+  if (provider === "http") {
+    const { secrets = {}, ...plain } = given;
+    return { plain, secrets: secrets as LinkSecrets };
+  }
+  const names = new Set(secretNames(provider));
+  const entries = Object.entries(given);
+  return {
+    plain: Object.fromEntries(entries.filter(([key]) => !names.has(key))),
+    secrets: Object.fromEntries(entries.filter(([key]) => names.has(key)) as [string, string][]),
+  };
+}
+
+export type CreatedLink = { accountId: AccountId; id: string; definition: LinkDefinition; secrets: LinkSecrets };
+
+/** Reads a definition as the configuration file is read. Returns the link, or the faults of the definition. */
+export function readCreatedLink(created: CreatedLink, network: LinkNetwork): { link: Link } | { faults: Fault[] } {
+  const { accountId, id, definition, secrets } = created;
+  const texts: string[] = [];
+  const merged = withCarrierFiles({ link: [toTable(created)] }, undefined, texts) as { link: unknown[] };
+  const link = readLink(merged.link[0], "link", { secretOf: (variable) => secrets[variable.toLowerCase()], faults: texts });
+  const faults = [
+    ...distinct(texts.map((text) => toFault(text.replace(`link ${id}: `, ""), secrets))),
+    ...(definition.provider === "http" && !definition.carrier
+      ? [{ pointer: "/carrier", code: "required", detail: `is required with provider http: one of ${CARRIERS.join(", ")}` }]
+      : []),
+    ...(definition.provider !== "http" && definition.carrier
+      ? [{ pointer: "/carrier", code: "not_allowed", detail: "belongs to the provider http" }]
+      : []),
+    ...publicUrlFaults(definition),
+  ];
+  if (link === undefined || faults.length > 0) return { faults };
+  const isTls = targetsOf(link).every((target) => target.isTls);
+  const owned = { ...(link.settings as object), lookup: network.lookup(isTls), owner: uuidToText(accountId) };
+  return { link: { ...link, accountId, settings: owned } };
+}
+
+/** The fault of an address that the account may not connect to. */
+export function addressFault(link: Link, network: LinkNetwork): Fault | undefined {
+  for (const { host, isTls, pointer } of targetsOf(link)) {
+    const reason = network.refusal(host, isTls);
+    if (reason !== undefined)
+      return { pointer, code: "not_allowed", detail: `${reason}, unless the operator allows its network with GODWIT_WEBHOOK_ALLOW` };
+  }
+  return undefined;
+}
+
+/** The hosts that a link connects to. */
+function targetsOf({ provider, settings: given }: Link): { host: string; isTls: boolean; pointer: string }[] {
+  if (provider === "smpp") {
+    const { tls, hosts } = given as SmppSettings;
+    const pointer = hosts.length > 0 ? "/settings/hosts" : "/settings/host";
+    return smscAddresses(given as SmppSettings).map(({ host }) => ({ host, isTls: tls, pointer }));
+  }
+  const { baseUrl, pollUrl } = given as { baseUrl?: string; pollUrl?: string };
+  return [baseUrl, pollUrl].flatMap((text) => {
+    const url = URL.parse(text ?? "");
+    if (url === null) return [];
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    return [{ host, isTls: url.protocol === "https:", pointer: provider === "http" ? "/settings/values" : "/settings/base_url" }];
+  });
+}
+
+/** The definition as a table of the configuration file. Each secret has a variable with its name in capitals. */
+function toTable({ id, definition, secrets }: CreatedLink): Record<string, unknown> {
+  const { provider, carrier, settings: own, ...rest } = definition;
+  const variables = Object.fromEntries(Object.keys(secrets).map((key) => [`${key}${SUFFIX}`, key.toUpperCase()]));
+  const present = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== undefined));
+  return {
+    name: id,
+    provider,
+    ...present,
+    ...own,
+    ...(provider === "http" ? { secrets: variables, ...(carrier ? { carrier } : {}) } : variables),
+    // `addressFault` decides where TLS is needed.
+    allow_plaintext: true,
+  };
+}
+
+function publicUrlFaults({ settings: own }: LinkDefinition): Fault[] {
+  const { public_url: publicUrl } = own;
+  const host = typeof publicUrl === "string" ? (URL.parse(publicUrl)?.hostname ?? "") : "";
+  const fault = typeof publicUrl === "string" && isIP(host) === 0 ? findPlaintext({ publicUrl }) : undefined;
+  return fault === undefined ? [] : [toFault(fault)];
+}
+
+/** The fault of a text such as `password_env: is required`. */
+function toFault(text: string, secrets: LinkSecrets = {}): Fault {
+  const [, path = "", detail = text] = /^([\w.]+): (.*)$/s.exec(text) ?? [];
+  const cause = causeOf(path, detail, secrets);
+  if (cause !== undefined) return cause;
+  const names = path.split(".").map((part) => part.replace(/_env$/, ""));
+  const pointer =
+    path === "" ? "/settings" : COMMON_KEYS.has(path) || path === "rate" || path === "window" ? `/${path}` : `/settings/${names.join("/")}`;
+  const isMissing = /^the variable \w+ is not set$/.test(detail) || detail === "is required";
+  return { pointer, ...(isMissing ? MISSING : { code: "invalid_value", detail }) };
+}
+
+const MISSING = { code: "required", detail: "is required" };
+
+/** The cause of a fault in the definition of an HTTP carrier, which the account cannot see: a value or secret that it gave, or did not
+ *  give. */
+function causeOf(path: string, detail: string, secrets: LinkSecrets): Fault | undefined {
+  const [, kind, missing] = /^the (value|secret) (\w+) is not set/.exec(detail) ?? [];
+  if (kind !== undefined) return { pointer: `/settings/${kind}s/${missing}`, ...MISSING };
+  if (detail === "{{callback_url}} needs public_url") return { pointer: "/settings/public_url", ...MISSING };
+  const member = /^callbacks\.verification\.(\w+)$/.exec(path)?.[1];
+  if (member === undefined || secrets[member] === undefined) return undefined;
+  return { pointer: `/settings/secrets/${member}`, code: "invalid_value", detail };
+}
+
+/** A value that is missing in several places is one fault. */
+const distinct = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()];

@@ -1,0 +1,18 @@
+/** The secrets of created links, sealed with the secret key of the service. */
+import { encodeId, type LinkId } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Tx } from "../storage/database.ts";
+import type { LinkSecrets } from "./link-definition.ts";
+import { readLinks, writeSecrets, type LinkRow } from "./queries.ts";
+
+const contextOf = (id: LinkId): string => `link ${encodeId("lnk", id)}`;
+
+export const openSecrets = (box: SecretBox, { id, secrets }: Pick<LinkRow, "id" | "secrets">): LinkSecrets =>
+  JSON.parse(box.open(secrets, contextOf(id))) as LinkSecrets;
+
+export const sealSecrets = (box: SecretBox, id: LinkId, secrets: LinkSecrets): string => box.seal(JSON.stringify(secrets), contextOf(id));
+
+/** Seals all secrets with the current secret key, where the one before it was replaced. */
+export async function resealLinks(tx: Tx, box: SecretBox): Promise<void> {
+  for (const row of await readLinks(tx, null)) await writeSecrets(tx, { ...row, secrets: sealSecrets(box, row.id, openSecrets(box, row)) });
+}

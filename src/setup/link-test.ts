@@ -1,0 +1,81 @@
+/** Tests the connection of a link for its account: bounded in time and in number, and without a second connection to a carrier that allows
+ *  one. */
+import { Problem } from "../http/problem.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import type { AuditedCall } from "../idempotency/once.ts";
+import { idKey } from "../lib/id.ts";
+import type { Log } from "../lib/log.ts";
+import { isoTime } from "../lib/time.ts";
+import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers/connection-test.ts";
+import type { Provider } from "../providers/provider.ts";
+import { addressFault, readCreatedLink } from "./link-definition.ts";
+import { linkRecordOf, toCreated } from "./link-record.ts";
+import type { LinkChanger } from "./link-setup.ts";
+import type { Setup } from "./setup.ts";
+
+const TEST_MS = 15_000;
+// A person tries a few settings in a row. A program that tries ports gets nowhere.
+const MAX_TESTS = 6;
+const PER_MS = 60_000;
+
+export const LinkTestResult = Type.Object(
+  {
+    object: Type.Literal("link_test"),
+    link_id: Type.String(),
+    ok: Type.Boolean(),
+    step: nullable(openEnum(TEST_STEPS, "The step that failed. Null where none did.")),
+    detail: Type.String({ description: "What was found, for people.", examples: ["The carrier accepted the bind."] }),
+    tested_at: timestamp("When it was tested."),
+  },
+  { title: "LinkTest", description: "The test of a connection to a carrier." },
+);
+export type LinkTestResult = Static<typeof LinkTestResult>;
+
+export type LinkTesterParts = { setup: Setup; links: LinkChanger; providers: Readonly<Record<string, Provider<never>>>; log: Log };
+
+export class LinkTester {
+  readonly #parts: LinkTesterParts;
+  /** The times of the latest tests of this node, by account. */
+  readonly #tests = new Map<string, number[]>();
+
+  constructor(parts: LinkTesterParts) {
+    this.#parts = parts;
+  }
+
+  async test(call: AuditedCall, id: string): Promise<LinkTestResult> {
+    const { setup, links } = this.#parts;
+    const stored = await links.find(setup.db, call.credential, id);
+    this.#count(idKey(call.credential.accountId));
+    // A carrier may count binds. A link of another protocol is called connected before it has sent anything.
+    const isBound = stored.definition.provider === "smpp" && (await linkRecordOf(setup, setup.db, stored)).state === "connected";
+    const result = isBound ? succeeded("The link is connected.") : await this.#connect(toCreated(stored));
+    await setup.db.transaction((tx) =>
+      setup.record(tx, call, { action: "link.tested", target: { type: "link", id }, changes: { ok: result.step === null } }),
+    );
+    return { object: "link_test", link_id: id, ok: result.step === null, ...result, tested_at: isoTime(setup.now()) };
+  }
+
+  async #connect(created: ReturnType<typeof toCreated>): Promise<ConnectionTest> {
+    const { setup, providers, log } = this.#parts;
+    const read = readCreatedLink(created, setup.network);
+    if ("faults" in read) return failed("address", read.faults.map(({ detail }) => detail).join(" "));
+    const fault = addressFault(read.link, setup.network);
+    if (fault !== undefined) return failed("address", `The host ${fault.detail}.`);
+    const { provider, settings } = read.link;
+    const tested = await providers[provider]?.test?.(settings as never, log, AbortSignal.timeout(TEST_MS));
+    return tested ?? failed("response", "Links of this provider cannot be tested.");
+  }
+
+  #count(account: string): void {
+    const nowMs = performance.now();
+    const recent = (this.#tests.get(account) ?? []).filter((atMs) => atMs > nowMs - PER_MS);
+    const [oldest] = recent;
+    if (recent.length >= MAX_TESTS && oldest !== undefined)
+      throw new Problem("rate_limit_exceeded", {
+        detail: `an account may test its links ${MAX_TESTS} times a minute`,
+        headers: { "retry-after": String(Math.ceil((oldest + PER_MS - nowMs) / 1_000)) },
+      });
+    for (const [other, times] of this.#tests) if (times.every((atMs) => atMs <= nowMs - PER_MS)) this.#tests.delete(other);
+    this.#tests.set(account, [...recent, nowMs]);
+  }
+}

@@ -1,0 +1,24 @@
+/** Programs of Debian packages, which tests install if possible. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+const APT = "/usr/bin/apt-get";
+// On a busy machine a large package takes minutes, and apt leaves a broken state where it is stopped.
+const INSTALL_MS = 600_000;
+
+/** Returns the reason why a program is missing, after an attempt to install its package. */
+export function missingProgram(name: string, path: string): string | undefined {
+  if (existsSync(path)) return undefined;
+  const canInstall = process.getuid?.() === 0 && existsSync(APT);
+  if (!canInstall) return `${name} is not installed, and only root can install it`;
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
+  const install = (): void => apt("install", "-y", "-q", "--no-install-recommends", name);
+  install();
+  if (!existsSync(path)) {
+    // The package lists may be missing or too old.
+    apt("update", "-q");
+    install();
+  }
+  return existsSync(path) ? undefined : `${name} could not be installed`;
+}
