@@ -15,7 +15,7 @@ import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 // Most tests wait most of the time.
-const PROCESSES_AT_ONCE = availableParallelism() * 3;
+const PROCESSES_AT_ONCE = availableParallelism() * 2;
 // Many times what the slowest process takes on a busy machine: a test that hangs must not hold up the others for ever.
 const TIMEOUT_MS = 25 * 60_000;
 

@@ -9,8 +9,11 @@ import { sql, type Sql } from "./sql.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
-/** `settings` replaces the settings of each session, for the statements of tests. */
-export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & { settings?: Settings };
+/** `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a connection, for the statements of tests. */
+export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & {
+  settings?: Settings;
+  connectTimeoutMs?: number;
+};
 
 /** Anything that runs statements: the pool, or one transaction on it. */
 export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
@@ -108,7 +111,7 @@ function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: 
   const config = {
     ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
     types: types,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     // Ends a statement on a dead network, where the timeout of the server has no effect.
     query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
     keepAlive: true,

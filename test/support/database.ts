@@ -18,10 +18,14 @@ export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/
 // The connections of the service permit only joins by index, and limit a statement to ten seconds. Statements of tests join whole tables.
 const INSPECTION_TIMEOUT_MS = 120_000;
 
+/** How long tests wait for a connection. The service gives up after five seconds, which a busy machine can take. */
+export const CONNECT_TIMEOUT_MS = 120_000;
+
 /** The same database, for the statements of a test. */
 export const inspectionOf = (url: string): DatabaseTarget => ({
   url: `${url}${url.includes("?") ? "&" : "?"}query_timeout=${INSPECTION_TIMEOUT_MS}`,
   settings: { jit: "off", statement_timeout: `${INSPECTION_TIMEOUT_MS}ms` },
+  connectTimeoutMs: CONNECT_TIMEOUT_MS,
 });
 
 /** A new database with the current schema and this month's partitions. */

@@ -20,7 +20,7 @@ import { Database } from "../../src/storage/database.ts";
 import { atEnd } from "./at-end.ts";
 import { acceptorOf, closeStorage, credentialOf, deliveryOf, openStorage, queueOnly, type DeliveryOptions } from "./engine.ts";
 import { LIMIT_MS, until } from "./expect.ts";
-import { createDatabase } from "./database.ts";
+import { CONNECT_TIMEOUT_MS, createDatabase } from "./database.ts";
 import { recipientOf } from "./recipient.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
@@ -101,7 +101,7 @@ export class Rig {
   readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #acceptors: { target: string | LinkChooser; handover: Handover; acceptor: Acceptor }[] = [];
-  // Delivery needs connections of the pool as well, and fails if none is free for five seconds.
+  // Delivery needs connections of the pool as well.
   readonly #reads = new ConcurrencyLimit(4);
   #statements = 0;
   #closing: Promise<void> | undefined;
@@ -136,7 +136,7 @@ export class Rig {
 
   /** Another connection to the database of this rig. */
   connect(name: string, url = this.url): Database {
-    const db = new Database({ url }, name, () => undefined);
+    const db = new Database({ url, connectTimeoutMs: CONNECT_TIMEOUT_MS }, name, () => undefined);
     this.atEnd(() => db.close());
     return db;
   }

@@ -17,6 +17,7 @@ import type { Provider } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database, type DatabaseTarget } from "../../src/storage/database.ts";
+import { CONNECT_TIMEOUT_MS } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { TIMINGS } from "../../src/timings.ts";
@@ -60,7 +61,7 @@ const silentWatch: DeliveryWatch = {
 
 /** Connects to a database and starts a clock with its time. */
 export async function openStorage(target: DatabaseTarget, name: string): Promise<Storage> {
-  const db = new Database(target, name, () => undefined);
+  const db = new Database({ connectTimeoutMs: CONNECT_TIMEOUT_MS, ...target }, name, () => undefined);
   const clock = new DatabaseClock(db);
   await clock.start();
   return { db, clock };
