@@ -72,7 +72,9 @@ export const SECTIONS: readonly Section[] = [
         help: "Links that no node has connected.",
         unit: "short",
         kind: "stat",
-        queries: [[`count(max by (link) (godwit_link_state{${SELECTED},state=~"connected|throttled"}) == 0) or vector(0)`, "links"]],
+        queries: [
+          [`count(max by (link) (godwit_link_state{${SELECTED},source="file",state=~"connected|throttled"}) == 0) or vector(0)`, "links"],
+        ],
       },
     ],
   },

@@ -948,7 +948,7 @@ export interface paths {
         head?: never;
         /**
          * Change a link
-         * @description Changes what is named. Members of `settings` that are named replace those before, and null removes one; a secret that is not named stays. The connection is opened again; other links keep theirs.
+         * @description Changes what is named. Members of `settings` that are named replace those before, and null removes one. A secret that is not named stays, unless the address changes: then it is required again. The connection is opened again; other links keep theirs.
          *
          *     Scope: `links:write`.
          */
@@ -2758,10 +2758,10 @@ export interface components {
              */
             state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
             /**
-             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_operator, no_node, paused_by_request; may grow.
+             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_account, needs_operator, no_node, paused_by_request, paused_by_operator; may grow.
              * @example carrier_unreachable
              */
-            reason: "carrier_unreachable" | "carrier_throttles" | "needs_operator" | "no_node" | "paused_by_request" | (string & {}) | null;
+            reason: "carrier_unreachable" | "carrier_throttles" | "needs_account" | "needs_operator" | "no_node" | "paused_by_request" | "paused_by_operator" | (string & {}) | null;
             /** @description The same in the words of the connection, of a link of the account. */
             reason_detail: string | null;
             /** @description It sends nothing until it is resumed. It receives as before. */
@@ -3389,7 +3389,7 @@ export interface components {
              * @description What clients switch on; may grow.
              * @example invalid_request_payload
              */
-            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "paused_by_operator" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
             detail: string;
             request_id: string;
             required_scopes?: string[];

@@ -90,7 +90,8 @@ export class Delivery {
   readonly #deadlines: Deadlines;
   readonly #job: RepeatingJob;
   readonly #stopping = new AbortController();
-  #reloading: Promise<void> = Promise.resolve();
+  /** The changes of links under way, by the names of links. */
+  readonly #changes = new Map<string, Promise<void>>();
   #isStopped = false;
   /** The lanes that had messages at the last scan. */
   #queuedLanes: readonly string[] = [];
@@ -173,7 +174,7 @@ export class Delivery {
   /** Stops new work and waits for submitted messages. Messages without a response by then get an unknown outcome. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#reloading;
+    await Promise.all(this.#changes.values());
     await this.#job.stop();
     const lanes = Array.from(this.#lanes.values());
     await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
@@ -188,32 +189,39 @@ export class Delivery {
     this.#deadlines.stop();
   }
 
-  /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. Reloads run one after the other,
-   *  since two at once would open a link twice. */
+  /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. No link waits for another one. */
   async reload(): Promise<void> {
-    const reloaded = this.#reloading.then(() => this.#applyPlan());
-    // The caller gets the error; the next reload only waits for the end of this one.
-    this.#reloading = reloaded.catch(() => undefined);
-    return reloaded;
+    const names = new Set([...this.#lanes.keys(), ...this.#parts.linkChooser.links.map(({ name }) => name)]);
+    await Promise.all(Array.from(names, (name) => this.#change(name)));
   }
 
-  async #applyPlan(): Promise<void> {
+  /** Applies the plan to a link after the changes of the link that are under way: two at once would open it twice. */
+  async #change(name: string): Promise<void> {
+    const changed = (this.#changes.get(name) ?? Promise.resolve()).then(() => this.#applyPlan(name));
+    // The caller gets the error; the next change only waits for the end of this one.
+    const ended = changed.catch(() => undefined);
+    this.#changes.set(name, ended);
+    try {
+      await changed;
+    } finally {
+      if (this.#changes.get(name) === ended) this.#changes.delete(name);
+    }
+  }
+
+  async #applyPlan(name: string): Promise<void> {
     if (this.#isStopped) return;
     const { linkChooser } = this.#parts;
-    const { links } = linkChooser;
-    const isSame = ({ link }: Lane): boolean => isDeepStrictEqual(linkChooser.find(link.name), link);
-    await Promise.all(
-      [...this.#lanes].map(async ([name, lane]) => {
-        if (isSame(lane)) return;
-        // The lane stays in the map while it drains, so that messages with a reservation still find it.
-        await lane.drain(DRAIN_MS);
-        this.#lanes.delete(name);
-        await within(lane.close(), CLOSE_MS);
-      }),
-    );
-    for (const link of links) if (!this.#lanes.has(link.name)) this.#lanes.set(link.name, await this.#openLane(link));
+    const lane = this.#lanes.get(name);
     // A link may be resumed.
-    for (const lane of this.#lanes.values()) lane.wake();
+    if (lane !== undefined && isDeepStrictEqual(linkChooser.find(name), lane.link)) return lane.wake();
+    if (lane !== undefined) {
+      // The lane stays in the map while it drains, so that messages with a reservation still find it.
+      await lane.drain(DRAIN_MS);
+      this.#lanes.delete(name);
+      await within(lane.close(), CLOSE_MS);
+    }
+    const link = linkChooser.find(name);
+    if (link !== undefined) this.#lanes.set(name, await this.#openLane(link));
   }
 
   async #openLane(link: Link): Promise<Lane> {

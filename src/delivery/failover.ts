@@ -53,8 +53,9 @@ export class Failover {
     const { db, advancer, linkChooser, queuedLanes } = this.#parts;
     const up = await readUpLinks(db, advancer.now());
     let moved = 0;
-    for (const name of new Set([...linkChooser.links.map((link) => link.name), ...queuedLanes()]))
-      if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
+    const names = new Set([...linkChooser.links.map((link) => link.name), ...queuedLanes()]);
+    for (const known of this.#downSince.keys()) if (!names.has(known)) this.#downSince.delete(known);
+    for (const name of names) if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
     return moved;
   }
 

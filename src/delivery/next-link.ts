@@ -1,4 +1,5 @@
 /** The next link of a message when its link refuses it or is down, and the sender that the message has there. */
+import { decodeId } from "../lib/id.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import { isFixed } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
@@ -17,7 +18,10 @@ export function nextLink(
   const choice = linkChooser.choose(hasFixedSender(linkChooser, message, current) ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
-  return [...choice.links.slice(at + 1), ...choice.links.slice(0, Math.max(at, 0))].find((link) => link.name !== current && isFit(link));
+  // The links of the operator are no replacement for a link of the account, also where its last link was deleted.
+  const isOwn = decodeId("lnk", current) !== undefined;
+  const mayTake = (link: Link): boolean => link.name !== current && (!isOwn || link.accountId !== null) && isFit(link);
+  return [...choice.links.slice(at + 1), ...choice.links.slice(0, Math.max(at, 0))].find(mayTake);
 }
 
 /** Whether the message keeps its sender on every link: its request names it, or its person wrote to it. The reason of an old message is not

@@ -1,6 +1,8 @@
 /** The hosts that providers call with receipts, inbound messages, choices of people and template reviews. Every node has them, also a node that delivers
  *  nothing, since a carrier's HTTP request may reach any node. */
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
+import { FairLimit } from "../lib/fair-limit.ts";
+import { idKey } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
@@ -35,12 +37,17 @@ export type ProviderHostsParts = {
   reviews?: { apply(updates: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
 };
 
+// Receipts and messages on the links of accounts use a few connections of the database at a time, and accounts take turns. Each connection
+// to a carrier bounds how many wait.
+const BROUGHT = { total: 5, alone: 4, shared: 2, maxWaiting: Infinity };
+
 export class ProviderHosts {
   readonly advancer: Advancer;
   readonly consent: CarrierConsent;
   readonly receipts: Receipts;
   readonly #inbound: Inbound;
   readonly #parts: ProviderHostsParts;
+  readonly #brought = new FairLimit(BROUGHT);
   #handover: Handover | undefined;
 
   constructor(parts: ProviderHostsParts) {
@@ -79,17 +86,23 @@ export class ProviderHosts {
     const unmatched = { db, clock, linkChooser, receipts: this.receipts, inbound: this.#inbound, log };
     // A link that stays open keeps its host when the country or the inbound account changes.
     const current = (): Link => linkChooser.find(link.name) ?? link;
+    const inTurn = <T>(work: () => Promise<T>): Promise<T> => this.#inTurn(link, work);
     return {
-      receive: (receipts) => this.#receive(link, receipts),
-      receiveMessages: (messages) => this.#inbound.receive(current(), messages),
-      receivePreferences: (preferences) => this.consent.apply(current(), preferences),
-      receiveUnmatched: (reports) => receiveUnmatched(unmatched, current(), reports),
-      receiveReviews: async (updates) => reviews?.apply(updates),
+      receive: (receipts) => inTurn(() => this.#receive(link, receipts)),
+      receiveMessages: (messages) => inTurn(() => this.#inbound.receive(current(), messages)),
+      receivePreferences: (preferences) => inTurn(() => this.consent.apply(current(), preferences)),
+      receiveUnmatched: (reports) => inTurn(() => receiveUnmatched(unmatched, current(), reports)),
+      receiveReviews: (updates) => inTurn(async () => reviews?.apply(updates)),
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),
       log: log.child({ link: link.name }),
     };
+  }
+
+  /** The operator's links are not limited. */
+  #inTurn<T>({ accountId }: Link, work: () => Promise<T>): Promise<T> {
+    return accountId === null ? work() : this.#brought.run(idKey(accountId), work);
   }
 
   /** Stores receipts. Where the carrier blocks the account, the link is paused, so that no further message fails for it. */

@@ -215,6 +215,11 @@ export const ERRORS = {
     title: "The link is still in use",
     meaning: "A route names the link. `detail` has the route: change or delete it first.",
   },
+  paused_by_operator: {
+    status: 422,
+    title: "The operator paused the link",
+    meaning: "Only the operator can resume it.",
+  },
   already_exists: {
     status: 422,
     title: "There is one already",

@@ -131,10 +131,10 @@ export class LinkChooser {
    *  registered only for others: the account and environment that own a number may send from it, and only to its countries. */
   #registered({ sender, accountId, environment, recipient }: RouteQuery): readonly OwnedSender[] | undefined {
     if (sender === null) return [];
-    const { senders, created } = this.#routing;
-    const own = created.senders.filter((each) => each.number === sender && each.accountId.equals(accountId));
+    const { fileNumbers, createdNumbers } = this.#routing;
+    const own = (createdNumbers.get(sender) ?? []).filter((each) => each.accountId.equals(accountId));
     // Only the operator can say whose a number is: a number that an account claims stays usable for others on their own links.
-    const all = [...senders.filter(({ number }) => number === sender), ...own];
+    const all = [...(fileNumbers.get(sender) ?? []), ...own];
     const usable = all.filter(
       (each) => each.accountId.equals(accountId) && each.environment === environment && mayNameFor(each, recipient),
     );
@@ -202,10 +202,9 @@ export class LinkChooser {
 
   /** Whether a number is a sender of a link: one that an account has there, or the link's own. */
   hasNumber(link: string, number: string): boolean {
-    const { senders, created } = this.#routing;
-    return (
-      this.find(link)?.sender === number || [...senders, ...created.senders].some((each) => each.link === link && each.number === number)
-    );
+    const { fileNumbers, createdNumbers } = this.#routing;
+    const named = [...(fileNumbers.get(number) ?? []), ...(createdNumbers.get(number) ?? [])];
+    return this.find(link)?.sender === number || named.some((each) => each.link === link);
   }
 
   /** The owner of the inbound messages of a link of which no other owner is found. */

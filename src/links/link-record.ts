@@ -14,10 +14,19 @@ const FRESH_MS = 10_000;
 
 export const LINK_STATES = ["connected", "connecting", "throttled", "paused", "down"] as const;
 
-const LINK_REASONS = ["carrier_unreachable", "carrier_throttles", "needs_operator", "no_node", "paused_by_request"] as const;
+const LINK_REASONS = [
+  "carrier_unreachable",
+  "carrier_throttles",
+  "needs_account",
+  "needs_operator",
+  "no_node",
+  "paused_by_request",
+  "paused_by_operator",
+] as const;
+type LinkReason = (typeof LINK_REASONS)[number];
 const SOURCES = ["file", "api"] as const;
 
-const REASONS: Readonly<Record<(typeof LINK_STATES)[number], (typeof LINK_REASONS)[number] | null>> = {
+const REASONS: Readonly<Record<(typeof LINK_STATES)[number], LinkReason | null>> = {
   connected: null,
   connecting: "carrier_unreachable",
   throttled: "carrier_throttles",
@@ -134,7 +143,7 @@ export async function listLinksFor(
       id: report.name,
       name: own?.name ?? report.name,
       state,
-      reason: pause === PAUSED_BY_REQUEST ? "paused_by_request" : REASONS[state],
+      reason: REQUESTED[pause ?? ""] ?? (own !== undefined && state === "paused" ? "needs_account" : REASONS[state]),
       reason_detail: own === undefined ? null : (pause ?? withoutCode(report.reason)),
       paused: pause !== undefined,
       country: link?.country ?? null,
@@ -154,8 +163,13 @@ const withoutCode = (reason: string | null): string | null =>
 /** The providers whose carriers call this service. */
 const CALLED: ReadonlySet<string> = new Set(["twilio", "whatsapp", "http"]);
 
-/** The reason of a pause that a person asked for, and no carrier caused. */
+/** The reasons of pauses that people asked for, and no carrier caused. An account cannot end a pause of the operator. */
 export const PAUSED_BY_REQUEST = "paused by request";
+export const PAUSED_BY_OPERATOR = "paused by the operator";
+const REQUESTED: Readonly<Record<string, LinkReason>> = {
+  [PAUSED_BY_REQUEST]: "paused_by_request",
+  [PAUSED_BY_OPERATOR]: "paused_by_operator",
+};
 
 const OF_FILE = {
   source: "file",

@@ -14,7 +14,7 @@ export function watchLinks(registry: Registry, { db, clock, linkChooser }: Watch
   const states: Gauge = new Gauge({
     name: "godwit_link_state",
     help: "1 for the state that the link is in, 0 for the others.",
-    labelNames: ["link", "state"],
+    labelNames: ["link", "source", "state"],
     registers: [registry],
     collect: () => refresh(),
   });
@@ -23,7 +23,10 @@ export function watchLinks(registry: Registry, { db, clock, linkChooser }: Watch
       const links = await listLinks(db, linkChooser.links, clock.now());
       // A link that was removed from the configuration has no state.
       states.reset();
-      for (const { name, state } of links) for (const each of LINK_STATES) states.set({ link: name, state: each }, each === state ? 1 : 0);
+      for (const { name, state, account } of links) {
+        const source = account === null ? "file" : "api";
+        for (const each of LINK_STATES) states.set({ link: name, source, state: each }, each === state ? 1 : 0);
+      }
     } catch {
       // Other metrics report a database that is unavailable. These keep their last value.
     }

@@ -1,6 +1,6 @@
 /** All SQL of links: the leases, the states that nodes report, and the learnt forms of ids in receipts. */
 import type { ReceiptIdForm } from "../providers/provider.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
 
@@ -142,4 +142,14 @@ export const storeCursor = async (db: Queryable, link: string, position: string)
   values (${link}, ${position})
   on conflict (link) do update
      set position = excluded.position`);
+};
+
+/** Deletes what the service has learnt about a link that no longer exists. */
+export const deleteLearnt = async (tx: Tx, link: string): Promise<void> => {
+  await tx.rows(sql`
+  with learnt as (
+    delete from link_receipt_ids
+     where link = ${link})
+  delete from link_cursors
+   where link = ${link}`);
 };

@@ -13,13 +13,15 @@ export type Accounts = ReadonlyMap<string, AccountId>;
 export type CreatedPlan = {
   /** In the order of their creation. Each has the account that it belongs to. */
   links: readonly Link[];
+  /** Links that cannot be opened. They are among the pauses, so that the messages of their accounts do not take other links. */
+  closed: readonly Link[];
   senders: readonly OwnedSender[];
   routes: readonly (RouteRow & { accountId: AccountId })[];
   /** The reasons of pauses, by the names of links. */
   pauses: ReadonlyMap<string, string>;
 };
 
-export const NOTHING_CREATED: CreatedPlan = { links: [], senders: [], routes: [], pauses: new Map() };
+export const NOTHING_CREATED: CreatedPlan = { links: [], closed: [], senders: [], routes: [], pauses: new Map() };
 
 /** The links and routes of one account. */
 export type OwnPlan = { links: readonly Link[]; routes: readonly RouteRow[] };
@@ -30,7 +32,11 @@ export type Routing = {
   accounts: Accounts;
   /** The senders of the file. */
   senders: readonly OwnedSender[];
+  /** The senders of the file, by number. */
+  fileNumbers: ReadonlyMap<string, readonly OwnedSender[]>;
   created: CreatedPlan;
+  /** The senders that accounts have created, by number. */
+  createdNumbers: ReadonlyMap<string, readonly OwnedSender[]>;
   /** The links and routes that each account has created, by `idKey`. */
   createdBy: ReadonlyMap<string, OwnPlan>;
   /** The senders of an account and environment on a link, by `ownKey`. */
@@ -52,7 +58,9 @@ export function toRouting(simulator: Link, plan: Plan, accounts: Accounts, creat
     plan,
     accounts,
     senders,
+    fileNumbers: Map.groupBy(senders, ({ number }) => number),
     created,
+    createdNumbers: Map.groupBy(created.senders, ({ number }) => number),
     createdBy: toOwnPlans(created),
     own: Map.groupBy(all, ({ link, environment, accountId }) => ownKey(link, environment, accountId)),
     pools: toPools(all),
@@ -62,10 +70,10 @@ export function toRouting(simulator: Link, plan: Plan, accounts: Accounts, creat
 
 const accountKey = ({ accountId }: { accountId: AccountId | null }): string => (accountId === null ? "" : idKey(accountId));
 
-function toOwnPlans({ links, routes }: CreatedPlan): Routing["createdBy"] {
+function toOwnPlans({ links, closed, routes }: CreatedPlan): Routing["createdBy"] {
   const routesOf = Map.groupBy(routes, accountKey);
   return new Map(
-    Map.groupBy(links, accountKey)
+    Map.groupBy([...links, ...closed], accountKey)
       .entries()
       .map(([account, own]) => [account, { links: own, routes: routesOf.get(account) ?? [] }]),
   );

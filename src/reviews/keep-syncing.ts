@@ -32,10 +32,14 @@ const CLAIM_MS = 30_000;
 const RENEW_EVERY_MS = 5_000;
 // The rest of the claim must cover a call that begins now.
 const CALL_MS = 20_000;
-// One carrier that hangs does not delay the others.
+// One carrier that hangs does not delay the others. Business accounts that accounts of the service set up do not delay the operator's, and
+// have less time.
 const CONCURRENT_SYNCS = 2;
 // Longer than a sync of the largest account takes.
 const SYNC_TIMEOUT_MS = 15 * 60_000;
+const CREATED_SYNC_TIMEOUT_MS = 2 * 60_000;
+
+const isCreated = ({ links: [link] }: BusinessAccount): boolean => link.accountId !== null;
 
 const FIRST_WAIT_MS = 15_000;
 
@@ -52,7 +56,8 @@ export class TemplateSyncer {
   readonly #stopping = new AbortController();
   /** How many templates the last sync of each business account skipped. A change is logged. */
   readonly #skipped = new Map<string, number>();
-  #insertedNames = "";
+  /** The business accounts that have a row. */
+  readonly #inserted = new Set<string>();
 
   constructor(parts: SyncerParts) {
     this.#parts = parts;
@@ -60,7 +65,10 @@ export class TemplateSyncer {
   }
 
   start(): void {
-    for (let index = 0; index < CONCURRENT_SYNCS; index += 1) this.#job.repeat(() => this.#turn());
+    for (let index = 0; index < CONCURRENT_SYNCS; index += 1) {
+      this.#job.repeat(() => this.#turn((account) => !isCreated(account)));
+      this.#job.repeat(() => this.#turn(isCreated));
+    }
   }
 
   async stop(): Promise<void> {
@@ -68,9 +76,9 @@ export class TemplateSyncer {
     await this.#job.stop();
   }
 
-  async #turn(): Promise<number> {
+  async #turn(isMine: (account: BusinessAccount) => boolean): Promise<number> {
     const { db, clock, businessAccounts, node } = this.#parts;
-    const all = businessAccounts.all;
+    const all = businessAccounts.all.filter(isMine);
     if (all.length === 0 || this.#stopping.signal.aborted) return LOOK_EVERY_MS;
     const names = all.map(({ name }) => name);
     await this.#make(names);
@@ -83,17 +91,18 @@ export class TemplateSyncer {
 
   /** Inserts rows for business accounts that are new in the configuration. */
   async #make(names: readonly string[]): Promise<void> {
-    const known = names.join("\n");
-    if (known === this.#insertedNames) return;
-    await insertSyncs(this.#parts.db, names, this.#parts.clock.now());
-    this.#insertedNames = known;
+    const added = names.filter((name) => !this.#inserted.has(name));
+    if (added.length === 0) return;
+    await insertSyncs(this.#parts.db, added, this.#parts.clock.now());
+    for (const name of added) this.#inserted.add(name);
   }
 
   async #sync(businessAccount: BusinessAccount, claimed: ClaimedSync): Promise<void> {
     const { db, clock, node, watch } = this.#parts;
     const { name, links } = businessAccount;
     const claim = new SyncClaim(this.#parts, name);
-    const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]);
+    const timeoutMs = isCreated(businessAccount) ? CREATED_SYNC_TIMEOUT_MS : SYNC_TIMEOUT_MS;
+    const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(timeoutMs)]);
     let outcome: SyncResult | SyncStop;
     try {
       outcome = await syncTemplates(this.#parts, businessAccount, { isHeld: () => claim.isHeld && !signal.aborted, signal });

@@ -7,14 +7,11 @@ import { actorText, carrierOrigin } from "../lib/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { OwnedSender } from "../links/choose-sender.ts";
-import type { Link } from "../links/link.ts";
 import type { CreatedPlan } from "../links/routing.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { addressFault, readCreatedLink } from "./link-definition.ts";
 import type { LinkNetwork } from "./link-network.ts";
-import { toCreated, toStored } from "./link-record.ts";
 import {
   raiseVersion,
   readLinks,
@@ -28,6 +25,7 @@ import {
 } from "./queries.ts";
 import type { RouteDefinition } from "./route-setup.ts";
 import type { SenderOptions } from "./sender-setup.ts";
+import { toUsable, type UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
 const SETUP_LANE = "@setup";
@@ -54,8 +52,8 @@ export class CreatedPlans {
   #version = "";
   #pauses: readonly PauseRow[] = [];
   #applying: Promise<void> = Promise.resolve();
-  /** The links that could not be read, which are logged once. */
-  readonly #unreadable = new Set<string>();
+  /** The links as they were read, by the text of their rows: most changes concern one link of many. */
+  #usable: ReadonlyMap<string, UsableLink> = new Map();
 
   constructor(parts: CreatedPlansParts) {
     this.#parts = parts;
@@ -133,8 +131,11 @@ export class CreatedPlans {
       readRoutes(db, null),
       readPauses(db, clock.now()),
     ]);
+    const usable = this.#toUsable(links);
+    const faults = usable.flatMap(({ link, fault }): [string, string][] => (fault === undefined ? [] : [[link.name, fault]]));
     const created: CreatedPlan = {
-      links: links.flatMap((row) => this.#toLink(row) ?? []),
+      links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
+      closed: usable.flatMap(({ link, fault }) => (fault === undefined ? [] : [link])),
       senders: senders.map(({ account_id: accountId, link_id: linkId, number, definition }): OwnedSender => ({
         ...(definition as SenderOptions),
         accountId,
@@ -143,34 +144,26 @@ export class CreatedPlans {
         link: encodeId("lnk", linkId),
       })),
       routes: routes.map(({ account_id: accountId, definition }) => ({ ...(definition as RouteDefinition), accountId })),
-      pauses: new Map(pauses.map(({ link, reason }) => [link, reason])),
+      pauses: new Map([...pauses.map(({ link, reason }) => [link, reason] as const), ...faults]),
     };
     linkChooser.replaceCreated(created);
     this.#version = version;
     this.#pauses = pauses;
   }
 
-  /** A link that this version cannot read, or whose address the operator no longer allows, is not opened. */
-  #toLink(row: LinkRow): Link | undefined {
+  #toUsable(rows: readonly LinkRow[]): UsableLink[] {
     const { box, network, log } = this.#parts;
-    const id = encodeId("lnk", row.id);
-    try {
-      const read = readCreatedLink(toCreated(toStored(box, row)), network);
-      const [fault] = "faults" in read ? read.faults : [addressFault(read.link, network)];
-      if ("link" in read && fault === undefined) {
-        this.#unreadable.delete(id);
-        return read.link;
-      }
-      this.#warn(id, fault === undefined ? "unknown" : `${"pointer" in fault ? fault.pointer : ""} ${fault.detail}`);
-    } catch (error) {
-      log.error({ event: "links.created_unread", link: id, ...errorFields(error) }, "a created link could not be read");
-    }
-    return undefined;
-  }
-
-  #warn(link: string, fault: string): void {
-    if (this.#unreadable.has(link)) return;
-    this.#unreadable.add(link);
-    this.#parts.log.warn({ event: "links.created_refused", link, fault }, "a created link is not opened");
+    const known = this.#usable;
+    const now = new Map(
+      rows.map((row) => {
+        const text = JSON.stringify(row);
+        return [text, known.get(text) ?? toUsable(box, network, row)] as const;
+      }),
+    );
+    for (const [text, { link, fault }] of now)
+      if (fault !== undefined && !known.has(text))
+        log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
+    this.#usable = now;
+    return [...now.values()];
   }
 }

@@ -1,6 +1,7 @@
 /** The link that an account defines: the fields of requests, and how they become a link. A definition has the settings of a `[[link]]` table
  *  of the configuration file; its secrets are given literally. */
 import { isIP } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
@@ -40,7 +41,7 @@ const common = {
   sender: optional(senderField),
   country: optional(countryField),
   rate: optional(Type.Number({ minimum: 0.1, maximum: 10_000, description: "Parts, or messages, a second." })),
-  window: optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "How many may wait for a response at a time." })),
+  window: optional(Type.Integer({ minimum: 1, maximum: 100, description: "How many may wait for a response at a time." })),
   hold_seconds: optional(Type.Integer({ minimum: 1, maximum: 259_200 })),
   on_unknown: optional(oneOf(["fail", "resend"])),
 };
@@ -129,8 +130,11 @@ export function splitSecrets(
 
 export type CreatedLink = { accountId: AccountId; id: string; definition: LinkDefinition; secrets: LinkSecrets };
 
-/** Reads a definition as the configuration file is read. Returns the link, or the faults of the definition. */
-export function readCreatedLink(created: CreatedLink, network: LinkNetwork): { link: Link } | { faults: Fault[] } {
+export type ReadLink = { kind: "read"; link: Link } | { kind: "faulty"; faults: Fault[] } | { kind: "refused"; fault: Fault };
+
+/** Reads a definition as the configuration file is read. Returns the link, the faults of the definition, or the address that the account
+ *  may not connect to. */
+export function readCreatedLink(created: CreatedLink, network: LinkNetwork): ReadLink {
   const { accountId, id, definition, secrets } = created;
   const texts: string[] = [];
   const merged = withCarrierFiles({ link: [toTable(created)] }, undefined, texts) as { link: unknown[] };
@@ -145,14 +149,16 @@ export function readCreatedLink(created: CreatedLink, network: LinkNetwork): { l
       : []),
     ...publicUrlFaults(definition),
   ];
-  if (link === undefined || faults.length > 0) return { faults };
+  if (link === undefined || faults.length > 0) return { kind: "faulty", faults };
+  const fault = addressFault(link, network);
+  if (fault !== undefined) return { kind: "refused", fault };
   const isTls = targetsOf(link).every((target) => target.isTls);
   const owned = { ...(link.settings as object), lookup: network.lookup(isTls), owner: uuidToText(accountId) };
-  return { link: { ...link, accountId, settings: owned } };
+  return { kind: "read", link: { ...link, accountId, settings: owned } };
 }
 
 /** The fault of an address that the account may not connect to. */
-export function addressFault(link: Link, network: LinkNetwork): Fault | undefined {
+function addressFault(link: Link, network: LinkNetwork): Fault | undefined {
   for (const { host, isTls, pointer } of targetsOf(link)) {
     const reason = network.refusal(host, isTls);
     if (reason !== undefined)
@@ -161,19 +167,25 @@ export function addressFault(link: Link, network: LinkNetwork): Fault | undefine
   return undefined;
 }
 
+type Target = { host: string; port: string; isTls: boolean; pointer: string };
+
+/** Whether two links connect to the same addresses. */
+export const hasSameTargets = (one: Link, other: Link): boolean => isDeepStrictEqual(targetsOf(one), targetsOf(other));
+
 /** The hosts that a link connects to. */
-function targetsOf({ provider, settings: given }: Link): { host: string; isTls: boolean; pointer: string }[] {
+function targetsOf({ provider, settings: given }: Link): Target[] {
   if (provider === "smpp") {
     const { tls, hosts } = given as SmppSettings;
     const pointer = hosts.length > 0 ? "/settings/hosts" : "/settings/host";
-    return smscAddresses(given as SmppSettings).map(({ host }) => ({ host, isTls: tls, pointer }));
+    return smscAddresses(given as SmppSettings).map(({ host, port }) => ({ host, port: String(port), isTls: tls, pointer }));
   }
   const { baseUrl, pollUrl } = given as { baseUrl?: string; pollUrl?: string };
   return [baseUrl, pollUrl].flatMap((text) => {
     const url = URL.parse(text ?? "");
     if (url === null) return [];
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    return [{ host, isTls: url.protocol === "https:", pointer: provider === "http" ? "/settings/values" : "/settings/base_url" }];
+    const pointer = provider === "http" ? "/settings/values" : "/settings/base_url";
+    return [{ host, port: url.port, isTls: url.protocol === "https:", pointer }];
   });
 }
 

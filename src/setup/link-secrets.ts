@@ -7,12 +7,22 @@ import { readLinks, writeSecrets, type LinkRow } from "./queries.ts";
 
 const contextOf = (id: LinkId): string => `link ${encodeId("lnk", id)}`;
 
-export const openSecrets = (box: SecretBox, { id, secrets }: Pick<LinkRow, "id" | "secrets">): LinkSecrets =>
-  JSON.parse(box.open(secrets, contextOf(id))) as LinkSecrets;
+/** Returns undefined where the secrets were sealed with a key that the service does not have. */
+export function openSecrets(box: SecretBox, { id, secrets }: Pick<LinkRow, "id" | "secrets">): LinkSecrets | undefined {
+  try {
+    return JSON.parse(box.open(secrets, contextOf(id))) as LinkSecrets;
+  } catch {
+    return undefined;
+  }
+}
 
 export const sealSecrets = (box: SecretBox, id: LinkId, secrets: LinkSecrets): string => box.seal(JSON.stringify(secrets), contextOf(id));
 
-/** Seals all secrets with the current secret key, where the one before it was replaced. */
+/** Seals all secrets with the current secret key, where the one before it was replaced. Secrets that cannot be opened stay as they are: their
+ *  account has to give them again. */
 export async function resealLinks(tx: Tx, box: SecretBox): Promise<void> {
-  for (const row of await readLinks(tx, null)) await writeSecrets(tx, { ...row, secrets: sealSecrets(box, row.id, openSecrets(box, row)) });
+  for (const row of await readLinks(tx, null)) {
+    const secrets = openSecrets(box, row);
+    if (secrets !== undefined) await writeSecrets(tx, { ...row, secrets: sealSecrets(box, row.id, secrets) });
+  }
 }

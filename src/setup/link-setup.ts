@@ -4,14 +4,24 @@ import { Problem } from "../http/problem.ts";
 import type { AuditedCall, Executed, Replay, WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, newId } from "../lib/id.ts";
 import { actorText } from "../lib/origin.ts";
-import { PAUSED_BY_REQUEST } from "../links/link-record.ts";
+import { forgetLink } from "../links/forget-link.ts";
+import { PAUSED_BY_OPERATOR, PAUSED_BY_REQUEST } from "../links/link-record.ts";
+
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
-import { addressFault, readCreatedLink, settingFaults, splitSecrets, type EditLink, type NewLink } from "./link-definition.ts";
-import { linkRecordOf, readStoredLinks, toCreated, type StoredLink } from "./link-record.ts";
+import {
+  hasSameTargets,
+  readCreatedLink,
+  settingFaults,
+  splitSecrets,
+  type EditLink,
+  type LinkSecrets,
+  type NewLink,
+} from "./link-definition.ts";
 import { sealSecrets } from "./link-secrets.ts";
-import { deleteLink, deletePause, lockSetup, readRoutes, writeLink, writePause } from "./queries.ts";
+import { deleteLink, deletePause, lockSetup, readPauses, readRoutes, writeLink, writePause } from "./queries.ts";
 import { limitReached, requireLive, type Setup } from "./setup.ts";
+import { linkRecordOf, readStoredLinks, toCreated, type StoredLink } from "./stored-link.ts";
 
 // A connection to a carrier is open for each, on one node at least.
 const MAX_LINKS = 20;
@@ -54,11 +64,11 @@ export class LinkChanger {
     return this.#setup.write(call, async (tx) => {
       const { link, others } = await this.#find(tx, call.credential, text);
       const { paused, ...fields } = request;
-      const edited = this.#edited(link, fields);
-      const refusal = this.#findRefusal(edited, others);
+      const { edited, newSecrets } = this.#edited(link, fields);
+      const refusal = this.#findRefusal(edited, others) ?? (await this.#setPaused(tx, call, text, paused ?? null));
       if (refusal !== undefined) return refusal;
+      this.#requireSecrets(link, edited, newSecrets);
       await this.#store(tx, edited);
-      await this.#pause(tx, call, text, paused ?? null);
       // The names only: the values may be secrets or numbers.
       const named = [...Object.keys(fields), ...Object.keys(fields.settings ?? {}).map((key) => `settings.${key}`)];
       const changes = { fields: named.filter((field) => field !== "settings") };
@@ -80,6 +90,7 @@ export class LinkChanger {
         throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} names it: change or delete the route first` });
       await deleteLink(tx, accountId, link.id);
       await deletePause(tx, text);
+      await forgetLink(tx, text);
       await this.#setup.record(tx, call, { action: "link.deleted", target: { type: "link", id: text }, changes: { name: link.name } });
     });
   }
@@ -98,32 +109,44 @@ export class LinkChanger {
   }
 
   /** The link after a change. Null removes a setting. */
-  #edited(link: StoredLink, { name, settings, ...rest }: Omit<EditLink, "paused">): StoredLink {
+  #edited(link: StoredLink, { name, settings, ...rest }: Omit<EditLink, "paused">): { edited: StoredLink; newSecrets: LinkSecrets } {
     const { definition, secrets } = link;
     const given = settings ?? {};
-    const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+    // The secrets of an HTTP carrier are in a table of their own.
+    const table = definition.provider === "http" && isObject(given["secrets"]) ? given["secrets"] : undefined;
+    const present = { ...withoutNull(given), ...(table && { secrets: withoutNull(table) }) };
     const faults = settingFaults({ provider: definition.provider, settings: present });
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
-    const removed = new Set(Object.keys(given).filter((key) => given[key] === null));
     const { plain, secrets: newSecrets } = splitSecrets(definition.provider, present);
-    const kept = <T>(fields: Readonly<Record<string, T>>): Record<string, T> =>
-      Object.fromEntries(Object.entries(fields).filter(([key]) => !removed.has(key)));
-    return {
+    const edited = {
       ...link,
       name: name ?? link.name,
-      definition: { ...definition, ...rest, settings: { ...kept(definition.settings), ...plain } },
-      secrets: { ...kept(secrets), ...newSecrets },
+      definition: { ...definition, ...rest, settings: { ...withoutRemoved(definition.settings, given), ...plain } },
+      secrets: { ...withoutRemoved(secrets, table ?? given), ...newSecrets },
       updated_at: new Date(this.#setup.now()),
     };
+    return { edited, newSecrets };
+  }
+
+  /** A change of the address needs the secrets again: a key that may change a link must not be able to send its secrets to another host. */
+  #requireSecrets(before: StoredLink, after: StoredLink, newSecrets: LinkSecrets): void {
+    const [old, edited] = [before, after].map((each) => readCreatedLink(toCreated(each), this.#setup.network));
+    if (old?.kind === "read" && edited?.kind === "read" && hasSameTargets(old.link, edited.link)) return;
+    const missing = Object.keys(after.secrets).filter((secret) => newSecrets[secret] === undefined);
+    if (missing.length === 0) return;
+    const folder = after.definition.provider === "http" ? "/settings/secrets" : "/settings";
+    const detail = "is required again, because the address changes";
+    throw new Problem("invalid_request_payload", {
+      errors: missing.map((secret) => ({ pointer: `${folder}/${secret}`, code: "required", detail })),
+    });
   }
 
   #findRefusal(link: StoredLink, others: readonly StoredLink[]): Problem | undefined {
     const { network } = this.#setup;
     const read = readCreatedLink(toCreated(link), network);
     // A fault of the request is not stored with its idempotency key.
-    if ("faults" in read) throw new Problem("invalid_request_payload", { errors: read.faults });
-    const fault = addressFault(read.link, network);
-    if (fault !== undefined) return new Problem("link_address_refused", { errors: [fault] });
+    if (read.kind === "faulty") throw new Problem("invalid_request_payload", { errors: read.faults });
+    if (read.kind === "refused") return new Problem("link_address_refused", { errors: [read.fault] });
     if (others.every(({ name }) => name !== link.name)) return undefined;
     return new Problem("already_exists", { errors: [{ pointer: "/name", code: "taken", detail: "another link has it" }] });
   }
@@ -132,17 +155,30 @@ export class LinkChanger {
     return writeLink(tx, { ...link, secrets: sealSecrets(this.#setup.box, link.id, link.secrets) });
   }
 
-  async #pause(tx: Tx, call: AuditedCall, link: string, isPaused: boolean | null): Promise<void> {
-    if (isPaused === null) return;
+  async #setPaused(tx: Tx, call: AuditedCall, link: string, isPaused: boolean | null): Promise<Problem | undefined> {
+    if (isPaused === null) return undefined;
+    const pause = (await readPauses(tx, this.#setup.now())).find((each) => each.link === link);
+    if (!isPaused && pause?.reason === PAUSED_BY_OPERATOR) return new Problem("paused_by_operator");
     const pausedBy = actorText(call.origin().actor);
     const isChanged = isPaused
       ? await writePause(tx, { link, reason: PAUSED_BY_REQUEST, ends_at: null, paused_by: pausedBy })
       : await deletePause(tx, link);
     const action = isPaused ? "link.paused" : "link.resumed";
     if (isChanged) await this.#setup.record(tx, call, { action, target: { type: "link", id: link } });
+    return undefined;
   }
 
   async #shown(tx: Tx, link: StoredLink, response: Pick<WriteResponse, "status" | "location">): Promise<WriteResponse> {
     return { ...response, body: JSON.stringify(await linkRecordOf(this.#setup, tx, link)), eventId: null };
   }
 }
+
+type Fields<T = unknown> = Readonly<Record<string, T>>;
+
+const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const withoutNull = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+/** The fields that a change does not set to null. */
+const withoutRemoved = <T>(fields: Fields<T>, change: Fields): Fields<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => change[key] !== null));

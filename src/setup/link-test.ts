@@ -8,10 +8,10 @@ import type { Log } from "../lib/log.ts";
 import { isoTime } from "../lib/time.ts";
 import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers/connection-test.ts";
 import type { Provider } from "../providers/provider.ts";
-import { addressFault, readCreatedLink } from "./link-definition.ts";
-import { linkRecordOf, toCreated } from "./link-record.ts";
+import { readCreatedLink } from "./link-definition.ts";
 import type { LinkChanger } from "./link-setup.ts";
 import type { Setup } from "./setup.ts";
+import { linkRecordOf, toCreated } from "./stored-link.ts";
 
 const TEST_MS = 15_000;
 // A person tries a few settings in a row. A program that tries ports gets nowhere.
@@ -58,9 +58,8 @@ export class LinkTester {
   async #connect(created: ReturnType<typeof toCreated>): Promise<ConnectionTest> {
     const { setup, providers, log } = this.#parts;
     const read = readCreatedLink(created, setup.network);
-    if ("faults" in read) return failed("address", read.faults.map(({ detail }) => detail).join(" "));
-    const fault = addressFault(read.link, setup.network);
-    if (fault !== undefined) return failed("address", `The host ${fault.detail}.`);
+    if (read.kind === "faulty") return failed("address", read.faults.map(({ detail }) => detail).join(" "));
+    if (read.kind === "refused") return failed("address", `The host ${read.fault.detail}.`);
     const { provider, settings } = read.link;
     const tested = await providers[provider]?.test?.(settings as never, log, AbortSignal.timeout(TEST_MS));
     return tested ?? failed("response", "Links of this provider cannot be tested.");

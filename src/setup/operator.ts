@@ -2,13 +2,12 @@
 import { recordChange, recordInstallationChange } from "../audit/record-change.ts";
 import { encodeId } from "../lib/id.ts";
 import { actorText, type ChangeOrigin } from "../lib/origin.ts";
-import { PAUSED_BY_REQUEST } from "../links/link-record.ts";
-import { LINK_KINDS } from "../links/link-settings.ts";
-import { simulatorLink, type Link } from "../links/link.ts";
+import { PAUSED_BY_OPERATOR } from "../links/link-record.ts";
+import type { Link } from "../links/link.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable } from "../storage/database.ts";
-import type { LinkDefinition } from "./link-definition.ts";
-import { deletePause, raiseVersion, readLinks, readPauses, writePause, type LinkRow } from "./queries.ts";
+import { deletePause, raiseVersion, readLinks, readPauses, writePause } from "./queries.ts";
+import { toListedLink } from "./stored-link.ts";
 
 /** The links of all accounts, as far as lists show them, without their secrets; and the names that people gave them. */
 export async function readAllLinks(db: Queryable): Promise<{ links: Link[]; titles: ReadonlyMap<string, string> }> {
@@ -16,21 +15,6 @@ export async function readAllLinks(db: Queryable): Promise<{ links: Link[]; titl
   return {
     links: rows.map(toListedLink),
     titles: new Map(rows.map(({ id, name }) => [encodeId("lnk", id) as string, name])),
-  };
-}
-
-function toListedLink({ account_id: accountId, id, definition }: LinkRow): Link {
-  const { provider, sender, country, rate, window } = definition as LinkDefinition;
-  const { channels, defaults, rateName } = LINK_KINDS[provider];
-  return {
-    ...simulatorLink(1),
-    name: encodeId("lnk", id),
-    provider,
-    accountId,
-    channels,
-    sender: sender ?? null,
-    country: country ?? null,
-    settings: { ...defaults, ...(rate ? { [rateName]: rate } : {}), ...(window ? { window } : {}) },
   };
 }
 
@@ -44,8 +28,8 @@ type Change = { link: Pick<Link, "name" | "accountId">; isPaused: boolean; origi
 export const setPaused = (db: Database, clock: Clock, { link, isPaused, origin }: Change): Promise<boolean> =>
   db.transaction(async (tx) => {
     const { name, accountId } = link;
-    const pause = { link: name, reason: PAUSED_BY_REQUEST, ends_at: null, paused_by: actorText(origin.actor) };
-    const isChanged = isPaused ? await writePause(tx, pause) : await deletePause(tx, name);
+    const pause = { link: name, reason: PAUSED_BY_OPERATOR, ends_at: null, paused_by: actorText(origin.actor) };
+    const isChanged = isPaused ? await writePause(tx, pause, true) : await deletePause(tx, name);
     if (!isChanged) return false;
     await raiseVersion(tx);
     const change = { action: isPaused ? "link.paused" : "link.resumed", target: { type: "link", id: name } } as const;

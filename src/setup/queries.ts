@@ -104,15 +104,16 @@ export const readPauses = (db: Queryable, nowMs: number): Promise<PauseRow[]> =>
     from link_pauses
    where ends_at is null or ends_at > ${new Date(nowMs)}`);
 
-/** Pauses a link. A pause that ends by itself does not shorten one that does not. Returns whether anything changed. */
-export const writePause = async (tx: Tx, { link, reason, ends_at, paused_by }: PauseRow): Promise<boolean> =>
+/** Pauses a link. A pause that ends by itself does not shorten one that does not, and `isStronger` replaces every pause with another reason.
+ *  Returns whether anything changed. */
+export const writePause = async (tx: Tx, { link, reason, ends_at, paused_by }: PauseRow, isStronger = false): Promise<boolean> =>
   (
     await tx.rows(sql`
   insert into link_pauses as pause (link, reason, ends_at, paused_by)
   values (${link}, ${reason}, ${ends_at}, ${paused_by})
   on conflict (link) do update
      set reason = excluded.reason, ends_at = excluded.ends_at, paused_by = excluded.paused_by
-   where pause.ends_at is not null
+   where pause.ends_at is not null or (${isStronger} and pause.reason <> excluded.reason)
   returning 1`)
   ).length > 0;
 

@@ -3,7 +3,7 @@ import { route, toResponse, type Route } from "../api/route.ts";
 import { Type, type Schema } from "../http/schema.ts";
 import { LinkRecord } from "../links/link-record.ts";
 import { EditLinkBody, NewLinkBody, settingFaults } from "./link-definition.ts";
-import { linkRecordOf, listLinkRecords } from "./link-record.ts";
+import { linkRecordOf, listLinkRecords } from "./stored-link.ts";
 import type { LinkChanger } from "./link-setup.ts";
 import { LinkTestResult, type LinkTester } from "./link-test.ts";
 import { EditRouteBody, NewRouteBody, RouteRecord, type RouteChanger } from "./route-setup.ts";
@@ -71,11 +71,11 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     path: "/v1/links/{id}",
     summary: "Change a link",
     description:
-      "Changes what is named. Members of `settings` that are named replace those before, and null removes one; a secret that is not named stays. The connection is opened again; other links keep theirs.",
+      "Changes what is named. Members of `settings` that are named replace those before, and null removes one. A secret that is not named stays, unless the address changes: then it is required again. The connection is opened again; other links keep theirs.",
     params: params("link"),
     body: EditLinkBody,
     reply: { status: 200, description: "The link after the change.", schema: LinkRecord },
-    problems: [...CHANGE_PROBLEMS, "link_address_refused", "already_exists"],
+    problems: [...CHANGE_PROBLEMS, "link_address_refused", "already_exists", "paused_by_operator"],
     handle: async (call) => toResponse(await links.edit(call, call.params.id, call.body)),
   }),
   route({

@@ -136,7 +136,7 @@ describe("the test of a link", () => {
     );
     await patch(path, { settings: { password: PASSWORD } }, account);
     assert.equal((await run()).json["ok"], true);
-    await patch(path, { settings: { port: 1 } }, account);
+    await patch(path, { settings: { port: 1, password: PASSWORD } }, account);
     assert.deepEqual(
       [(await run()).json["step"], await actionsOf(account)],
       ["connection", ["link.created", "link.tested", "link.changed", "link.tested", "link.changed", "link.tested"]],

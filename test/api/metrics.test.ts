@@ -11,13 +11,13 @@ import { withoutDatabase } from "../support/outage.ts";
 
 test("metrics contain the pool and the links, and nothing about an absent certificate or embedded database", async () => {
   await using godwit = await startGodwit({ roles: "api,dispatch" });
-  const connected = '{link="simulator",state="connected"}';
+  const connected = '{link="simulator",source="file",state="connected"}';
   const metrics = await until("the link is connected", async () => {
     const read = await readMetrics(godwit);
     return read.get(`godwit_link_state${connected}`) === 1 ? read : undefined;
   });
   assert.deepEqual(seriesOf(metrics, "godwit_link_state"), { [connected]: 1 }, "a link has one state");
-  assert.equal(metrics.get('godwit_link_state{link="simulator",state="down"}'), 0);
+  assert.equal(metrics.get('godwit_link_state{link="simulator",source="file",state="down"}'), 0);
   assert.equal(metrics.get("godwit_database_up"), 1);
   assert.equal(metrics.get("godwit_database_waiting"), 0);
   const [busy, idle] = ["busy", "idle"].map((state) => metrics.get(`godwit_database_connections{state="${state}"}`) ?? -1);
@@ -27,7 +27,7 @@ test("metrics contain the pool and the links, and nothing about an absent certif
 
 test("a link that no node has open is reported as down", async () => {
   await using godwit = await startGodwit({ roles: "api" });
-  assert.deepEqual(seriesOf(await readMetrics(godwit), "godwit_link_state"), { '{link="simulator",state="down"}': 1 });
+  assert.deepEqual(seriesOf(await readMetrics(godwit), "godwit_link_state"), { '{link="simulator",source="file",state="down"}': 1 });
 });
 
 test("/metrics responds while the database is unavailable, and reports that", async () => {

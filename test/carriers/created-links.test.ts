@@ -144,7 +144,7 @@ describe("a created link", () => {
     assert.equal((await fetch(`${godwit.url}${String(link["callback_path"])}`, { method: "POST", headers, body })).status, 200);
     const path = `/v1/links/${String(link["id"])}`;
     const { json } = await godwit.request("GET", path, { key });
-    assert.deepEqual([json["state"], json["reason"], json["paused"]], ["paused", "needs_operator", true]);
+    assert.deepEqual([json["state"], json["reason"], json["paused"]], ["paused", "needs_account", true]);
     assert.match(String(json["reason_detail"]), /cannot charge/);
     const refused = await godwit.send(key, { channel: "whatsapp", recipient: PERSON });
     assert.deepEqual([refused.status, refused.json["code"]], [422, "no_route"]);

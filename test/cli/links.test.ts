@@ -69,7 +69,7 @@ test("a carrier is set up, tested, used, paused and removed from the command lin
 test("a link of the configuration file can be paused and resumed, and shows it", async () => {
   assert.equal((await run("links", "pause", "fixed")).code, 0);
   const paused = await run("links", "show", "fixed");
-  assert.deepEqual([paused.json["state"], paused.json["reason"]], ["paused", "paused by request"]);
+  assert.deepEqual([paused.json["state"], paused.json["reason"]], ["paused", "paused by the operator"]);
   const refused = await until("the service to follow", async () => {
     const reply = await godwit.send(key, { recipient: "+15005550006" });
     return reply.status === 422 ? reply : undefined;

@@ -6,10 +6,11 @@ import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { sendingSignal } from "../../src/delivery/settle.ts";
-import { newId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/lib/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
+import { NOTHING_CREATED, type CreatedPlan } from "../../src/links/routing.ts";
 import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
@@ -323,6 +324,30 @@ describe("a link that is down on every node", () => {
     const sent = await rig.untilStatus(message, "sent");
     assert.equal(sent.provider?.link, "b");
     assert.equal(carriers.simulator.sends.length, 0);
+  });
+
+  test("of an account loses its messages to other links of the account only, also when it is deleted", async () => {
+    await using rig = await Rig.open();
+    const linkChooser = linkChooserWith(rig);
+    const carriers = carriersOf();
+    const [deleted, other] = [newId("lnk", 1), newId("lnk", 2)].map((id) => encodeId("lnk", id)) as [string, string];
+    const created = (...names: string[]): CreatedPlan => ({
+      ...NOTHING_CREATED,
+      links: names.map((name) => ({ ...linkTo(name), accountId: rig.accountId })),
+    });
+    linkChooser.replaceCreated(created(deleted));
+    const message = await send(rig, linkChooser);
+    linkChooser.replaceCreated(NOTHING_CREATED);
+    const own = new ScriptedCarrier();
+    const delivery = await rig.deliver({ ...carriers, [other]: own }, { linkChooser, ...DOWN });
+    // A message of the operator's link that is removed moves, so failover has had its turn.
+    const moved = await rig.accept({}, { link: "removed", environment: "live" });
+    assert.equal((await rig.untilStatus(moved, "sent")).provider?.link, "a");
+    assert.equal((await rig.message(message)).status, "queued");
+    linkChooser.replaceCreated(created(other));
+    await delivery.reload();
+    assert.equal((await rig.untilStatus(message, "sent")).provider?.link, other);
+    assert.deepEqual([carriers.a.sends.length, own.sends.length], [1, 1]);
   });
 
   test("loses no message while it is up on another node", async () => {

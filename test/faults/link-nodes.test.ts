@@ -164,6 +164,9 @@ describe("a changed plan", () => {
     linkChooser.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
     // Two concurrent calls still open a link once.
     const reloads = [delivery.reload(), delivery.reload()];
+    await until("the others to be open meanwhile", () =>
+      ["other", "new"].every((name) => carriers[name]?.opens === (name === "other" ? 2 : 1)),
+    );
     assert.equal(carriers["gone"]?.exchange.open, 1, "not while a message is being submitted");
     answer.resolve(accepted("7"));
     await Promise.all(reloads);

@@ -28,6 +28,8 @@ export async function reportOf(stream: ReturnType<typeof run>, root: string, fil
   // The events of one process come together, those of a test before those of the suite that it is in.
   for await (const { type, data } of stream) {
     if (type === "test:stderr" || type === "test:stdout") process.stderr.write(data.message);
+    // An error that no test waits for fails the process of its file.
+    else if (type === "test:diagnostic" && data.message.startsWith("Error:")) say(data.message);
     else if (type === "test:summary") {
       isGreen &&= data.success;
       const file = data.file === undefined ? "" : relative(root, data.file);

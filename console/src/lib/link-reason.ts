@@ -6,6 +6,8 @@ const REASONS: Readonly<Record<string, string>> = {
   carrier_unreachable: "the carrier cannot be reached",
   carrier_throttles: "the carrier asks to slow down",
   needs_operator: "the carrier refuses the account or its credentials",
+  needs_account: "the carrier refuses the account or its credentials",
+  paused_by_operator: "the operator of this service paused it",
   no_node: "no node has it open yet",
 };
 

@@ -55,7 +55,7 @@ export class SmscSession {
     this.socket = socket;
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => {
-      for (const frame of this.#frames.push(chunk)) this.#take(decode(frame));
+      for (const frame of this.#framesOf(chunk)) this.#take(decode(frame));
     });
     socket.on("error", () => undefined);
     socket.on("close", () => {
@@ -63,6 +63,16 @@ export class SmscSession {
       // No response can arrive any more.
       for (const resolve of this.#waiting.values()) resolve(undefined);
     });
+  }
+
+  /** Bytes that are no SMPP end the connection, as at a real SMSC. */
+  #framesOf(chunk: Buffer): Buffer[] {
+    try {
+      return [...this.#frames.push(chunk)];
+    } catch {
+      this.socket.destroy();
+      return [];
+    }
   }
 
   write(pdu: Pdu): void {
