@@ -4,7 +4,8 @@ import { after, describe, test } from "node:test";
 import { until } from "../support/expect.ts";
 import { Smsc } from "../support/fakes/smsc.ts";
 import { byRecipient } from "../support/fakes/smsc-scripts.ts";
-import { ConsoleVisits, type Visitor } from "../support/visitor.ts";
+import { startGodwit } from "../support/harness.ts";
+import { ConsoleVisits, Visitor } from "../support/visitor.ts";
 
 const PASSWORD = "right";
 // ESME_RINVPASWD.
@@ -36,6 +37,20 @@ async function create(path: string, body: object): Promise<string> {
   const { json, text } = await visits.godwit.request("POST", path, { key, body });
   assert.equal(typeof json["id"], "string", text);
   return String(json["id"]);
+}
+
+const createLink = (name: string): Promise<string> =>
+  create("/v1/links", {
+    name,
+    provider: "smpp",
+    settings: { host: "127.0.0.1", port: smsc.port, system_id: name, password: PASSWORD },
+  });
+
+/** The rules of all routes. */
+async function readRoutes(): Promise<object[]> {
+  const { json } = await visits.godwit.request("GET", "/v1/routes", { key });
+  const routes = json["data"] as Record<string, unknown>[];
+  return routes.map(({ links, countries, prefixes, priority, weights }) => ({ links, countries, prefixes, priority, weights }));
 }
 
 /** Checks the open page wide and narrow, light and dark. */
@@ -108,8 +123,7 @@ describe("a carrier", () => {
   test("can be paused, resumed and deleted, and its sender removed", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
-      const settings = { host: "127.0.0.1", port: smsc.port, system_id: "acme", password: PASSWORD };
-      const link = await create("/v1/links", { name: "Acme", provider: "smpp", settings });
+      const link = await createLink("Acme");
       await create("/v1/senders", { number: "+14155550101", link_id: link });
       await visitor.signIn(key, "carriers");
       const row = page.getByRole("row").filter({ hasText: "Acme" });
@@ -128,6 +142,95 @@ describe("a carrier", () => {
       await visitor.heading("Carriers").waitFor();
       await row.waitFor({ state: "detached" });
       assert.equal((await visits.godwit.request("GET", `/v1/links/${link}`, { key })).status, 404);
+    }));
+});
+
+describe("routes", () => {
+  test("are added, changed and deleted, and their faults are beside the fields", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      const [first, second] = [await createLink("First"), await createLink("Second")];
+      await visitor.signIn(key, "carriers");
+      const card = page.getByRole("region", { name: "Routes" });
+      await visitor.sees(/^Without routes, the carriers of a channel are used in the order/, card);
+      await card.getByRole("button", { name: "Add a route" }).click();
+      await dialog.getByRole("combobox", { name: "Carrier 1" }).selectOption("Second");
+      await dialog.getByRole("button", { name: "Add a carrier" }).click();
+      await dialog.getByRole("combobox", { name: "Carrier 2" }).selectOption("Second");
+      await dialog.getByLabel("Countries").fill("us, USA");
+      await dialog.getByLabel("Prefixes").fill("1415");
+      await dialog.getByLabel("Priority").fill("5000");
+      await dialog.getByLabel("Weight").first().fill("3");
+      const faults = dialog.locator(".field.wrong");
+      const fieldsAtFault = (): Promise<string[]> => faults.locator("label").allInnerTexts();
+      await dialog.getByRole("button", { name: "Add", exact: true }).click();
+      await faults.first().waitFor();
+      assert.deepEqual(await fieldsAtFault(), ["Weight optional", "Countries optional", "Prefixes optional", "Priority optional"]);
+      await visitor.sees("Entry 2 must be a country of two letters such as US", dialog);
+      await assertLook(visitor, "the form of a route");
+      await dialog.getByLabel("Countries").fill("us, ca");
+      await dialog.getByLabel("Prefixes").fill("");
+      await dialog.getByLabel("Priority").fill("5");
+      await dialog.getByLabel("Weight").last().fill("1");
+      await dialog.getByRole("button", { name: "Add", exact: true }).click();
+      await visitor.sees("is named twice", dialog);
+      assert.deepEqual(await fieldsAtFault(), ["Carrier 2"]);
+      await dialog.getByRole("combobox", { name: "Carrier 2" }).selectOption("First");
+      await dialog.getByRole("button", { name: "Add", exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+      await visitor.sees("Second (weight 3), First (weight 1)", card);
+      const rules = { countries: ["US", "CA"], prefixes: null, priority: 5 };
+      assert.deepEqual(await readRoutes(), [{ links: [second, first], ...rules, weights: [3, 1] }]);
+      await assertLook(visitor, "the routes");
+
+      await card.getByRole("button", { name: "Change the route of sms to US, CA" }).click();
+      await dialog.getByRole("button", { name: "Move up" }).last().click();
+      for (const weight of await dialog.getByLabel("Weight").all()) await weight.fill("");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await visitor.sees("First, then Second", card);
+      assert.deepEqual(await readRoutes(), [{ links: [first, second], ...rules, weights: null }]);
+
+      await page.getByRole("table", { name: "Carriers" }).getByRole("link", { name: "First" }).click();
+      await visitor.button("Delete").click();
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await visitor.sees(/change or delete the route first/, dialog);
+      await dialog.getByRole("button", { name: "Cancel" }).click();
+      await visitor.choose("Carriers");
+      await card.getByRole("button", { name: "Delete the route of sms to US, CA" }).click();
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await card.getByRole("table").waitFor({ state: "detached" });
+      assert.deepEqual(await readRoutes(), []);
+    }));
+
+  test("of the operator are shown, and cannot be changed", (context) =>
+    visits.with(context, async (browser) => {
+      const config = `
+        [[link]]
+        name = "acme"
+        provider = "smpp"
+        host = "127.0.0.1"
+        port = ${smsc.port}
+        system_id = "operator"
+        password_env = "ACME_PASSWORD"
+        [[route]]
+        channel = "sms"
+        prefixes = ["+49"]
+        links = ["acme"]`;
+      const godwit = await startGodwit({ config, env: { ACME_PASSWORD: PASSWORD } });
+      const visitor = await Visitor.open(browser, godwit.url);
+      try {
+        await visitor.signIn(await godwit.key({ environment: "live" }), "carriers");
+        const row = visitor.page.getByRole("table", { name: "Routes" }).getByRole("row").last();
+        await visitor.sees("configured by the operator", row);
+        await visitor.sees("acme", row);
+        await visitor.sees("+49…", row);
+        assert.equal(await row.getByRole("button").count(), 0);
+        assert.equal(await visitor.button("Add a route").count(), 0, "a route names carriers of the account, and it has none");
+        visitor.assertClean();
+      } finally {
+        await visitor.close();
+        await godwit.stop();
+      }
     }));
 });
 
@@ -150,9 +253,12 @@ describe("a key that cannot change carriers", () => {
   test("of live without links:write reads which scope is missing, and sees no simulator", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
+      await createLink("Readable");
       await visitor.signIn(await visits.godwit.key({ environment: "live", scopes: ["links:read"] }), "carriers");
       await visitor.sees("links:write");
       assert.equal(await page.getByText("simulator").count(), 0);
+      await page.getByRole("region", { name: "Routes" }).waitFor();
+      assert.equal(await visitor.button("Add a route").count(), 0);
       await visitor.goto("carriers/new");
       await visitor.sees(/Your key may not add carriers/);
     }));
