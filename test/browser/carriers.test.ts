@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { until } from "../support/expect.ts";
-import { Smsc } from "../support/fakes/smsc.ts";
+import { Smsc, type Submit } from "../support/fakes/smsc.ts";
 import { byRecipient } from "../support/fakes/smsc-scripts.ts";
 import { startGodwit } from "../support/harness.ts";
 import { ConsoleVisits, Visitor } from "../support/visitor.ts";
@@ -10,14 +10,25 @@ import { ConsoleVisits, Visitor } from "../support/visitor.ts";
 const PASSWORD = "right";
 // ESME_RINVPASWD.
 const INVALID_PASSWORD = 0x0e;
+// ESME_RSYSERR, after which another link takes the message.
+const SYSTEM_ERROR = 0x08;
+const REFUSED_ONCE = "+493012345678";
 
 let smsc: Smsc;
 let key: string;
 const visits = new ConsoleVisits(async ({ godwit }) => {
-  smsc = await Smsc.start({ ...byRecipient, bind: ({ password }) => (password === PASSWORD ? 0 : INVALID_PASSWORD) });
+  smsc = await Smsc.start({
+    submit: (submit, session) =>
+      isFirstTo(submit, REFUSED_ONCE) ? session.refuse(submit, SYSTEM_ERROR) : byRecipient.submit?.(submit, session),
+    bind: ({ password }) => (password === PASSWORD ? 0 : INVALID_PASSWORD),
+  });
   key = await godwit.key({ environment: "live" });
 });
 after(() => smsc.stop());
+
+const isFirstTo = ({ short }: Submit, recipient: string): boolean =>
+  `+${short.destination.text}` === recipient &&
+  smsc.submits.filter((each) => each.short.destination.text === short.destination.text).length === 1;
 
 /** Fills in the form of an SMPP carrier, and adds it. */
 async function addCarrier({ page, ...visitor }: Visitor, password: string): Promise<void> {
@@ -231,6 +242,40 @@ describe("routes", () => {
         await visitor.close();
         await godwit.stop();
       }
+    }));
+});
+
+describe("the carrier of a message", () => {
+  test("is shown by its name, and by its id if it is deleted or the key may not read carriers", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const { godwit } = visits;
+      const [north, south] = [await createLink("North"), await createLink("South")];
+      const route = await create("/v1/routes", { channel: "sms", links: [north, south] });
+      const id = await create("/v1/messages", { channel: "sms", recipient: REFUSED_ONCE, body: "Hello" });
+      await visitor.signIn(key, `messages/${id}`);
+      const [record, timeline] = [page.getByRole("region", { name: "Record" }), page.getByRole("region", { name: "Timeline" })];
+      await visitor.sees("South says delivered", timeline);
+      await visitor.sees("Attempt 1 at North: refused", timeline);
+      await visitor.sees("South takes it next", timeline);
+      assert.ok(!(await timeline.innerText()).includes("lnk_"), await timeline.innerText());
+      assert.equal(await timeline.getByText("North", { exact: true }).first().getAttribute("title"), north);
+      await visitor.sees(south, record);
+      await assertLook(visitor, "a message with the name of its carrier");
+      await record.getByRole("link", { name: "South" }).click();
+      await visitor.heading("South").waitFor();
+
+      await visitor.button("Sign out").click();
+      await visitor.signIn(await godwit.key({ environment: "live", scopes: ["messages:read"] }), `messages/${id}`);
+      await visitor.sees(`${south} says delivered`, timeline);
+      await visitor.sees(`${south} takes it next`, timeline);
+      await godwit.request("DELETE", `/v1/routes/${route}`, { key });
+      for (const link of [north, south]) assert.equal((await godwit.request("DELETE", `/v1/links/${link}`, { key })).status, 200);
+      await visitor.button("Sign out").click();
+      await visitor.signIn(key, `messages/${id}`);
+      await visitor.sees(`${south} says delivered`, timeline);
+      await record.getByText(south).waitFor();
+      await record.getByRole("link", { name: south }).waitFor({ state: "detached" });
     }));
 });
 
