@@ -99,7 +99,12 @@ describe("a new account", () => {
       await visitor.button("Test connection").click();
       await visitor.sees(/refuses the credentials/, connection);
       await visitor.button("Change").click();
-      await dialog.getByLabel("Password", { exact: true }).fill(PASSWORD);
+      const password = dialog.getByLabel("Password", { exact: true });
+      assert.match((await password.getAttribute("placeholder")) ?? "", /leave it empty to keep it/);
+      await password.fill("x".repeat(20_000));
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.locator(".field.wrong label").getByText("Password").waitFor();
+      await password.fill(PASSWORD);
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });
       await visitor.sees(/^connected$/, page.getByRole("region", { name: "State" }));
