@@ -23,6 +23,7 @@ import { SignIn } from "./shell/sign-in.tsx";
 import { SuppressionsPage } from "./suppressions/suppressions-page.tsx";
 import { TemplatePage } from "./templates/template-page.tsx";
 import { TemplatesPage } from "./templates/templates-page.tsx";
+import { CarrierNames } from "./ui/carrier-name.tsx";
 import { Empty, Needs, Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { ToastProvider } from "./ui/toast.tsx";
@@ -83,7 +84,12 @@ function SectionPage({ path }: { path: string }): JSX.Element {
 
 function findPage(section: string, id: string | undefined): JSX.Element | undefined {
   if (id !== undefined) {
-    if (section === "messages") return <MessagePage key={id} id={id} />;
+    if (section === "messages")
+      return (
+        <CarrierNames key={id}>
+          <MessagePage id={id} />
+        </CarrierNames>
+      );
     if (section === "templates") return <TemplatePage key={id} id={id} />;
     if (section === "endpoints") return <EndpointPage key={id} id={id} />;
     if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
@@ -97,7 +103,11 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
 const PAGES: Readonly<Record<string, JSX.Element>> = {
   "": <OverviewPage />,
   messages: <MessagesPage />,
-  send: <SendPage />,
+  send: (
+    <CarrierNames>
+      <SendPage />
+    </CarrierNames>
+  ),
   templates: <TemplatesPage />,
   endpoints: <EndpointsPage />,
   suppressions: <SuppressionsPage />,

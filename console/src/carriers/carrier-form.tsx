@@ -89,7 +89,8 @@ const SecretField = ({ value, onValue, isKept, ...field }: InputProps & { isKept
         type="password"
         autoComplete="new-password"
         spellcheck={false}
-        placeholder={isKept ? "set: leave it empty to keep it" : ""}
+        // A fault means that the stored secret is not enough, as after a change of the host.
+        placeholder={isKept && field.error === undefined ? "set: leave it empty to keep it" : ""}
         value={value}
         onInput={({ currentTarget }) => onValue(currentTarget.value)}
       />

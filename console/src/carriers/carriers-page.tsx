@@ -1,4 +1,4 @@
-/** The list of carriers: each link with its state, limits and last error. */
+/** The list of carriers, each link with its state, limits and last error, and the routes among them. */
 import type { Link as CarrierLink } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";
@@ -11,6 +11,7 @@ import { Table, type Column } from "../ui/table.tsx";
 import { CarrierState, carrierTitle, isOfOperator, LastError, PauseButton, rateOf, windowOf } from "./carrier-state.tsx";
 import { LiveKey } from "../ui/live-key.tsx";
 import { ReadOnly } from "./read-only.tsx";
+import { RoutesCard } from "./routes-card.tsx";
 
 const REFRESH_MS = 5_000;
 
@@ -46,6 +47,7 @@ export function CarriersPage(): JSX.Element {
           }
         </Loaded>
       </section>
+      {!isTest && links.data !== undefined && links.data.data.length > 0 && <RoutesCard links={links.data.data} mayChange={mayWrite} />}
     </Page>
   );
 }

@@ -19,7 +19,8 @@ export function DeleteCarrier({ link, onClose }: { link: Link; onClose: () => vo
     <FormDialog title="Delete the carrier?" submit="Delete" isDangerous action={action} onClose={onClose}>
       <p>
         The connection of <strong>{link.name}</strong> is closed, and the carrier is deleted with its secrets and its senders. Messages that
-        wait for it take another carrier, or expire. This cannot be undone; Pause stops sending and keeps everything.
+        wait for it take another carrier, or expire. Routes that name it must be changed or deleted first. This cannot be undone; Pause
+        stops sending and keeps everything.
       </p>
     </FormDialog>
   );

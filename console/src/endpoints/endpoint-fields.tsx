@@ -1,9 +1,8 @@
 /** The form fields of an endpoint, for creation and for changes. */
-import { ApiError } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { TextField } from "../ui/field.tsx";
-import { faultAt } from "../ui/problem.tsx";
+import { faultAt, faultIn } from "../ui/problem.tsx";
 import { ALL } from "./event-types.ts";
 import { EventTypesField } from "./event-types-field.tsx";
 
@@ -44,12 +43,6 @@ export const EndpointFields = ({ draft, onChange, error }: FieldsProps): JSX.Ele
       onValue={(description) => onChange({ description })}
       error={faultAt(error, "/description")}
     />
-    <EventTypesField chosen={draft.eventTypes} onChosen={(eventTypes) => onChange({ eventTypes })} error={typesFault(error)} />
+    <EventTypesField chosen={draft.eventTypes} onChosen={(eventTypes) => onChange({ eventTypes })} error={faultIn(error, "/event_types")} />
   </>
 );
-
-function typesFault(error: unknown): string | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  const isOfTypes = (fault: object): boolean => "pointer" in fault && String(fault.pointer).startsWith("/event_types");
-  return error.errors.find(isOfTypes)?.detail;
-}

@@ -4,11 +4,11 @@ import type { ComponentChildren, JSX } from "preact";
 import { formatDuration } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
+import { CarrierLink } from "../ui/carrier-name.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Loaded, Page } from "../ui/page.tsx";
-import { ResourceLink } from "../ui/resource-link.tsx";
 import { Segments } from "../ui/segments.tsx";
 import { Status } from "../ui/status.tsx";
 import { MessageActions } from "./message-actions.tsx";
@@ -104,7 +104,7 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   "In place of": messageLink(message.fallback_of),
   "In reply to": messageLink(message.in_reply_to),
   Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
-  Carrier: chosen(message.provider && <ResourceLink type="link" id={message.provider.link} />, message.link_reason),
+  Carrier: chosen(message.provider && <CarrierLink id={message.provider.link} />, message.link_reason),
   "Carrier's id": <CarrierId of={message.provider} />,
   Attempts: message.provider?.attempts,
   Created: at(message.created_at),

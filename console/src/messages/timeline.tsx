@@ -3,6 +3,7 @@ import type { TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatClock, formatDay, words } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
+import { CarrierName, Reason } from "../ui/carrier-name.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Status } from "../ui/status.tsx";
 
@@ -39,7 +40,11 @@ function Headline({ entry: { type, status, ignored, reason } }: { entry: Timelin
     <p>
       {status === null ? <span class="strong">{words(type.replace(".", " "))}</span> : <Status of={status} />}{" "}
       {ignored && <span class="quiet">changed nothing</span>}
-      {reason !== null && <span class="quiet">{words(reason)}</span>}
+      {reason !== null && (
+        <span class="quiet">
+          <Reason text={reason} />
+        </span>
+      )}
     </p>
   );
 }
@@ -48,7 +53,11 @@ function Attempt({ attempt }: { attempt: NonNullable<TimelineEntry["attempt"]> }
   const { number, link, outcome, provider_message_id: id, provider_code: code, detail, retry_at: retryAt } = attempt;
   return (
     <p>
-      Attempt {number} at <strong>{link}</strong>: {outcome === "written" ? "handed over" : outcome}
+      Attempt {number} at{" "}
+      <strong>
+        <CarrierName id={link} />
+      </strong>
+      : {outcome === "written" ? "handed over" : outcome}
       {code !== null && (
         <>
           {" "}
@@ -78,7 +87,10 @@ function Receipt({ receipt }: { receipt: NonNullable<TimelineEntry["receipt"]> }
   return (
     <>
       <p>
-        <strong>{link}</strong> says {status}
+        <strong>
+          <CarrierName id={link} />
+        </strong>{" "}
+        says {status}
         {part !== null && <> of part {part}</>}
         {error !== null && <> · {error}</>}
         {code !== null && (

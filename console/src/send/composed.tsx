@@ -2,6 +2,7 @@
 import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
+import { CarrierName } from "../ui/carrier-name.tsx";
 import { Segments } from "../ui/segments.tsx";
 
 type ComposedProps = {
@@ -22,7 +23,12 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
       {segments !== null && (
         <p role="status">
           <Segments of={segments} />
-          {route !== null && <span class="quiet"> · by {route.link}</span>}
+          {route !== null && (
+            <span class="quiet">
+              {" "}
+              · by <CarrierName id={route.link} />
+            </span>
+          )}
         </p>
       )}
       {offending.length > 0 && (

@@ -23,6 +23,15 @@ function describe(error: unknown): Description {
 export const faultAt = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.errors.find((fault) => "pointer" in fault && fault.pointer === pointer)?.detail : undefined;
 
+/** Returns the first fault of a list such as `/countries`, with the position of the faulty entry. */
+export function faultIn(error: unknown, pointer: string): string | undefined {
+  const whole = faultAt(error, pointer);
+  if (whole !== undefined || !(error instanceof ApiError)) return whole;
+  const found = error.errors.find((fault) => "pointer" in fault && fault.pointer?.startsWith(`${pointer}/`));
+  if (found === undefined || !("pointer" in found)) return undefined;
+  return `Entry ${Number(found.pointer?.slice(pointer.length + 1)) + 1} ${found.detail}`;
+}
+
 export function Problem({
   error,
   onRetry,

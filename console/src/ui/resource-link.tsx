@@ -1,4 +1,4 @@
-/** The id of a resource, as a link to its page where the key may see it. */
+/** A resource by its id or name, as a link to its page where the key may see it. */
 import type { JSX } from "preact";
 import { Link } from "../lib/router.tsx";
 import { useSession } from "../session/use-session.ts";
@@ -15,10 +15,10 @@ const PLACES: Readonly<Record<string, Place>> = {
   message: { path: "messages", scope: "messages:read" },
 };
 
-export function ResourceLink({ type, id }: { type: string; id: string }): JSX.Element {
+export function ResourceLink({ type, id, name }: { type: string; id: string; name?: string | undefined }): JSX.Element {
   const session = useSession();
   const place = PLACES[type];
-  const text = <code>{id}</code>;
+  const text = name === undefined ? <code>{id}</code> : <>{name}</>;
   return place !== undefined && session.may(place.scope) ? <Link to={`${place.path}/${id}`}>{text}</Link> : text;
 }
 
