@@ -1,5 +1,6 @@
 /** Reads flags, environment variables and the TOML file into one `Config`. No other file reads `process.env`.
  *  All faults are reported together, and the service does not start while there is one. */
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { readConsent } from "./consent/consent-defaults.ts";
 import type { ConsentTable } from "./consent/consent-settings.ts";
@@ -36,6 +37,8 @@ export type Config = {
   webhookAddresses: { allow: AddressSet; deny: AddressSet };
   /** The tasks of this process: serve requests, deliver messages, deliver webhooks. */
   roles: ReadonlySet<Role>;
+  /** The number of processes that share the port and the work. */
+  workers: number;
   simulatorSpeed: number;
   /** The time after which a message without a delivery receipt expires. */
   receiptWaitMs: number;
@@ -128,6 +131,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       deny: addressSet(readCidrs(read("webhookDeny"), faults)),
     },
     roles: readRoles(read("roles"), faults),
+    workers: readWorkers(read("workers"), faults),
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
@@ -153,6 +157,20 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     }
   }
   return { config, faults, file: path };
+}
+
+const MAX_WORKERS = 32;
+const MAX_AUTO_WORKERS = 4;
+
+// Where the system can give each process a socket of its own for one port.
+const CAN_SHARE_PORT = process.platform === "linux" || process.platform === "freebsd";
+
+/** One processor is left for PostgreSQL. */
+function readWorkers(value: SettingValue, faults: string[]): number {
+  if (value.text === "auto" && !CAN_SHARE_PORT) return 1;
+  if (value.text === "auto") return Math.min(MAX_AUTO_WORKERS, Math.max(1, availableParallelism() - 1));
+  const most = CAN_SHARE_PORT ? MAX_WORKERS : 1;
+  return readNumber(value, { least: 1, most, what: "auto or a number of processes" }, faults);
 }
 
 const clearTextRefusal = (host: string): string =>

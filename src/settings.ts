@@ -75,6 +75,13 @@ export const SETTINGS = {
     fallback: ROLES.join(","),
     help: `tasks of this process: some of ${ROLES.join(", ")}`,
   },
+  workers: {
+    flag: "workers",
+    value: "COUNT",
+    env: "GODWIT_WORKERS",
+    fallback: "auto",
+    help: "processes that share the port and the work; auto: one less than the processors, at least 1 and at most 4",
+  },
   simulatorSpeed: {
     flag: "simulator-speed",
     value: "FACTOR",

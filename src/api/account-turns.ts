@@ -10,19 +10,21 @@ import type { Route } from "./route.ts";
 // not fill a turn of the event loop: eight take a millisecond or two.
 const SENDS = { total: Infinity, alone: 3_000, shared: 8, maxWaiting: 2_000 };
 // Lists, batches and imports take the processor and the database for a long time each.
-const HEAVY = { total: 3, alone: 2, shared: 1, maxWaiting: 200 };
-// Each other request uses a connection of the database for a moment. Heavy and light requests together leave two of the ten connections of
-// requests to sends and to the look-up of credentials.
-const LIGHT = { total: 5, alone: 4, shared: 3, maxWaiting: 500 };
+const HEAVY = { alone: 2, shared: 1, maxWaiting: 200 };
+// Each other request uses a connection of the database for a moment.
+const LIGHT = { alone: 4, shared: 3, maxWaiting: 500 };
 const RETRY_SECONDS = 1;
 
 export class AccountTurns {
   readonly #sends = new FairLimit(SENDS);
-  readonly #heavy = new FairLimit(HEAVY);
-  readonly #light = new FairLimit(LIGHT);
+  readonly #heavy: FairLimit;
+  readonly #light: FairLimit;
   readonly #rejected: () => void;
 
-  constructor(rejected: () => void) {
+  /** `heavy` and `light`: how many requests of each kind run at a time. */
+  constructor(rejected: () => void, { heavy, light }: { heavy: number; light: number }) {
+    this.#heavy = new FairLimit({ ...HEAVY, total: heavy });
+    this.#light = new FairLimit({ ...LIGHT, total: light });
     this.#rejected = rejected;
   }
 

@@ -27,7 +27,8 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  new Gauge({ name: "godwit_info", help: "The running version.", labelNames: ["version"], registers }).set({ version }, 1);
+  const info = { name: "godwit_info", help: "The running version.", labelNames: ["version"], aggregator: "first", registers } as const;
+  new Gauge(info).set({ version }, 1);
   const requests = new Counter({
     name: "godwit_http_requests_total",
     help: "Requests answered.",
@@ -71,6 +72,7 @@ export function createMetrics(version: string): Metrics {
   const certificate = new Gauge({
     name: "godwit_tls_certificate_end_seconds",
     help: "When the first certificate of our chain ends, in seconds since 1970; nothing where a proxy ends TLS.",
+    aggregator: "min",
     registers,
   });
   // A gauge without labels starts at zero, so it is removed until there is a certificate.

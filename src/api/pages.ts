@@ -1,18 +1,23 @@
 /** The pages that need no credential: health, metrics, the OpenAPI document, the console and the documentation. */
+import { Registry } from "prom-client";
 import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
-import type { Metrics } from "./metrics.ts";
 import type { Page, PageResponse } from "./page.ts";
 import { JSON_TYPE } from "./responses.ts";
 import { staticPage } from "./static-file.ts";
 
-export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
+export type PagesOptions = {
+  document: object;
+  readMetrics: () => Promise<string>;
+  metricsAllow: AddressSet;
+  isReady: () => Promise<boolean>;
+};
 
-export function publicPages({ document, metrics, metricsAllow, isReady }: PagesOptions): Page[] {
+export function publicPages({ document, readMetrics, metricsAllow, isReady }: PagesOptions): Page[] {
   const docs = new DocsPages();
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
   return [
@@ -25,7 +30,7 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
     get("/metrics", async ({ peer, isLocal }) => {
       // To a client that may not read the metrics, the path looks like any unknown path.
       if (!isLocal && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
-      return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
+      return { status: 200, contentType: Registry.PROMETHEUS_CONTENT_TYPE, body: await readMetrics() };
     }),
     get(
       "/openapi.json",

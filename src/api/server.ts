@@ -49,6 +49,8 @@ import { begin, goneSignal, pumpFrames } from "./stream.ts";
 export type ServerOptions = {
   host: string;
   port: number;
+  /** The number of processes that share the port. */
+  workers: number;
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
@@ -121,8 +123,12 @@ export class Server {
 
   /** Starts to listen and returns the URL. */
   async listen(): Promise<string> {
-    const { host, port, tls } = this.#options;
-    await this.#app.listen({ host, port }).catch((error: unknown) => {
+    const { host, port, tls, workers } = this.#options;
+    // Each worker has a socket of its own for the same port, and the system gives each connection to one of them.
+    const isShared = workers > 1;
+    // Fastify passes all options on to the server, and its types do not know this one.
+    const options = { host, port, reusePort: isShared } as { host: string; port: number };
+    await this.#app.listen(options).catch((error: unknown) => {
       throw explainListenError(error, { host, port });
     });
     const { port: actual } = this.#app.server.address() as AddressInfo;

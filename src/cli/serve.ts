@@ -1,8 +1,14 @@
 /** godwit serve: runs the service until a signal stops it. */
-import { inspectConfig, isUnderNpm, readConfig, type Flags } from "../config.ts";
-import { createLog } from "../lib/log.ts";
+import { environmentVariables, inspectConfig, isUnderNpm, readConfig, type Config, type Flags } from "../config.ts";
+import { createLog, type LogOutput } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
+import { newNodeName, openStorage } from "../service/open-storage.ts";
 import { startService, type Service } from "../service/start-service.ts";
+import { stopAll, type Stops } from "../service/stops.ts";
+import { Supervisor } from "../service/supervisor.ts";
+import { WORKER_PORT, WorkerChannel } from "../service/worker-channel.ts";
+import { watchEmbedded } from "../storage/metrics.ts";
+import { StartupError } from "../storage/startup-error.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
 import { dropRoot } from "./drop-root.ts";
@@ -11,7 +17,7 @@ import { say } from "./output.ts";
 export const serve: Command = {
   name: "serve",
   about: [
-    "Runs the service until it is told to stop: SIGTERM or SIGINT stop it gracefully, SIGHUP reads the certificate, the links and the routes again. Without --database-url it brings its own PostgreSQL, which lives in the data directory.",
+    "Runs the service until it is told to stop: SIGTERM or SIGINT stop it gracefully, SIGHUP reads the certificate, the links and the routes again. With --workers it runs several processes that share the port. Without --database-url it brings its own PostgreSQL, which lives in the data directory.",
     "The first start makes an account and prints a test key. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read from the environment alone. A flag wins over a variable, a variable over the file.",
   ],
   usage: ["serve [settings]"],
@@ -34,33 +40,86 @@ export const serve: Command = {
   run: ({ flags }) => runService(flags, TIMINGS),
 };
 
-/** Runs the service until a signal stops it, and returns the exit code. */
+/** Runs the service until a signal stops it, and returns the exit code. With several workers this process supervises them, and runs again as
+ *  each of them. */
 export async function runService(flags: Flags, timings: Timings): Promise<number> {
-  const config = readConfig(flags, "serve");
-  const output = createLog(config.log);
+  const read = readConfig(flags, "serve");
+  const workerPort = environmentVariables()[WORKER_PORT];
+  const config = workerPort ? { ...read, port: Number(workerPort) } : read;
+  const channel = workerPort === undefined ? undefined : new WorkerChannel();
+  const output = createLog(config.log, { isShared: config.workers > 1 });
   const { log, flush } = output;
-  const stopped = stopSignal();
+  const stopped = channel === undefined ? stopSignal() : workerStop(channel);
+  const run = { flags, config, output, timings, channel, stopped };
   try {
-    // A reload during the start does nothing: the start has just read the files.
-    let service: Service | undefined;
-    let reloading: Promise<void> = Promise.resolve();
-    // Reloads run one after the other, so that the latest file wins.
-    process.on("SIGHUP", () => {
-      reloading = reloading.then(() => service && reload(service, flags));
-    });
-    const starting = startService(config, output, say, timings);
-    // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
-    service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
-    if (service === undefined) return EXIT_UNFINISHED;
-    dropRoot(config, inspectConfig(flags, "serve").file, log);
-    say(welcome(service));
-    const signal = await stopped;
-    log.info({ signal }, "stopping");
-    await service.stop();
-    log.info("stopped");
-    return 0;
+    return await (config.workers > 1 && channel === undefined ? supervise(run) : runNode(run));
+  } catch (error) {
+    // The supervisor shows the reason once: a worker that cannot start is one of several.
+    if (channel === undefined || !(error instanceof StartupError)) throw error;
+    log.error({ event: "service.worker_not_started", reason: error.message }, "a worker could not start");
+    return EXIT_UNFINISHED;
   } finally {
     flush();
+    channel?.close();
+  }
+}
+
+type Run = {
+  flags: Flags;
+  config: Config;
+  output: LogOutput;
+  timings: Timings;
+  channel: WorkerChannel | undefined;
+  /** Resolves with the reason of the stop. */
+  stopped: Promise<string>;
+};
+
+/** Runs the service in this process. */
+async function runNode({ flags, config, output, timings, channel, stopped }: Run): Promise<number> {
+  const { log } = output;
+  // The supervisor speaks to the operator, and a worker to the log.
+  const tell = channel === undefined ? say : (line: string): void => log.info(line);
+  // A reload during the start does nothing: the start has just read the files.
+  let service: Service | undefined;
+  let reloading: Promise<void> = Promise.resolve();
+  // Reloads run one after the other, so that the latest file wins.
+  process.on("SIGHUP", () => {
+    reloading = reloading.then(() => service && reload(service, flags, tell));
+  });
+  const starting = startService(config, output, tell, { timings, channel });
+  // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
+  service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
+  if (service === undefined) return EXIT_UNFINISHED;
+  dropRoot(config, inspectConfig(flags, "serve").file, log);
+  if (channel === undefined) say(welcome(service));
+  const signal = await stopped;
+  log.info({ signal }, "stopping");
+  await service.stop();
+  log.info("stopped");
+  return 0;
+}
+
+/** Prepares the database, and runs the service in several workers. */
+async function supervise({ config, output: { log }, stopped }: Run): Promise<number> {
+  const stops: Stops = [];
+  try {
+    const starting = openStorage({ config, node: newNodeName(), isWorker: false, log, say, stops });
+    const storage = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
+    if (storage === undefined) return EXIT_UNFINISHED;
+    const supervisor = new Supervisor({ workers: config.workers, log });
+    if (storage.embedded !== undefined) watchEmbedded(supervisor.registry, storage.embedded);
+    stops.push(() => supervisor.stop());
+    process.on("SIGHUP", () => supervisor.reload());
+    const url = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
+    if (url === undefined) return EXIT_UNFINISHED;
+    // The workers give up root. This process serves no request, and needs it to start a worker again on a low port.
+    log.info({ url, workers: config.workers }, "all workers listen");
+    say(welcome({ url, firstKey: storage.firstKey }));
+    const signal = await Promise.race([stopped, supervisor.failed.then((reason) => Promise.reject(new StartupError(reason)))]);
+    log.info({ signal }, "stopping all workers");
+    return 0;
+  } finally {
+    await stopAll(stops);
   }
 }
 
@@ -85,6 +144,14 @@ function stopSignal(): Promise<string> {
   });
 }
 
+/** A worker stops when its supervisor says so, or when it gets a SIGTERM of its own. A Ctrl-C at the terminal reaches all processes, and the
+ *  supervisor stops its workers. */
+function workerStop({ stopped }: WorkerChannel): Promise<string> {
+  process.on("SIGINT", () => undefined);
+  const signal = new Promise<string>((resolve) => process.once("SIGTERM", resolve));
+  return Promise.race([stopped, signal]);
+}
+
 const LOOK_FOR_PARENT_MS = 500;
 
 /** Calls back when the parent process has ended. npm passes a SIGTERM only to its shell; both end, and the service would run on without
@@ -100,21 +167,21 @@ function whenOrphaned(onOrphaned: () => void): void {
 }
 
 /** Reloads the certificate and the plan. Links whose settings have not changed keep their connections. */
-async function reload(service: Service, flags: Flags): Promise<void> {
+async function reload(service: Service, flags: Flags, tell: (line: string) => void): Promise<void> {
   try {
-    if (service.reloadTls()) say("certificate reloaded");
+    if (service.reloadTls()) tell("certificate reloaded");
   } catch (error) {
-    say(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
+    tell(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
   }
   try {
     await service.reloadPlan(readConfig(flags, "serve"));
-    say("links, senders and routes reloaded");
+    tell("links, senders and routes reloaded");
   } catch (error) {
-    say(`links, senders and routes were not reloaded, the old ones stay: ${(error as Error).message}`);
+    tell(`links, senders and routes were not reloaded, the old ones stay: ${(error as Error).message}`);
   }
 }
 
-function welcome({ url, firstKey }: Service): string {
+function welcome({ url, firstKey }: Pick<Service, "url" | "firstKey">): string {
   const listening = `Godwit listens on ${url}  (console: ${url}/console, documentation: ${url}/docs)`;
   if (firstKey === undefined) return listening;
   return `${listening}

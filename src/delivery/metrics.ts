@@ -90,6 +90,7 @@ export function watchLanes(registry: Registry, delivery: Delivery): void {
   const paused: Gauge = new Gauge({
     name: "godwit_link_throttled",
     help: "1 while the carrier wants this process to slow down.",
+    aggregator: "max",
     labelNames: ["link"],
     registers: [registry],
     collect: () => delivery.lanes.forEach((lane, link) => paused.set({ link }, lane.isPaused ? 1 : 0)),
@@ -104,7 +105,7 @@ export function watchQueue(registry: Registry, db: Database): void {
   const registers = [registry];
   // Every gauge waits for the same read. Otherwise it would report the values of the previous scrape.
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
-    new Gauge({ name, help, labelNames, registers, collect: () => refresh() });
+    new Gauge({ name, help, labelNames, registers, aggregator: "first", collect: () => refresh() });
   const depth = gauge("godwit_queue_depth", "Messages in the queue; counted up to a million.", ["lane"]);
   const held = gauge("godwit_queue_held", "Messages in the queue of which nobody knows whether they left.", ["lane"]);
   const oldest = gauge("godwit_queue_oldest_due_seconds", "For how long the oldest due message has waited.", ["lane"]);

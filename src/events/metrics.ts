@@ -7,6 +7,7 @@ export function watchPositions(registry: Registry, positions: EventPositions): v
     name: "godwit_event_stream_stalled_seconds",
     help: "For how long a transaction that has written events and does not end has kept the event streams from going on.",
     registers: [registry],
+    aggregator: "max",
     async collect() {
       // Without the database nothing is known; other metrics report that.
       await positions.settled().catch(() => undefined);

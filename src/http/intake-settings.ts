@@ -1,4 +1,4 @@
-/** The settings of the budgets for connections and bodies. They hold for one process. */
+/** The settings of the budgets for connections and bodies. Workers divide them. */
 
 export type IntakeLimits = {
   /** Connections of all peers. */
@@ -20,7 +20,7 @@ export const INTAKE_SETTINGS = {
     value: "COUNT",
     env: "GODWIT_MAX_CONNECTIONS",
     fallback: "10000",
-    help: "connections that this process keeps open",
+    help: "connections that the workers together keep open",
   },
   maxConnectionsPerPeer: {
     flag: "max-connections-per-peer",
@@ -46,17 +46,28 @@ export const INTAKE_SETTINGS = {
 } as const;
 
 const MIB = 1_048_576;
+// A share has room for the largest body: of a carrier, and of a batch.
+const ANONYMOUS_MIB = 1;
+const TENANT_MIB = 2;
 
 type Range = { least: number; most: number; what: string };
 
+/** The part of one of several workers, which has room for the largest bodies as well. Connections come to the workers in turn, so the
+ *  limit for one peer holds for each worker. */
+export const partOf = (limits: IntakeLimits, workers: number): IntakeLimits => ({
+  ...limits,
+  maxConnections: Math.ceil(limits.maxConnections / workers),
+  anonymousBodyBytes: Math.max(limits.anonymousBodyBytes / workers, ANONYMOUS_MIB * BODY_SHARES * MIB),
+  tenantBodyBytes: Math.max(limits.tenantBodyBytes / workers, TENANT_MIB * BODY_SHARES * MIB),
+});
+
 export function readIntake(readNumber: (name: keyof typeof INTAKE_SETTINGS, range: Range) => number): IntakeLimits {
   const connections = { least: 1, most: 1_000_000, what: "a number of connections" };
-  // A share has room for the largest body: 1 MiB of a carrier, 2 MiB of a batch.
   const bodies = (largest: number): Range => ({ least: largest * BODY_SHARES, most: 4_096, what: "a number of MiB" });
   return {
     maxConnections: readNumber("maxConnections", connections),
     maxConnectionsPerPeer: readNumber("maxConnectionsPerPeer", connections),
-    anonymousBodyBytes: readNumber("anonymousBodies", bodies(1)) * MIB,
-    tenantBodyBytes: readNumber("tenantBodies", bodies(2)) * MIB,
+    anonymousBodyBytes: readNumber("anonymousBodies", bodies(ANONYMOUS_MIB)) * MIB,
+    tenantBodyBytes: readNumber("tenantBodies", bodies(TENANT_MIB)) * MIB,
   };
 }

@@ -18,6 +18,8 @@ export type LogStyle = "json" | "pretty" | "silent";
 
 /** Lines are written in blocks, so that a busy service makes few system calls. `flush` empties the buffer before an exit. */
 const BUFFER_BYTES = 16_000;
+// A write of this size to a pipe is never mixed with the writes of other processes. Only a line that is longer than this can be.
+const PIPE_BYTES = 4_096;
 const FLUSH_INTERVAL_MS = 250;
 // A stalled reader of standard output must not fill the memory: beyond this size, lines are dropped and counted.
 const MAX_BUFFER_BYTES = 16 * 1_048_576;
@@ -31,10 +33,12 @@ export type LogOutput = {
   flush: () => void;
 };
 
-export function createLog(style: LogStyle): LogOutput {
+/** `isShared`: several processes write to the same output. */
+export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput {
   if (style === "silent") return { log: pino({ level: "silent" }), writeLine: () => undefined, flush: () => undefined };
   if (style === "pretty") return logTo(prettyStream());
-  const destination = pino.destination({ dest: 1, minLength: BUFFER_BYTES, maxLength: MAX_BUFFER_BYTES, sync: false });
+  const sizes = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
+  const destination = pino.destination({ dest: 1, ...sizes, maxLength: MAX_BUFFER_BYTES, sync: false });
   let dropped = 0;
   destination.on("drop", () => (dropped += 1));
   destination.on("drain", () => {

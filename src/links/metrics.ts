@@ -16,6 +16,7 @@ export function watchLinks(registry: Registry, { db, clock, linkChooser }: Watch
     help: "1 for the state that the link is in, 0 for the others.",
     labelNames: ["link", "source", "state"],
     registers: [registry],
+    aggregator: "first",
     collect: () => refresh(),
   });
   const refresh = remembered(TRUST_MS, async () => {

@@ -1,4 +1,5 @@
 /** The first phase of a start: the database with its schema, secrets, clock and partitions, and the first account. */
+import { randomBytes } from "node:crypto";
 import { createFirstAccount } from "../access/accounts.ts";
 import { createKey } from "../access/api-key.ts";
 import { openRecipientHasher, resealRecipientKey, type RecipientHasher } from "../access/recipient-hash.ts";
@@ -21,6 +22,7 @@ import { createPartitions, partitionJob, type PartitionReport } from "../storage
 import { seedTemplates } from "../templates/seed.ts";
 import { resealLinks } from "../setup/link-secrets.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
+import { sharesOf } from "./shares.ts";
 import type { Stops } from "./stops.ts";
 
 export type Storage = {
@@ -33,14 +35,19 @@ export type Storage = {
   firstKey: string | undefined;
 };
 
-type StorageParts = { config: Config; node: string; log: Log; say: (line: string) => void; stops: Stops };
+/** Each start has another name. */
+export const newNodeName = (): string => randomBytes(6).toString("hex");
 
-export async function openStorage({ config, node, log, say, stops }: StorageParts): Promise<Storage> {
+type StorageParts = { config: Config; node: string; isWorker: boolean; log: Log; say: (line: string) => void; stops: Stops };
+
+/** Opens the database and prepares it for this version. A worker joins the embedded server of its supervisor. */
+export async function openStorage({ config, node, isWorker, log, say, stops }: StorageParts): Promise<Storage> {
   const { db, close, embedded } = await openDatabase({
     ...config,
     command: "serve",
-    mayJoin: false,
+    mayJoin: isWorker,
     nodeName: node,
+    poolSize: sharesOf(config.workers).pool,
     say,
     onLog: (line) => logPostgres(log, line),
   });

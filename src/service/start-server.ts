@@ -12,6 +12,7 @@ import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
+import { partOf } from "../http/intake-settings.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { ConsentSettingsChanger } from "../consent/change-settings.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
@@ -33,24 +34,25 @@ import { Setup } from "../setup/setup.ts";
 import type { Database } from "../storage/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
+import { sharesOf } from "./shares.ts";
 import type { Process, Workers } from "./start-workers.ts";
 
-// Of the sixteen connections of the pool, two are for credentials that this process has not seen before, and ten for the requests of
-// tenants. So four are always free for delivery, the leases of links, and receipts.
-const STRANGERS_SHARE = { maxConnections: 2, maxWaiting: 50 };
-const REQUESTS_SHARE = { maxConnections: 10, maxWaiting: 500 };
+const STRANGERS_WAITING = 50;
+const REQUESTS_WAITING = 500;
 
 export type ListeningServer = { url: string; reloadTls: () => boolean };
 
-type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
+type ServerOptions = { isReady: () => Promise<boolean>; readMetrics: () => Promise<string>; writeLine: (fields: string) => void };
 
-export async function startServer(shared: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<ListeningServer> {
+export async function startServer(shared: Process, workers: Workers, options: ServerOptions): Promise<ListeningServer> {
+  const { isReady, readMetrics, writeLine } = options;
   const { config, clock, node, box, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
-  const forRequests = { ...shared, db: shared.db.share(REQUESTS_SHARE) };
-  const access = await openAccess(forRequests, shared.db.share(STRANGERS_SHARE));
+  const shares = sharesOf(config.workers);
+  const forRequests = { ...shared, db: shared.db.share({ maxConnections: shares.requests, maxWaiting: REQUESTS_WAITING }) };
+  const access = await openAccess(forRequests, shared.db.share({ maxConnections: shares.strangers, maxWaiting: STRANGERS_WAITING }));
   const limiter = new Limiter(forRequests.db, clock, node);
-  const turns = new AccountTurns(() => metrics.rejected("work_of_account"));
+  const turns = new AccountTurns(() => metrics.rejected("work_of_account"), shares);
   const routes = isApi ? makeRoutes(forRequests, workers, { ...access, limiter, turns }) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
@@ -60,10 +62,11 @@ export async function startServer(shared: Process, workers: Workers, { isReady, 
   ];
   const server = new Server({
     ...config,
+    intake: partOf(config.intake, config.workers),
     failureDelayMs: shared.timings.failureDelayMs,
     tls: config.tls && readTlsFiles(config.tls),
     routes,
-    pages: [...publicPages({ document, metrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
+    pages: [...publicPages({ document, readMetrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
     authenticator: access.authenticator,
     limiter,
     box,

@@ -1,5 +1,4 @@
 /** Starts everything in order, and stops it in reverse. */
-import { randomBytes } from "node:crypto";
 import { createMetrics } from "../api/metrics.ts";
 import type { Config } from "../config.ts";
 import type { Log, LogOutput } from "../lib/log.ts";
@@ -14,10 +13,11 @@ import type { SpanWatch } from "../tracing/exporter.ts";
 import { spanWatch } from "../tracing/metrics.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
-import { openStorage } from "./open-storage.ts";
+import { newNodeName, openStorage } from "./open-storage.ts";
 import { startServer } from "./start-server.ts";
 import { startWorkers, type ReloadedConfig } from "./start-workers.ts";
 import { stopAll, type Stops } from "./stops.ts";
+import type { WorkerChannel } from "./worker-channel.ts";
 
 export type Service = {
   url: string;
@@ -30,27 +30,32 @@ export type Service = {
   stop(): Promise<void>;
 };
 
+/** `channel` is present in a worker. */
 export async function startService(
   config: Config,
   { log, writeLine }: LogOutput,
   say: (line: string) => void,
-  timings: Timings = TIMINGS,
+  { timings = TIMINGS, channel }: { timings?: Timings; channel?: WorkerChannel | undefined } = {},
 ): Promise<Service> {
-  const node = randomBytes(6).toString("hex");
+  const node = newNodeName();
   const stops: Stops = [];
   try {
-    const storage = await openStorage({ config, node, log, say, stops });
+    const storage = await openStorage({ config, node, isWorker: channel !== undefined, log, say, stops });
     const { db, clock, embedded, firstKey } = storage;
     const metrics = createMetrics(VERSION);
-    const isReady = readiness(db);
-    watchStorage(metrics.registry, { db, clock, embedded, isReady });
+    const isDatabaseUp = readiness(db);
+    const isReady = async (): Promise<boolean> => channel?.isDraining !== true && (await isDatabaseUp());
+    watchStorage(metrics.registry, { db, clock, embedded, isReady: isDatabaseUp });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
     stops.push(() => tracing?.stop());
     const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
     const workers = await startWorkers(shared);
-    const { url, reloadTls } = await startServer(shared, workers, { isReady, writeLine });
+    channel?.report(metrics.registry);
+    const readMetrics = (): Promise<string> => channel?.readMetrics() ?? metrics.registry.metrics();
+    const { url, reloadTls } = await startServer(shared, workers, { isReady, readMetrics, writeLine });
+    channel?.listening(url);
     log.info({ url, version: VERSION, node }, "listening");
     return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: workers.reloadPlan };
   } catch (error) {

@@ -9,8 +9,10 @@ import { sql, type Sql } from "./sql.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
-/** `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a connection, for the statements of tests. */
+/** `poolSize`: the most connections at a time. `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a
+ *  connection, for the statements of tests. */
 export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & {
+  poolSize?: number;
   settings?: Settings;
   connectTimeoutMs?: number;
 };
@@ -116,7 +118,7 @@ function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: 
     query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
     keepAlive: true,
   };
-  const pooled = { Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
+  const pooled = { Client: NamedClient, max: target.poolSize ?? POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
   const pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
   pool.on("error", onIdleError);
   return { pool, newClient: () => new NamedClient(config), begin, limits: [], late: new Map(), known: new WeakMap() };

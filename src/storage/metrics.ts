@@ -32,19 +32,21 @@ export function watchStorage(registry: Registry, { db, clock, embedded, isReady 
   const up: Gauge = new Gauge({
     name: "godwit_database_up",
     help: "1 while the database answers this process.",
+    aggregator: "min",
     registers,
     collect: async () => up.set((await isReady()) ? 1 : 0),
   });
   const step: Gauge = new Gauge({
     name: "godwit_database_clock_step_seconds",
     help: "The step of the database's clock that the clock of this machine does not confirm, and that is not followed; 0 where there is none.",
+    aggregator: "max",
     registers,
     collect: () => step.set(clock.unconfirmedMs / 1_000),
   });
   if (embedded !== undefined) watchEmbedded(registry, embedded);
 }
 
-function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): void {
+export function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): void {
   const registers = [registry];
   const restarts: Counter = new Counter({
     name: "godwit_embedded_postgres_restarts_total",

@@ -20,6 +20,8 @@ export type OpenOptions = {
   /** Whether to join a running server. A command may; `serve` needs the directory for itself. */
   mayJoin: boolean;
   nodeName: string;
+  /** The most connections of the pool. */
+  poolSize?: number | undefined;
   say: (line: string) => void;
   onLog: (line: string) => void;
 };
@@ -32,9 +34,11 @@ const TURN_TIMEOUT_MS = 30_000;
 const TURN_PAUSE_MS = 100;
 
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
-  const { databaseUrl, isDatabasePlaintextAllowed: isPlaintextAllowed, dataDir, mayJoin, nodeName, onLog } = options;
+  const { databaseUrl, isDatabasePlaintextAllowed: isPlaintextAllowed, dataDir, mayJoin, nodeName, poolSize, onLog } = options;
   const connect = (target: ConstructorParameters<typeof Database>[0]): Database =>
-    new Database(target, nodeName, (error) => onLog(`idle database connection lost: ${error.message}`));
+    new Database({ ...target, ...(poolSize === undefined ? {} : { poolSize }) }, nodeName, (error) =>
+      onLog(`idle database connection lost: ${error.message}`),
+    );
   if (databaseUrl !== undefined) {
     const db = connect({ url: databaseUrl, isPlaintextAllowed });
     return { db: await requireUsable(db), close: () => db.close() };

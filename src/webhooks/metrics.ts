@@ -52,7 +52,7 @@ const TRUST_MS = 5_000;
 export function watchOutbox(registry: Registry, db: Database): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
-    new Gauge({ name, help, labelNames, registers, collect: () => refresh() });
+    new Gauge({ name, help, labelNames, registers, aggregator: "first", collect: () => refresh() });
   const depth = gauge("godwit_webhook_queue_depth", "Deliveries that wait, new ones and retries; counted up to 100,000.", ["kind"]);
   const oldest = gauge("godwit_webhook_queue_oldest_due_seconds", "For how long the oldest due delivery has waited.", []);
   const refresh = remembered(TRUST_MS, async () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server as TcpServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { AccountTurns } from "../../src/api/account-turns.ts";
+import { sharesOf } from "../../src/service/shares.ts";
 import { Server } from "../../src/api/server.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import { carrierPages, MAX_CARRIER_BODY_BYTES } from "../../src/links/pages.ts";
@@ -251,7 +252,8 @@ describe("the endpoint for carriers", () => {
       authenticator: {} as Authenticator,
       limiter: {} as Limiter,
       box: new SecretBox(Buffer.alloc(32)),
-      turns: new AccountTurns(() => undefined),
+      workers: 1,
+      turns: new AccountTurns(() => undefined, sharesOf(1)),
       metrics: createMetrics("0"),
       log,
       writeLogLine: () => undefined,

@@ -232,6 +232,7 @@ export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
   const settings = {
     GODWIT_PORT: "0",
     GODWIT_LOG: "json",
+    GODWIT_WORKERS: "1",
     GODWIT_ROLES: roles,
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
     ...(configFile === undefined ? {} : { GODWIT_CONFIG: configFile }),
@@ -253,7 +254,7 @@ async function startHere(args: readonly string[], env: Record<string, string>, t
     for (const line of lines.split("\n")) if (line !== "") logs.push(JSON.parse(line) as LogLine);
   };
   const config = readConfig(parseInput(serve, args).flags, "serve", env);
-  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line), { ...TIMINGS, ...timings });
+  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line), { timings: { ...TIMINGS, ...timings } });
   let stopped: Promise<number> | undefined;
   const stop = (signal: NodeJS.Signals): Promise<number> => {
     if (signal !== "SIGTERM") throw new Error(`a service in the test's process takes no ${signal}: start it with asProcess`);
@@ -267,7 +268,7 @@ async function startProcess(args: readonly string[], env: Record<string, string>
     timings === undefined
       ? spawnGodwit(["serve", ...args], env)
       : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: programPath("serve-node") });
-  const listening = await waitFor((line) => line.msg === "listening");
+  const listening = await waitFor((line) => line.msg === (env["GODWIT_WORKERS"] === "1" ? "listening" : "all workers listen"));
   const stop = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     return exit;
@@ -287,6 +288,8 @@ export type Run = {
 /** The environment of every process. The compile cache saves most of the time that a process takes to start. */
 export const baseEnv = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
+  // The same on every machine.
+  GODWIT_WORKERS: "1",
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
 });
 

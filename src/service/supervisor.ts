@@ -1,0 +1,173 @@
+/** Runs several workers: complete nodes in processes of their own that share one port and one embedded PostgreSQL. The system gives each
+ *  connection to one of them. The supervisor serves no request itself. */
+import { fork, type ChildProcess } from "node:child_process";
+import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
+import type { Log } from "../lib/log.ts";
+import { within } from "../lib/wait.ts";
+import { StartupError } from "../storage/startup-error.ts";
+import { WORKER_PORT, type MetricValues, type ToSupervisor, type ToWorker } from "./worker-channel.ts";
+
+export type SupervisorParts = { workers: number; log: Log; times?: SupervisorTimes };
+
+export type SupervisorTimes = {
+  /** The pause before a worker is started again, doubled with each further death up to the longest. */
+  pauseMs: number;
+  longestPauseMs: number;
+};
+
+const TIMES: SupervisorTimes = { pauseMs: 500, longestPauseMs: 30_000 };
+// A worker that dies so often, with its pauses within about five minutes, will not recover by itself.
+const MAX_DEATHS = 15;
+// Deaths are forgotten after a worker has run for so long.
+const STEADY_MS = 60_000;
+// All workers together, and the embedded PostgreSQL after them, stay within the forty seconds that the service manager gives. Those that are
+// left after the first time stop at the same time.
+const IN_TURN_MS = 8_000;
+const STOP_MS = 20_000;
+const COLLECT_MS = 4_000;
+
+type Collection = { values: MetricValues[]; awaited: Set<ChildProcess>; done: () => void };
+
+export class Supervisor {
+  readonly registry = new Registry();
+  readonly #parts: SupervisorParts;
+  readonly #times: SupervisorTimes;
+  readonly #failed = Promise.withResolvers<string>();
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #collections = new Map<number, Collection>();
+  readonly #restarts: Counter;
+  readonly #workers = new Set<ChildProcess>();
+  readonly #ready = new Set<ChildProcess>();
+  /** The port, from the moment when the first worker listens. */
+  #port: number | undefined;
+  #hasStarted = false;
+  #deaths = 0;
+  #collected = 0;
+  #isStopping = false;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.#times = parts.times ?? TIMES;
+    const registers = [this.registry];
+    this.#restarts = new Counter({
+      name: "godwit_worker_restarts_total",
+      help: "How often a worker ended unexpectedly and was started again.",
+      registers,
+    });
+    const running: Gauge = new Gauge({
+      name: "godwit_workers",
+      help: "Workers that listen.",
+      registers,
+      collect: () => running.set(this.#ready.size),
+    });
+  }
+
+  /** Starts the workers. Resolves with the URL when all of them listen. */
+  start(): Promise<string> {
+    // The first worker finds out whether the port is free, and which one it is where the configuration leaves it open.
+    this.#fork();
+    return Promise.race([this.#listening.promise, this.#failed.promise.then((reason) => Promise.reject(new StartupError(reason)))]);
+  }
+
+  #fork(): void {
+    const [, program = "", ...args] = process.argv;
+    const worker = fork(program, args, { env: { ...process.env, [WORKER_PORT]: String(this.#port ?? "") } });
+    this.#workers.add(worker);
+    worker.on("message", (message: ToSupervisor) => void this.#take(worker, message));
+    worker.once("exit", (code, signal) => this.#ended(worker, signal ?? `exit code ${code}`));
+  }
+
+  /** Resolves when workers die again and again. */
+  get failed(): Promise<string> {
+    return this.#failed.promise;
+  }
+
+  /** Each worker reads the certificate and the configuration file again. */
+  reload(): void {
+    for (const worker of this.#ready) worker.kill("SIGHUP");
+  }
+
+  /** Stops the workers one after the other: the others take over its links and its queue. The service is not ready from the start of it. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const worker of this.#workers) tell(worker, { kind: "drain" });
+    const deadline = performance.now() + IN_TURN_MS;
+    const stopping = [...this.#workers].map(async (worker, index, all) => {
+      // Each waits for the one before it, but not longer than the deadline.
+      const before = all[index - 1];
+      if (before !== undefined) await within(ended(before), Math.max(0, deadline - performance.now()));
+      tell(worker, { kind: "stop" });
+      if ((await within(ended(worker), STOP_MS)) === undefined) worker.kill("SIGKILL");
+      await ended(worker);
+    });
+    await Promise.all(stopping);
+  }
+
+  /** The metrics of all workers and of this process as one text. A worker that does not answer in time is left out. */
+  async readMetrics(): Promise<string> {
+    const id = (this.#collected += 1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const collection: Collection = { values: [], awaited: new Set(this.#workers), done: resolve };
+    this.#collections.set(id, collection);
+    for (const worker of collection.awaited) tell(worker, { kind: "collect", id });
+    if (collection.awaited.size > 0) await within(promise, COLLECT_MS);
+    this.#collections.delete(id);
+    const all = AggregatorRegistry.aggregate(collection.values);
+    return `${await all.metrics()}\n${await this.registry.metrics()}`;
+  }
+
+  async #take(worker: ChildProcess, message: ToSupervisor): Promise<void> {
+    if (message.kind === "listening") {
+      this.#ready.add(worker);
+      setTimeout(() => this.#isSteady(worker), STEADY_MS).unref();
+      this.#port ??= Number(new URL(message.url).port);
+      const missing = this.#hasStarted ? 0 : this.#parts.workers - this.#workers.size;
+      for (let index = 0; index < missing; index += 1) this.#fork();
+      if (this.#ready.size < this.#parts.workers) return;
+      this.#hasStarted = true;
+      this.#listening.resolve(message.url);
+    } else if (message.kind === "metrics") tell(worker, { kind: "metrics", id: message.id, text: await this.readMetrics() });
+    else this.#answered(worker, message.id, message.values);
+  }
+
+  #answered(worker: ChildProcess, id: number, values: MetricValues | undefined): void {
+    const collection = this.#collections.get(id);
+    if (collection === undefined || !collection.awaited.delete(worker)) return;
+    if (values !== undefined) collection.values.push(values);
+    if (collection.awaited.size === 0) collection.done();
+  }
+
+  #isSteady(worker: ChildProcess): void {
+    if (this.#ready.has(worker)) this.#deaths = 0;
+  }
+
+  #ended(worker: ChildProcess, how: string): void {
+    this.#workers.delete(worker);
+    const hasListened = this.#ready.delete(worker);
+    for (const id of this.#collections.keys()) this.#answered(worker, id, undefined);
+    if (this.#isStopping) return;
+    const { log } = this.#parts;
+    log.error({ event: "service.worker_ended", pid: worker.pid, how }, "a worker ended and is started again");
+    this.#deaths += 1;
+    this.#restarts.inc();
+    // A worker that cannot start at all has said why, and another attempt would fail as well.
+    if (!this.#hasStarted) return this.#failed.resolve("a worker could not start");
+    if (this.#deaths > MAX_DEATHS) return this.#failed.resolve("workers end again and again");
+    const { pauseMs, longestPauseMs } = this.#times;
+    const pause = hasListened && this.#deaths === 1 ? 0 : Math.min(longestPauseMs, pauseMs * 2 ** (this.#deaths - 1));
+    setTimeout(() => {
+      if (!this.#isStopping) this.#fork();
+    }, pause);
+  }
+}
+
+const tell = (worker: ChildProcess, message: ToWorker): void => {
+  // It may end at any time, which the exit reports.
+  if (worker.connected) worker.send(message, () => undefined);
+};
+
+const ended = (worker: ChildProcess): Promise<true> =>
+  new Promise((resolve) => {
+    if (worker.exitCode !== null || worker.signalCode !== null) resolve(true);
+    else worker.once("exit", () => resolve(true));
+  });

@@ -1,0 +1,87 @@
+/** The messages between the supervisor and its workers, and the side of a worker. */
+import type { MetricObject, MetricValue, Registry } from "prom-client";
+import { within } from "../lib/wait.ts";
+
+/** The values of one registry, as prom-client aggregates them. */
+export type MetricValues = readonly (MetricObject & { values: MetricValue<string>[] })[];
+
+export type ToWorker =
+  /** Report that the service is not ready: it is about to stop. */
+  { kind: "drain" } | { kind: "stop" } | { kind: "collect"; id: number } | { kind: "metrics"; id: number; text: string };
+
+export type ToSupervisor =
+  | { kind: "listening"; url: string }
+  | { kind: "collected"; id: number; values: MetricValues }
+  /** A worker was asked for the metrics of all. */
+  | { kind: "metrics"; id: number };
+
+/** The variable that makes a process a worker. Its value is the port that the other workers listen on, or empty for the first one. */
+export const WORKER_PORT = "GODWIT_WORKER_PORT";
+
+// The supervisor waits less long for the workers.
+const METRICS_TIMEOUT_MS = 6_000;
+
+/** The worker's end of the channel. */
+export class WorkerChannel {
+  #isDraining = false;
+  #asked = 0;
+  readonly #answers = new Map<number, (text: string) => void>();
+  readonly #stopped = Promise.withResolvers<string>();
+  #registry: Registry | undefined;
+
+  constructor() {
+    process.on("message", (message: ToWorker) => void this.#take(message));
+    // Without its supervisor a worker would not be replaced, and an embedded database is gone as well.
+    process.once("disconnect", () => this.#stopped.resolve("the supervisor is gone"));
+  }
+
+  /** Whether the service is about to stop, though this worker still works. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Resolves with the reason when the supervisor wants this worker to stop. */
+  get stopped(): Promise<string> {
+    return this.#stopped.promise;
+  }
+
+  listening(url: string): void {
+    this.#send({ kind: "listening", url });
+  }
+
+  /** The metrics of all workers as one text. */
+  async readMetrics(): Promise<string> {
+    const id = (this.#asked += 1);
+    const answered = new Promise<string>((resolve) => this.#answers.set(id, resolve));
+    this.#send({ kind: "metrics", id });
+    const text = await within(answered, METRICS_TIMEOUT_MS);
+    this.#answers.delete(id);
+    if (text === undefined) throw new Error("the supervisor did not answer with the metrics");
+    return text;
+  }
+
+  /** Reports this registry when the supervisor collects the metrics. */
+  report(registry: Registry): void {
+    this.#registry = registry;
+  }
+
+  /** Lets the process end. */
+  close(): void {
+    if (process.connected) process.disconnect();
+  }
+
+  async #take(message: ToWorker): Promise<void> {
+    if (message.kind === "drain") this.#isDraining = true;
+    else if (message.kind === "stop") this.#stopped.resolve("the supervisor stops this worker");
+    else if (message.kind === "metrics") this.#answers.get(message.id)?.(message.text);
+    else {
+      const values = (await this.#registry?.getMetricsAsJSON()) ?? [];
+      this.#send({ kind: "collected", id: message.id, values: values as unknown as MetricValues });
+    }
+  }
+
+  #send(message: ToSupervisor): void {
+    // The channel may close at any time, and the worker stops then.
+    if (process.connected) process.send?.(message, undefined, {}, () => undefined);
+  }
+}

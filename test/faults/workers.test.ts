@@ -1,0 +1,140 @@
+/** Several workers behind one port: they share the work, a worker that dies is replaced and loses nothing, and a stop is graceful. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { describe, test } from "node:test";
+import { createDatabase } from "../support/database.ts";
+import { until } from "../support/expect.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { readMetrics } from "../support/metrics-text.ts";
+import { isReplay } from "../support/replay.ts";
+import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
+
+const WORKERS = { asProcess: true, env: { GODWIT_WORKERS: "2" } } as const;
+
+/** The process ids of the workers. */
+const workersOf = ({ child }: Godwit): number[] =>
+  readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")
+    .split(" ")
+    .map(Number)
+    .filter((pid) => pid > 0 && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("serve-node"));
+
+/** Undefined where the connection was to a worker that died. */
+const metricOf = async (godwit: Godwit, name: string): Promise<number | undefined> =>
+  (await readMetrics(godwit).catch(() => undefined))?.get(name);
+
+const requestLines = (godwit: Godwit): number => godwit.logs.filter(({ msg }) => msg === "request").length;
+
+describe("two workers", () => {
+  test("share requests, replay each other's responses, and have one page of metrics", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    await godwit.unlimited();
+    const key = await godwit.key();
+    const idempotencyKey = randomUUID();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => godwit.send(key, {}, { idempotencyKey })));
+    assert.deepEqual(
+      new Set(replies.map(({ status }) => status)),
+      new Set(replies.some(({ status }) => status === 409) ? [202, 409] : [202]),
+    );
+    assert.equal(replies.filter((reply) => reply.status === 202 && !isReplay(reply)).length, 1);
+    const stop = new AbortController();
+    let sentCount = 0;
+    const sent = await sendUntil(stop.signal, { godwit, apiKey: key, connections: 8 }, () => {
+      if ((sentCount += 1) === 200) stop.abort();
+    });
+    assert.ok(sent.every(({ status }) => status === 202));
+    const metrics = await readMetrics(godwit);
+    assert.equal(metrics.get("godwit_workers"), 2);
+    assert.equal(metrics.get("godwit_database_up"), 1);
+    const accepted = [...metrics].filter(([name]) => /godwit_http_requests_total\{.*status="(202|409)"/.test(name));
+    assert.equal(
+      accepted.reduce((sum, [, count]) => sum + count, 0),
+      sent.length + replies.length,
+    );
+    // Every worker has accepted some: each has its own line when it begins to listen.
+    assert.equal(new Set(godwit.logs.flatMap(({ msg, ["node"]: node }) => (msg === "listening" ? [node] : []))).size, 2);
+    assert.equal((await fetch(`${godwit.url}/readyz`)).status, 200);
+  });
+
+  test("lose nothing when one is killed under load, and it is replaced", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const all: Sent[] = [];
+    const stop = new AbortController();
+    // A broken connection ends one sender. The others are at the worker that lives.
+    const load = sendUntil(stop.signal, { godwit, apiKey, connections: 16 }, (one) => all.push(one));
+    await until("messages to be accepted", () => all.length > 20 || undefined);
+    const [first = 0] = workersOf(godwit);
+    process.kill(first, "SIGKILL");
+    await until("another worker", async () => (await metricOf(godwit, "godwit_worker_restarts_total")) === 1 || undefined);
+    await until("two workers again", async () => (await metricOf(godwit, "godwit_workers")) === 2 || undefined);
+    stop.abort();
+    await load;
+    assert.ok(!workersOf(godwit).includes(first));
+    const ended = godwit.logs.find(({ event }) => event === "service.worker_ended");
+    assert.deepEqual([ended?.["pid"], ended?.["how"]], [first, "SIGKILL"]);
+    assert.ok(godwit.db !== undefined);
+    const settled = await retryUnanswered(godwit, apiKey, all);
+    await assertEachOnce(godwit.db, settled);
+    await assertNothingHalfDone(godwit.db);
+  });
+
+  test("deliver each message once, and finish what they have begun when they are stopped", async () => {
+    await using godwit = await startGodwit({ ...WORKERS, roles: "api,dispatch", simulatorSpeed: 20 });
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const stop = new AbortController();
+    let count = 0;
+    const sent = await sendUntil(stop.signal, { godwit, apiKey, connections: 8 }, () => {
+      if ((count += 1) === 150) stop.abort();
+    });
+    const lines = requestLines(godwit);
+    assert.equal(await godwit.stop(), 0);
+    assert.ok(lines > 0, "requests are logged");
+    const stops = godwit.logs.filter(({ msg }) => msg === "stopped");
+    assert.equal(stops.length, 2);
+    await using next = await startGodwit({ databaseUrl: godwit.databaseUrl, roles: "api,dispatch", simulatorSpeed: 20 });
+    await until("all to be delivered", async () => {
+      const rows = await next.rows<{ count: number }>("select count(*)::integer as count from messages where status = 'delivered'");
+      return rows[0]?.count === sent.length || undefined;
+    });
+    const doubled = await next.rows("select from events where type = 'message.sending' group by message_id having count(*) > 1");
+    assert.deepEqual(doubled, []);
+  });
+
+  test("are not ready from the moment of a stop, and both end with a supervisor that is killed", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    const pids = workersOf(godwit);
+    assert.equal(pids.length, 2);
+    await godwit.stop("SIGKILL");
+    await until("the workers to end", () => pids.every((pid) => !isRunning(pid)) || undefined);
+  });
+});
+
+test("a start whose port is in use ends with one clear line", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => blocker.once("listening", resolve));
+  const { port } = blocker.address() as AddressInfo;
+  const env = {
+    DATABASE_URL: await createDatabase(),
+    GODWIT_SECRET_KEY: SECRET_KEY,
+    GODWIT_WORKERS: "2",
+    GODWIT_PORT: String(port),
+    GODWIT_LOG: "json",
+  };
+  const { code, stdout, stderr } = await runGodwit(["serve"], env);
+  blocker.close();
+  assert.equal(code, 1);
+  assert.match(`${stdout}${stderr}`, /port \d+ on 127\.0\.0\.1 is in use/);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
