@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 // Linux counts in hundredths of a second on all common machines.
 const TICK_US = 10_000;
 
-type Stat = { parent: number; ticks: number };
+type Stat = { program: string; parent: number; ticks: number };
 
 function readStat(pid: number): Stat | undefined {
   try {
@@ -13,15 +13,16 @@ function readStat(pid: number): Stat | undefined {
       .slice(text.lastIndexOf(")") + 2)
       .split(" ")
       .map(Number);
+    const program = text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"));
     // utime, stime, and the same of ended children.
-    return { parent: fields[1] ?? 0, ticks: (fields[11] ?? 0) + (fields[12] ?? 0) + (fields[13] ?? 0) + (fields[14] ?? 0) };
+    return { program, parent: fields[1] ?? 0, ticks: (fields[11] ?? 0) + (fields[12] ?? 0) + (fields[13] ?? 0) + (fields[14] ?? 0) };
   } catch {
     return undefined;
   }
 }
 
-/** Returns the CPU time in microseconds that the process `root` and its descendants have used so far. */
-export function treeCpuUs(root: number): number {
+/** Returns the CPU time in microseconds that the process `root` and its descendants have used so far; with `program`, those of its name. */
+export function treeCpuUs(root: number, program?: string): number {
   const stats = new Map<number, Stat>();
   for (const name of readdirSync("/proc")) {
     const stat = /^\d+$/.test(name) ? readStat(Number(name)) : undefined;
@@ -32,9 +33,16 @@ export function treeCpuUs(root: number): number {
     return false;
   };
   let ticks = 0;
-  for (const [pid, stat] of stats) if (isBelow(pid)) ticks += stat.ticks;
+  for (const [pid, stat] of stats) if (isBelow(pid) && (program === undefined || stat.program === program)) ticks += stat.ticks;
   return ticks * TICK_US;
 }
+
+/** The child processes whose program has this name. */
+export const childrenOf = (pid: number, name: string): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1")
+    .split(" ")
+    .map(Number)
+    .filter((child) => child > 0 && readStat(child)?.program === name);
 
 /** Returns the resident memory of one process in MB. */
 export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1_024;

@@ -1,5 +1,5 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
-const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "links", "webhooks"];
+const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "links", "webhooks", "workers"];
 
 const HELP = `Usage: npm run bench -- NAME [flags]
 
@@ -18,6 +18,8 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--rounds 10] [--seconds 3] [--window 50]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts
              [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
+  workers    accept with one and with several workers
+             [--workers 1,2] [--rounds 8] [--seconds 5] [--connections 64] [--roles api]
 
 Two commits (accept, deliver and gateway):
 
