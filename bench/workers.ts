@@ -67,13 +67,27 @@ for (let round = 0; round < rounds; round += 1) {
 
 const [first] = peers;
 out(`\n${machine()}; roles ${values.roles}, ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
-out("| workers | per second | p50 ms | p99 ms | CPU µs per message | of it PostgreSQL | largest worker, MB | rate / first | CPU / first |\n|---|---|---|---|---|---|---|---|---|");
+out(
+  "| workers | per second | p50 ms | p99 ms | CPU µs per message | of it PostgreSQL | largest worker, MB | rate / first | CPU / first |\n|---|---|---|---|---|---|---|---|---|",
+);
 for (const { workers, rounds: kept } of peers) {
   const of = (pick: (round: Round) => number): number => median(kept.map(pick));
   const ratio = (pick: (round: Round) => number): number =>
     median(kept.map((round, index) => pick(round) / pick(first?.rounds[index] as Round)));
   out(
-    `| ${workers} | ${show(of(({ rate }) => rate))} | ${show(of(({ p50 }) => p50), 1)} | ${show(of(({ p99 }) => p99), 1)} | ${show(of(({ cpuUs }) => cpuUs))} | ${show(of(({ postgresUs }) => postgresUs))} | ${show(of(({ rss }) => rss))} | ${show(ratio(({ rate }) => rate), 2)} | ${show(ratio(({ cpuUs }) => cpuUs), 2)} |`,
+    `| ${workers} | ${show(of(({ rate }) => rate))} | ${show(
+      of(({ p50 }) => p50),
+      1,
+    )} | ${show(
+      of(({ p99 }) => p99),
+      1,
+    )} | ${show(of(({ cpuUs }) => cpuUs))} | ${show(of(({ postgresUs }) => postgresUs))} | ${show(of(({ rss }) => rss))} | ${show(
+      ratio(({ rate }) => rate),
+      2,
+    )} | ${show(
+      ratio(({ cpuUs }) => cpuUs),
+      2,
+    )} |`,
   );
 }
 process.exit(0);

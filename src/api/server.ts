@@ -1,6 +1,5 @@
 /** The HTTP server: runs the rows of routes, responds to everything else with a problem, and drains before it stops. */
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -18,7 +17,7 @@ import { closeUnread, collectBody, hasLargeRest, holdBody, NO_BODY_ALLOWED } fro
 import { admit, chargeMore, createReader, isAdmitted } from "./checks.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
 import { Intake, type Arrival } from "./intake.ts";
-import { certificateEnd, explainListenError } from "./listening.ts";
+import { certificateEnd, listenOn } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
 import {
@@ -123,16 +122,7 @@ export class Server {
 
   /** Starts to listen and returns the URL. */
   async listen(): Promise<string> {
-    const { host, port, tls, workers } = this.#options;
-    // Each worker has a socket of its own for the same port, and the system gives each connection to one of them.
-    const isShared = workers > 1;
-    // Fastify passes all options on to the server, and its types do not know this one.
-    const options = { host, port, reusePort: isShared } as { host: string; port: number };
-    await this.#app.listen(options).catch((error: unknown) => {
-      throw explainListenError(error, { host, port });
-    });
-    const { port: actual } = this.#app.server.address() as AddressInfo;
-    return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
+    return listenOn(this.#app, this.#options);
   }
 
   /** New connections use the new certificate; old ones keep theirs until they close. */

@@ -1,6 +1,7 @@
 /** godwit init: writes a configuration file that explains every setting. */
 import { constants, writeFileSync } from "node:fs";
 import { textFlags, UsageError, type Command } from "./command.ts";
+import { readTomlFile } from "../lib/toml-file.ts";
 import { say } from "./output.ts";
 import { starterFile } from "./starter-file.ts";
 import { carrierNames } from "./starter-links.ts";
@@ -34,6 +35,7 @@ export const init: Command = {
     if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; known are ${CARRIERS.join(", ")}`);
     const isAppended = flags["append"] === true;
     if (isAppended && carriers.length === 0) throw new UsageError("--append needs --carrier");
+    if (isAppended) refuseTwice(file, carriers);
     const { text, sections, variables } = starterFile(file, carriers);
     const output = isAppended ? `\n${sections}` : text;
     if (flags["stdout"] === true) process.stdout.write(output);
@@ -43,6 +45,13 @@ export const init: Command = {
     }
   },
 };
+
+/** The sections name their links after the carriers. */
+function refuseTwice(file: string, carriers: readonly string[]): void {
+  const { link = [] } = readTomlFile(file) as { link?: { name?: unknown }[] };
+  const taken = carriers.find((carrier) => link.some(({ name }) => name === carrier));
+  if (taken !== undefined) throw new UsageError(`${file} has a link with the name ${taken} already; rename it first`);
+}
 
 /** Does not create a file. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND;

@@ -9,6 +9,7 @@ import { SecretBox } from "../lib/secret-box.ts";
 import { LinkChooser } from "../links/choose-links.ts";
 import { simulatorLink } from "../links/link.ts";
 import { LinkNetwork } from "../setup/link-network.ts";
+import { LinkReader } from "../setup/link-reader.ts";
 import { Setup } from "../setup/setup.ts";
 import { readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import { textFlag, UsageError, type Input } from "./command.ts";
@@ -22,11 +23,14 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
     const { db, clock, config } = opened;
     const { id: accountId } = await chooseAccount(db, textFlag(input.flags, "account"));
     const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
+    const box = new SecretBox(secretKeyOf(config), config.previousSecretKey);
+    const network = new LinkNetwork(config.webhookAddresses, createResolve());
     const setup = new Setup({
       db,
       clock,
-      box: new SecretBox(secretKeyOf(config), config.previousSecretKey),
-      network: new LinkNetwork(config.webhookAddresses, createResolve()),
+      box,
+      network,
+      linkReader: new LinkReader(box, network),
       linkChooser: new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts),
       // The nodes look at the version of the tables every few seconds.
       changed: async () => undefined,

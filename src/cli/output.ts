@@ -11,7 +11,12 @@ export function print(flags: Flags, value: object | readonly object[]): void {
   else process.stdout.write(Array.isArray(value) ? table(value as Record<string, unknown>[]) : list(value as Record<string, unknown>));
 }
 
-const cell = (value: unknown): string =>
+// Names and texts of accounts must not control the operator's terminal.
+const CONTROL = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+const cell = (value: unknown): string => textOf(value).replaceAll(CONTROL, "�");
+
+const textOf = (value: unknown): string =>
   value === null || value === undefined
     ? "-"
     : Array.isArray(value)

@@ -48,16 +48,11 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   const config = workerPort ? { ...read, port: Number(workerPort) } : read;
   const channel = workerPort === undefined ? undefined : new WorkerChannel();
   const output = createLog(config.log, { isShared: config.workers > 1 });
-  const { log, flush } = output;
+  const { flush } = output;
   const stopped = channel === undefined ? stopSignal() : workerStop(channel);
   const run = { flags, config, output, timings, channel, stopped };
   try {
     return await (config.workers > 1 && channel === undefined ? supervise(run) : runNode(run));
-  } catch (error) {
-    // The supervisor shows the reason once: a worker that cannot start is one of several.
-    if (channel === undefined || !(error instanceof StartupError)) throw error;
-    log.error({ event: "service.worker_not_started", reason: error.message }, "a worker could not start");
-    return EXIT_UNFINISHED;
   } finally {
     flush();
     channel?.close();

@@ -71,7 +71,7 @@ type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undef
 function chooseLink(linkChooser: LinkChooser, message: Message): ReleaseLink {
   const { sender, senderReason, linkReason } = message;
   const isNamed = senderReason === null ? !couldBeChosen(linkChooser, message) : isFixed(senderReason);
-  const choice = linkChooser.choose(isNamed ? message : { ...message, sender: null });
+  const choice = linkChooser.chooseToWait(isNamed ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return { link: undefined, chosen: { sender, senderReason, linkReason }, refusal: choice.kind };
   const [link] = choice.links;
   const isKept = isNamed || linkChooser.mayChoose(link, sender, message);

@@ -223,11 +223,6 @@ export const LOG_EVENTS = {
     meaning: "A worker, a process of this service, ended unexpectedly. It is started again; the others have its work until then.",
     action: "Look at the lines before it. Report it with them if the machine did not end it for lack of memory.",
   },
-  "service.worker_not_started": {
-    level: "error",
-    meaning: "A worker could not start, for `reason`.",
-    action: "Correct what `reason` names.",
-  },
   "simulator.reports_dropped": {
     level: "warn",
     meaning: "The simulator closed with delivery receipts or replies that could not be stored. It concerns test messages only.",

@@ -6,6 +6,7 @@ import { USUAL_RULES } from "../lib/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import { LinkChooser, type RouteQuery } from "./choose-links.ts";
+import { NOTHING_CREATED, type CreatedPlan } from "./routing.ts";
 
 const HOUSE = newId("acct", 1);
 const OTHER = newId("acct", 2);
@@ -370,5 +371,32 @@ describe("whether a link can be used at all", () => {
       [[HOUSE, "live"]],
     );
     assert.deepEqual(linkChooser.ownersOn("nowhere"), []);
+  });
+});
+
+describe("a message that waits", () => {
+  const created = link("lnk_1", { accountId: HOUSE });
+  const withPaused = (fields: Partial<CreatedPlan>): LinkChooser => {
+    const linkChooser = linkChooserWith({});
+    linkChooser.replaceCreated({ ...NOTHING_CREATED, pauses: new Map([["lnk_1", "paused by request"]]), ...fields });
+    return linkChooser;
+  };
+  const namesOf = (choice: ReturnType<LinkChooser["choose"]>): readonly string[] =>
+    choice.kind === "chosen" ? choice.links.map(({ name }) => name) : [choice.kind];
+
+  for (const [what, fields] of [
+    ["is paused", { links: [created] }],
+    ["cannot be opened on this node", { closed: [created] }],
+    ["a route names, and that cannot be opened", { closed: [created], routes: [{ ...sms({ links: ["lnk_1"] }), accountId: HOUSE }] }],
+  ] as const)
+    test(`keeps a link of its account that ${what}, and a new message does not take it`, () => {
+      const linkChooser = withPaused(fields);
+      assert.deepEqual(namesOf(linkChooser.choose(query())), ["no_route"]);
+      assert.deepEqual(namesOf(linkChooser.chooseToWait(query())), ["lnk_1"]);
+    });
+
+  test("takes a link that is not paused where there is one", () => {
+    const linkChooser = withPaused({ links: [created, link("lnk_2", { accountId: HOUSE })] });
+    assert.deepEqual(namesOf(linkChooser.chooseToWait(query())), ["lnk_2"]);
   });
 });

@@ -93,6 +93,7 @@ export class LinkChooser {
     const { plan, accounts } = this.#routing;
     return plan.routes
       .map((row, index) => ({ row, position: index + 1 }))
+      .filter(({ row: { environment = "live" } }) => environment === "live")
       .filter(({ row: { account } }) => account === undefined || accounts.get(account)?.equals(accountId) === true);
   }
 
@@ -114,14 +115,20 @@ export class LinkChooser {
     return this.links.filter((link) => isSibling(link) && link.name !== name).map((link) => link.name);
   }
 
-  choose(query: RouteQuery): LinkChoice | NoRoute {
+  /** Chooses for a message that was accepted before, and that waits where all its links are paused. */
+  chooseToWait(query: RouteQuery): LinkChoice | NoRoute {
+    const choice = this.choose(query);
+    return choice.kind === "no_route" ? this.choose(query, () => true) : choice;
+  }
+
+  choose(query: RouteQuery, isFit = (link: Link): boolean => this.pauseOf(link.name) === undefined): LinkChoice | NoRoute {
     const allowed = this.#routing.plan.allowedCountries[query.environment];
     if (allowed !== undefined && !allowed.includes(countryOf(query.recipient) ?? "")) return { kind: "destination_not_permitted" };
     if (query.environment === "test") return { kind: "chosen", links: [this.#simulator], reason: "simulator" };
     const registered = this.#registered(query);
     if (registered === undefined) return { kind: "sender_not_allowed" };
     const route = this.#linksFor(query);
-    const working = route.links.filter(({ name }) => this.pauseOf(name) === undefined);
+    const working = route.links.filter(isFit);
     const [first, ...others] = linksWith(working, query.sender, registered);
     if (first === undefined) return { kind: "no_route" };
     return { kind: "chosen", links: [first, ...others], reason: first === working[0] ? route.reason : "sender" };
@@ -133,8 +140,11 @@ export class LinkChooser {
     if (sender === null) return [];
     const { fileNumbers, createdNumbers } = this.#routing;
     const own = (createdNumbers.get(sender) ?? []).filter((each) => each.accountId.equals(accountId));
-    // Only the operator can say whose a number is: a number that an account claims stays usable for others on their own links.
-    const all = [...(fileNumbers.get(sender) ?? []), ...own];
+    // Only the operator can say whose a number is: a number that an account claims stays usable for others on their own links, and a number
+    // of the file cannot be claimed by others.
+    const ofFile = fileNumbers.get(sender) ?? [];
+    const isOthers = ofFile.length > 0 && !ofFile.some((each) => each.accountId.equals(accountId));
+    const all = [...ofFile, ...(isOthers ? [] : own)];
     const usable = all.filter(
       (each) => each.accountId.equals(accountId) && each.environment === environment && mayNameFor(each, recipient),
     );
@@ -280,7 +290,8 @@ export class LinkChooser {
 
   #linksOf(row: RouteRow | undefined): OrderedLinks | undefined {
     if (row === undefined) return undefined;
-    const links = orderedNames(row).flatMap((name) => this.find(name) ?? []);
+    const { closed } = this.#routing;
+    const links = orderedNames(row).flatMap((name) => this.find(name) ?? closed.get(name) ?? []);
     return { links, reason: row.weights === undefined ? "route" : "weights" };
   }
 }

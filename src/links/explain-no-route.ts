@@ -10,7 +10,10 @@ const WHAT_TO_DO =
 export function explainNoRoute(linkChooser: LinkChooser, query: RouteQuery): string {
   const country = countryOf(query.recipient);
   const wanted = `No link takes a message on ${query.channel}${country === undefined ? "" : ` to ${country}`}.`;
-  const links = linkChooser.linksFor(query);
+  const all = linkChooser.linksFor(query);
+  // The links of the account hide those of the operator.
+  const own = all.filter(({ accountId, channels }) => accountId !== null && channels.includes(query.channel));
+  const links = own.length > 0 ? own : all;
   if (links.length === 0) return `${wanted} This environment has no links. ${WHAT_TO_DO}`;
   const reasons = links.slice(0, MAX_LINKS_NAMED).map((link) => `${link.name}: ${reasonOf(linkChooser, link, query)}.`);
   const more = links.length > MAX_LINKS_NAMED ? ` And ${links.length - MAX_LINKS_NAMED} more.` : "";

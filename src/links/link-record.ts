@@ -144,7 +144,7 @@ export async function listLinksFor(
       name: own?.name ?? report.name,
       state,
       reason: REQUESTED[pause ?? ""] ?? (own !== undefined && state === "paused" ? "needs_account" : REASONS[state]),
-      reason_detail: own === undefined ? null : (pause ?? withoutCode(report.reason)),
+      reason_detail: own === undefined ? null : (pause ?? detailOf(report)),
       paused: pause !== undefined,
       country: link?.country ?? null,
       in_flight: sending.get(report.name) ?? 0,
@@ -156,9 +156,9 @@ export async function listLinksFor(
   });
 }
 
-/** Whether a port is closed or filtered is not shown to accounts: a link is no port scanner. */
-const withoutCode = (reason: string | null): string | null =>
-  reason === null || !/E[A-Z]{4,}|no connection/.test(reason) ? reason : "no connection to the host and port";
+/** Whether a port is open, closed or filtered is not shown to accounts: a link is no port scanner. Its test tells more, and is limited. */
+const detailOf = ({ state, reason }: Pick<LinkReport, "state" | "reason">): string | null =>
+  state === "connecting" ? "the carrier has not accepted a connection: test the link" : reason;
 
 /** The providers whose carriers call this service. */
 const CALLED: ReadonlySet<string> = new Set(["twilio", "whatsapp", "http"]);

@@ -1,5 +1,6 @@
 /** The settings of a `[[link]]` table, one schema for each provider. The names are those of the file. A secret is given by the name of
  *  the environment variable that holds it. */
+import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
@@ -48,8 +49,9 @@ const of = (fields: Record<string, Schema>) => Type.Object({ ...COMMON, ...field
 const ton = Type.Optional(count(0, 6));
 const npi = Type.Optional(count(0, 18));
 
+const hostName = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,253}$", [HINT]: "must be a host name or an IP address" });
 const hostAndPort = Type.String({
-  pattern: "^(\\[[0-9a-fA-F:.]+\\]|[^\\s:]{1,253}):\\d{1,5}$",
+  pattern: "^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]{1,253}):\\d{1,5}$",
   [HINT]: "must be a host and a port such as smpp.acme.example:2775",
 });
 const flagValue = { minimum: 0, maximum: 3 };
@@ -128,7 +130,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
   smpp: {
     schema: of({
       ...PLAINTEXT,
-      host: Type.Optional(text()),
+      host: Type.Optional(hostName),
       port: Type.Optional(count(1, 65_535)),
       hosts: Type.Optional(Type.Array(hostAndPort, { minItems: 1, maxItems: 10 })),
       binds: Type.Optional(count(1, 20)),
@@ -243,7 +245,8 @@ function findAddressFaults(settings: SmppSettings): string[] {
 }
 
 /** Returns the fault of a client certificate without its key, or with another one's. */
-function findCertificateFaults({ tls, tlsCert, tlsKey }: SmppSettings): string[] {
+function findCertificateFaults({ tls, tlsCert, tlsKey, tlsCa }: SmppSettings): string[] {
+  if (tlsCa && !isCertificate(tlsCa)) return ["tls_ca: is no certificate in PEM"];
   if (!tlsCert && !tlsKey) return [];
   if (!tlsCert || !tlsKey) return ["tls_cert: needs tls_key_env, and the other way round"];
   if (!tls) return ["tls_cert: needs tls = true"];
@@ -252,6 +255,14 @@ function findCertificateFaults({ tls, tlsCert, tlsKey }: SmppSettings): string[]
     return [];
   } catch {
     return ["tls_cert: the certificate and the key in tls_key_env do not belong together, or cannot be read"];
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== "\n";
+  } catch {
+    return false;
   }
 }
 

@@ -28,6 +28,8 @@ export type OwnPlan = { links: readonly Link[]; routes: readonly RouteRow[] };
 
 export type Routing = {
   links: ReadonlyMap<string, Link>;
+  /** Created links that cannot be opened here. */
+  closed: ReadonlyMap<string, Link>;
   plan: Plan;
   accounts: Accounts;
   /** The senders of the file. */
@@ -55,6 +57,7 @@ export function toRouting(simulator: Link, plan: Plan, accounts: Accounts, creat
   const all = [...senders, ...created.senders];
   return {
     links: new Map([simulator, ...plan.links, ...created.links].map((link) => [link.name, link])),
+    closed: new Map(created.closed.map((link) => [link.name, link])),
     plan,
     accounts,
     senders,

@@ -181,19 +181,20 @@ export class Composer {
   #routeOfStep(before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
     const { linkChooser } = this.#parts;
     const { sender, senderReason } = before;
-    const named = senderReason === "named" ? this.#linkFor({ ...before, channel }) : undefined;
+    const named = senderReason === "named" ? this.#linkFor({ ...before, channel }, { mayWait: true }) : undefined;
     if (named instanceof Problem && channel === before.channel) return named;
     if (named !== undefined && !(named instanceof Problem) && (channel === before.channel || linkChooser.hasSender(named.link, before)))
       return { ...named, sender, senderReason };
-    const route = this.#linkFor({ ...before, channel, sender: null });
+    const route = this.#linkFor({ ...before, channel, sender: null }, { mayWait: true });
     if (route instanceof Problem) return route;
     // A sender of one link may not be allowed on another.
     const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;
     return { ...route, ...(isSameLink ? { sender, senderReason } : linkChooser.senderOn(route.link, before)) };
   }
 
-  #linkFor(query: RouteQuery): ChosenLink | Problem {
-    const choice = this.#parts.linkChooser.choose(query);
+  #linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
+    const { linkChooser } = this.#parts;
+    const choice = mayWait ? linkChooser.chooseToWait(query) : linkChooser.choose(query);
     if (choice.kind === "chosen") return { link: choice.links[0], linkReason: choice.reason };
     return choice.kind === "no_route"
       ? new Problem("no_route", { detail: explainNoRoute(this.#parts.linkChooser, query) })

@@ -101,7 +101,7 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 
 function makeRoutes(
   { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, createdPlans }: Workers,
+  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, linkReader, createdPlans }: Workers,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
@@ -110,7 +110,7 @@ function makeRoutes(
   watchPositions(metrics.registry, positions);
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
-  const setup = new Setup({ db, clock, box, network, linkChooser, changed: () => createdPlans.changed() });
+  const setup = new Setup({ db, clock, box, network, linkReader, linkChooser, changed: () => createdPlans.changed() });
   const links = new LinkChanger(setup);
   return allRoutes({
     db,

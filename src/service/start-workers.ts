@@ -27,6 +27,7 @@ import { retentionJob, rowCleanup } from "../retention/keep-retention.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../setup/created-plan.ts";
 import { LinkNetwork } from "../setup/link-network.ts";
+import { LinkReader } from "../setup/link-reader.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { Database } from "../storage/database.ts";
 import { StartupError } from "../storage/startup-error.ts";
@@ -65,6 +66,7 @@ export type Workers = {
   handover: Handover;
   consentDefaults: ConsentDefaults;
   network: LinkNetwork;
+  linkReader: LinkReader;
   createdPlans: CreatedPlans;
   /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
   reloadPlan: (config: ReloadedConfig) => Promise<void>;
@@ -81,7 +83,8 @@ export async function startWorkers(shared: Process): Promise<Workers> {
   const accounts = await findAccounts(db, config);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const network = new LinkNetwork(config.webhookAddresses, resolve);
-  const createdPlans = new CreatedPlans({ ...shared, network, linkChooser, reload: async () => reload() });
+  const linkReader = new LinkReader(shared.box, network);
+  const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser, reload: async () => reload() });
   await createdPlans.load();
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
@@ -115,7 +118,7 @@ export async function startWorkers(shared: Process): Promise<Workers> {
   };
   createdPlans.start();
   stops.push(() => createdPlans.stop());
-  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, network, createdPlans, reloadPlan };
+  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, network, linkReader, createdPlans, reloadPlan };
 }
 
 /** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */

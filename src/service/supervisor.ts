@@ -2,6 +2,7 @@
  *  connection to one of them. The supervisor serves no request itself. */
 import { fork, type ChildProcess } from "node:child_process";
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
+import { environmentVariables } from "../config.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
@@ -71,7 +72,7 @@ export class Supervisor {
 
   #fork(): void {
     const [, program = "", ...args] = process.argv;
-    const worker = fork(program, args, { env: { ...process.env, [WORKER_PORT]: String(this.#port ?? "") } });
+    const worker = fork(program, args, { env: { ...environmentVariables(), [WORKER_PORT]: String(this.#port ?? "") } });
     this.#workers.add(worker);
     worker.on("message", (message: ToSupervisor) => void this.#take(worker, message));
     worker.once("exit", (code, signal) => this.#ended(worker, signal ?? `exit code ${code}`));

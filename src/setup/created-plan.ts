@@ -1,31 +1,30 @@
 /** Follows the links, senders and routes that accounts create, and the pauses of links. A node applies its own changes at once, and those of
  *  other nodes when they announce them, or with the next look at the version of the tables. */
 import { RepeatingJob } from "../lib/background-job.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, idKey } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { actorText, carrierOrigin } from "../lib/origin.ts";
-import type { SecretBox } from "../lib/secret-box.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { OwnedSender } from "../links/choose-sender.ts";
 import type { CreatedPlan } from "../links/routing.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { LinkNetwork } from "./link-network.ts";
+import type { LinkReader } from "./link-reader.ts";
 import {
   raiseVersion,
-  readLinks,
+  readLinksById,
+  readRevisions,
   readPauses,
   readRoutes,
   readSenders,
   readVersion,
   writePause,
-  type LinkRow,
   type PauseRow,
 } from "./queries.ts";
 import type { RouteDefinition } from "./route-setup.ts";
 import type { SenderOptions } from "./sender-setup.ts";
-import { toUsable, type UsableLink } from "./stored-link.ts";
+import type { UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
 const SETUP_LANE = "@setup";
@@ -37,8 +36,7 @@ const CARRIER_PAUSE_MS = 15 * 60_000;
 export type CreatedPlansParts = {
   db: Database;
   clock: Clock;
-  box: SecretBox;
-  network: LinkNetwork;
+  linkReader: LinkReader;
   announcer: Announcer;
   linkChooser: LinkChooser;
   /** Opens and closes the links that have changed. */
@@ -52,8 +50,6 @@ export class CreatedPlans {
   #version = "";
   #pauses: readonly PauseRow[] = [];
   #applying: Promise<void> = Promise.resolve();
-  /** The links as they were read, by the text of their rows: most changes concern one link of many. */
-  #usable: ReadonlyMap<string, UsableLink> = new Map();
 
   constructor(parts: CreatedPlansParts) {
     this.#parts = parts;
@@ -125,13 +121,12 @@ export class CreatedPlans {
 
   async #read(version: string): Promise<void> {
     const { db, clock, linkChooser } = this.#parts;
-    const [links, senders, routes, pauses] = await Promise.all([
-      readLinks(db, null),
+    const [usable, senders, routes, pauses] = await Promise.all([
+      this.#readLinks(),
       readSenders(db, null),
       readRoutes(db, null),
       readPauses(db, clock.now()),
     ]);
-    const usable = this.#toUsable(links);
     const faults = usable.flatMap(({ link, fault }): [string, string][] => (fault === undefined ? [] : [[link.name, fault]]));
     const created: CreatedPlan = {
       links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
@@ -151,19 +146,25 @@ export class CreatedPlans {
     this.#pauses = pauses;
   }
 
-  #toUsable(rows: readonly LinkRow[]): UsableLink[] {
-    const { box, network, log } = this.#parts;
-    const known = this.#usable;
-    const now = new Map(
-      rows.map((row) => {
-        const text = JSON.stringify(row);
-        return [text, known.get(text) ?? toUsable(box, network, row)] as const;
-      }),
-    );
-    for (const [text, { link, fault }] of now)
-      if (fault !== undefined && !known.has(text))
-        log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
-    this.#usable = now;
-    return [...now.values()];
+  /** Reads the links that have changed; the others are known. */
+  async #readLinks(): Promise<UsableLink[]> {
+    const { db, linkReader, log } = this.#parts;
+    const revisions = await readRevisions(db);
+    linkReader.keep(revisions);
+    const changed = revisions.filter((row) => linkReader.find(row) === undefined);
+    const rows =
+      changed.length === 0
+        ? []
+        : await readLinksById(
+            db,
+            changed.map(({ id }) => id),
+          );
+    for (const row of rows) {
+      const { link, fault } = linkReader.read(row);
+      if (fault !== undefined) log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
+    }
+    // A link that has changed once more since follows with the next look.
+    const now = new Map(rows.map((row) => [idKey(row.id), row]));
+    return revisions.flatMap((row) => linkReader.find(now.get(idKey(row.id)) ?? row) ?? []);
   }
 }

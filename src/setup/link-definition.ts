@@ -21,11 +21,14 @@ export type CreatedProvider = (typeof CREATED_PROVIDERS)[number];
 // Certificates and keys are the largest settings.
 const MAX_SECRET = 16_384;
 
+// Control characters, and those that change the direction of a text: a name is shown to the operator, in a terminal as well.
+const UNSEEN = "\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069";
+
 const name = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: "^\\S(.*\\S)?$",
-  [HINT]: "must have 1 to 64 characters, and no white space at its ends",
+  pattern: `^(?!.*[${UNSEEN}])\\S(.*\\S)?$`,
+  [HINT]: "must have 1 to 64 characters, no white space at its ends, and no control characters",
   description: "For people. Unique among the links of the account.",
   examples: ["Acme"],
 });
@@ -85,20 +88,37 @@ const secretNames = (provider: CreatedProvider): string[] =>
     .filter((key) => key.endsWith(SUFFIX))
     .map((key) => key.slice(0, -SUFFIX.length));
 
-const literal = Type.String({ minLength: 1, maxLength: MAX_SECRET });
+const literal = Type.String({
+  minLength: 1,
+  maxLength: MAX_SECRET,
+  pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+  [HINT]: "must not have control characters or line breaks",
+});
+// A key in PEM has several lines.
+const pem = Type.String({ minLength: 1, maxLength: MAX_SECRET });
+const SEVERAL_LINES: ReadonlySet<string> = new Set(["tls_key"]);
 const secretTable = Type.Record(literal, { maxProperties: 20 });
 const valueTable = Type.Record(Type.String({ maxLength: 1_000 }), { maxProperties: 50 });
+
+const certificates = Type.String({ minLength: 1, maxLength: MAX_SECRET });
 
 /** The settings that an account may give. The operator's file has further ones: definitions of carriers, and connections without TLS. */
 function settingsSchema(provider: CreatedProvider): Schema {
   const { allow_plaintext: _, ...all } = propertiesOf(provider);
   const own = Object.entries(all).filter(([key]) => !COMMON_KEYS.has(key) && key !== "rate" && key !== "window" && !key.endsWith(SUFFIX));
   // An account may take less of the service than its operator.
-  const bounded = "binds" in all ? { binds: Type.Integer({ minimum: 1, maximum: 4 }) } : {};
+  const bounded =
+    provider === "smpp" ? { binds: Type.Integer({ minimum: 1, maximum: 4 }), tls_ca: certificates, tls_cert: certificates } : {};
   const fields =
     provider === "http"
       ? { public_url: all["public_url"] as Schema, secrets: secretTable, values: valueTable }
-      : { ...Object.fromEntries([...own, ...secretNames(provider).map((secret) => [secret, literal] as const)]), ...bounded };
+      : {
+          ...Object.fromEntries([
+            ...own,
+            ...secretNames(provider).map((secret) => [secret, SEVERAL_LINES.has(secret) ? pem : literal] as const),
+          ]),
+          ...bounded,
+        };
   return Type.Unsafe({ type: "object", properties: fields, additionalProperties: false });
 }
 
@@ -109,6 +129,15 @@ export function settingFaults({ provider, settings: given }: Readonly<Record<str
   const validate = VALIDATORS.get(provider as CreatedProvider);
   if (validate === undefined || typeof given !== "object" || given === null) return [];
   return validate(given).map((fault) => ("pointer" in fault ? { ...fault, pointer: `/settings${fault.pointer}` } : fault));
+}
+
+/** The names of settings that a provider does not have. */
+export function unknownSettings(provider: CreatedProvider, names: readonly string[]): Fault[] {
+  const validate = VALIDATORS.get(provider);
+  const faults = validate?.(Object.fromEntries(names.map((each) => [each, ""]))) ?? [];
+  return faults.flatMap((fault) =>
+    "pointer" in fault && fault.code === "unknown_field" ? [{ ...fault, pointer: `/settings${fault.pointer}` }] : [],
+  );
 }
 
 /** Moves the secrets out of settings. */
@@ -148,6 +177,7 @@ export function readCreatedLink(created: CreatedLink, network: LinkNetwork): Rea
       ? [{ pointer: "/carrier", code: "not_allowed", detail: "belongs to the provider http" }]
       : []),
     ...publicUrlFaults(definition),
+    ...userFaults(definition),
   ];
   if (link === undefined || faults.length > 0) return { kind: "faulty", faults };
   const fault = addressFault(link, network);
@@ -167,7 +197,7 @@ function addressFault(link: Link, network: LinkNetwork): Fault | undefined {
   return undefined;
 }
 
-type Target = { host: string; port: string; isTls: boolean; pointer: string };
+type Target = { host: string; port: string; path: string; isTls: boolean; pointer: string };
 
 /** Whether two links connect to the same addresses. */
 export const hasSameTargets = (one: Link, other: Link): boolean => isDeepStrictEqual(targetsOf(one), targetsOf(other));
@@ -177,7 +207,7 @@ function targetsOf({ provider, settings: given }: Link): Target[] {
   if (provider === "smpp") {
     const { tls, hosts } = given as SmppSettings;
     const pointer = hosts.length > 0 ? "/settings/hosts" : "/settings/host";
-    return smscAddresses(given as SmppSettings).map(({ host, port }) => ({ host, port: String(port), isTls: tls, pointer }));
+    return smscAddresses(given as SmppSettings).map(({ host, port }) => ({ host, port: String(port), path: "", isTls: tls, pointer }));
   }
   const { baseUrl, pollUrl } = given as { baseUrl?: string; pollUrl?: string };
   return [baseUrl, pollUrl].flatMap((text) => {
@@ -185,7 +215,7 @@ function targetsOf({ provider, settings: given }: Link): Target[] {
     if (url === null) return [];
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const pointer = provider === "http" ? "/settings/values" : "/settings/base_url";
-    return [{ host, port: url.port, isTls: url.protocol === "https:", pointer }];
+    return [{ host, port: url.port, path: url.pathname, isTls: url.protocol === "https:", pointer }];
   });
 }
 
@@ -212,6 +242,14 @@ function publicUrlFaults({ settings: own }: LinkDefinition): Fault[] {
   return fault === undefined ? [] : [toFault(fault)];
 }
 
+/** A password in a URL would be stored and shown like any other setting. */
+const userFaults = ({ settings: own }: LinkDefinition): Fault[] =>
+  Object.entries(own).flatMap(([name_, value]) => {
+    const url = typeof value === "string" && value.includes("@") ? URL.parse(value) : null;
+    const hasUser = url !== null && `${url.username}${url.password}` !== "";
+    return hasUser ? [{ pointer: `/settings/${name_}`, code: "not_allowed", detail: "must not have a user or a password" }] : [];
+  });
+
 /** The fault of a text such as `password_env: is required`. */
 function toFault(text: string, secrets: LinkSecrets = {}): Fault {
   const [, path = "", detail = text] = /^([\w.]+): (.*)$/s.exec(text) ?? [];
@@ -221,7 +259,7 @@ function toFault(text: string, secrets: LinkSecrets = {}): Fault {
   const pointer =
     path === "" ? "/settings" : COMMON_KEYS.has(path) || path === "rate" || path === "window" ? `/${path}` : `/settings/${names.join("/")}`;
   const isMissing = /^the variable \w+ is not set$/.test(detail) || detail === "is required";
-  return { pointer, ...(isMissing ? MISSING : { code: "invalid_value", detail }) };
+  return { pointer, ...(isMissing ? MISSING : { code: "invalid_value", detail: detail.replaceAll(/_env\b/g, "") }) };
 }
 
 const MISSING = { code: "required", detail: "is required" };

@@ -2,18 +2,20 @@
  *  its entry in the audit log. */
 import { Problem } from "../http/problem.ts";
 import type { AuditedCall, Executed, Replay, WriteResponse } from "../idempotency/once.ts";
-import { decodeId, encodeId, newId } from "../lib/id.ts";
+import { decodeId, encodeId, newId, type AccountId } from "../lib/id.ts";
 import { actorText } from "../lib/origin.ts";
 import { forgetLink } from "../links/forget-link.ts";
 import { PAUSED_BY_OPERATOR, PAUSED_BY_REQUEST } from "../links/link-record.ts";
 
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
+import { linkRecordOf } from "./account-links.ts";
 import {
   hasSameTargets,
   readCreatedLink,
   settingFaults,
   splitSecrets,
+  unknownSettings,
   type EditLink,
   type LinkSecrets,
   type NewLink,
@@ -21,7 +23,7 @@ import {
 import { sealSecrets } from "./link-secrets.ts";
 import { deleteLink, deletePause, lockSetup, readPauses, readRoutes, writeLink, writePause } from "./queries.ts";
 import { limitReached, requireLive, type Setup } from "./setup.ts";
-import { linkRecordOf, readStoredLinks, toCreated, type StoredLink } from "./stored-link.ts";
+import { sendingChannels, readStoredLinks, toCreated, type StoredLink } from "./stored-link.ts";
 
 // A connection to a carrier is open for each, on one node at least.
 const MAX_LINKS = 20;
@@ -68,6 +70,8 @@ export class LinkChanger {
       const refusal = this.#findRefusal(edited, others) ?? (await this.#setPaused(tx, call, text, paused ?? null));
       if (refusal !== undefined) return refusal;
       this.#requireSecrets(link, edited, newSecrets);
+      if (sendingChannels(edited.definition).length < sendingChannels(link.definition).length)
+        await requireUnrouted(tx, call.credential.accountId, text);
       await this.#store(tx, edited);
       // The names only: the values may be secrets or numbers.
       const named = [...Object.keys(fields), ...Object.keys(fields.settings ?? {}).map((key) => `settings.${key}`)];
@@ -84,10 +88,7 @@ export class LinkChanger {
       const { accountId } = call.credential;
       await lockSetup(tx, accountId);
       const { link } = await this.#find(tx, call.credential, text);
-      const routes = await readRoutes(tx, accountId);
-      const naming = routes.find(({ definition }) => (definition as { links: string[] }).links.includes(text));
-      if (naming !== undefined)
-        throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} names it: change or delete the route first` });
+      await requireUnrouted(tx, accountId, text);
       await deleteLink(tx, accountId, link.id);
       await deletePause(tx, text);
       await forgetLink(tx, text);
@@ -115,11 +116,18 @@ export class LinkChanger {
     // The secrets of an HTTP carrier are in a table of their own.
     const table = definition.provider === "http" && isObject(given["secrets"]) ? given["secrets"] : undefined;
     const present = { ...withoutNull(given), ...(table && { secrets: withoutNull(table) }) };
-    const faults = settingFaults({ provider: definition.provider, settings: present });
+    const faults = [
+      ...settingFaults({ provider: definition.provider, settings: present }),
+      ...unknownSettings(
+        definition.provider,
+        Object.keys(given).filter((key) => given[key] === null),
+      ),
+    ];
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
     const { plain, secrets: newSecrets } = splitSecrets(definition.provider, present);
+    const { row: _, ...fields } = link;
     const edited = {
-      ...link,
+      ...fields,
       name: name ?? link.name,
       definition: { ...definition, ...rest, settings: { ...withoutRemoved(definition.settings, given), ...plain } },
       secrets: { ...withoutRemoved(secrets, table ?? given), ...newSecrets },
@@ -171,6 +179,14 @@ export class LinkChanger {
   async #shown(tx: Tx, link: StoredLink, response: Pick<WriteResponse, "status" | "location">): Promise<WriteResponse> {
     return { ...response, body: JSON.stringify(await linkRecordOf(this.#setup, tx, link)), eventId: null };
   }
+}
+
+/** A link that a route names must exist, and must send. */
+async function requireUnrouted(tx: Tx, accountId: AccountId, link: string): Promise<void> {
+  const routes = await readRoutes(tx, accountId);
+  const naming = routes.find(({ definition }) => (definition as { links: string[] }).links.includes(link));
+  if (naming !== undefined)
+    throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} names it: change or delete the route first` });
 }
 
 type Fields<T = unknown> = Readonly<Record<string, T>>;

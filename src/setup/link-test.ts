@@ -8,14 +8,17 @@ import type { Log } from "../lib/log.ts";
 import { isoTime } from "../lib/time.ts";
 import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers/connection-test.ts";
 import type { Provider } from "../providers/provider.ts";
+import { linkRecordOf } from "./account-links.ts";
 import { readCreatedLink } from "./link-definition.ts";
 import type { LinkChanger } from "./link-setup.ts";
 import type { Setup } from "./setup.ts";
-import { linkRecordOf, toCreated } from "./stored-link.ts";
+import { toCreated, type StoredLink } from "./stored-link.ts";
 
 const TEST_MS = 15_000;
 // A person tries a few settings in a row. A program that tries ports gets nowhere.
 const MAX_TESTS = 6;
+// Longer than nodes need to follow a change and to report the states after it.
+const SETTLED_MS = 60_000;
 const PER_MS = 60_000;
 
 export const LinkTestResult = Type.Object(
@@ -46,13 +49,20 @@ export class LinkTester {
     const { setup, links } = this.#parts;
     const stored = await links.find(setup.db, call.credential, id);
     this.#count(idKey(call.credential.accountId));
-    // A carrier may count binds. A link of another protocol is called connected before it has sent anything.
-    const isBound = stored.definition.provider === "smpp" && (await linkRecordOf(setup, setup.db, stored)).state === "connected";
+    const isBound = await this.#isBound(stored);
     const result = isBound ? succeeded("The link is connected.") : await this.#connect(toCreated(stored));
     await setup.db.transaction((tx) =>
       setup.record(tx, call, { action: "link.tested", target: { type: "link", id }, changes: { ok: result.step === null } }),
     );
     return { object: "link_test", link_id: id, ok: result.step === null, ...result, tested_at: isoTime(setup.now()) };
+  }
+
+  /** A carrier may count binds, so a link that is bound is not bound again. Its state says nothing about settings that have just changed, and
+   *  a link of another protocol is called connected before it has sent anything. */
+  async #isBound(stored: StoredLink): Promise<boolean> {
+    const { setup } = this.#parts;
+    if (stored.definition.provider !== "smpp" || setup.now() - stored.updated_at.getTime() < SETTLED_MS) return false;
+    return (await linkRecordOf(setup, setup.db, stored)).state === "connected";
   }
 
   async #connect(created: ReturnType<typeof toCreated>): Promise<ConnectionTest> {

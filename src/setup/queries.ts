@@ -1,12 +1,14 @@
 /** All SQL of created links, senders and routes, and of pauses. */
 import type { AccountId, LinkId, RouteId, SenderId } from "../lib/id.ts";
+import { uuidToText } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
 
 type Stamps = { account_id: AccountId; updated_at: Date; created_by: string | null };
 
-export type LinkRow = Stamps & { id: LinkId; name: string; definition: unknown; secrets: string };
+/** `revision` changes with each change of the row. */
+export type LinkRow = Stamps & { id: LinkId; name: string; definition: unknown; secrets: string; revision: string };
 export type SenderRow = Stamps & { id: SenderId; link_id: LinkId; number: string; definition: unknown };
 export type RouteRecordRow = Stamps & { id: RouteId; definition: unknown };
 export type PauseRow = { link: string; reason: string; ends_at: Date | null; paused_by: string | null };
@@ -32,10 +34,23 @@ export const raiseVersion = async (tx: Tx): Promise<void> => {
 /** The links of one account, or of all, the oldest first. */
 export const readLinks = (db: Queryable, accountId: AccountId | null): Promise<LinkRow[]> =>
   db.rows<LinkRow>(sql`
-  select account_id, id, name, definition, secrets, updated_at, created_by
+  select account_id, id, name, definition, secrets, updated_at, created_by, xmin::text as revision
     from created_links
    where account_id = ${accountId} or ${accountId}::uuid is null
    order by id`);
+
+/** The ids and revisions of all links, the oldest first. */
+export const readRevisions = (db: Queryable): Promise<Pick<LinkRow, "id" | "revision">[]> =>
+  db.rows(sql`
+  select id, xmin::text as revision
+    from created_links
+   order by id`);
+
+export const readLinksById = (db: Queryable, ids: readonly LinkId[]): Promise<LinkRow[]> =>
+  db.rows<LinkRow>(sql`
+  select account_id, id, name, definition, secrets, updated_at, created_by, xmin::text as revision
+    from created_links
+   where id = any (${ids.map(uuidToText)}::uuid[])`);
 
 export const readSenders = (db: Queryable, accountId: AccountId | null): Promise<SenderRow[]> =>
   db.rows<SenderRow>(sql`
@@ -52,7 +67,7 @@ export const readRoutes = (db: Queryable, accountId: AccountId | null): Promise<
    order by id`);
 
 /** Writes a link, a new one or a changed one. */
-export const writeLink = async (tx: Tx, row: LinkRow): Promise<void> => {
+export const writeLink = async (tx: Tx, row: Omit<LinkRow, "revision">): Promise<void> => {
   await tx.rows(sql`
   insert into created_links (account_id, id, name, definition, secrets, updated_at, created_by)
   values (${row.account_id}, ${row.id}, ${row.name}, ${JSON.stringify(row.definition)}::json, ${row.secrets}, ${row.updated_at},

@@ -8,13 +8,13 @@ import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { countryField } from "../links/address.ts";
 import { CHANNELS } from "../links/channel.ts";
-import { LINK_KINDS } from "../links/link-settings.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { LinkDefinition } from "./link-definition.ts";
 import { deleteRoute, lockSetup, readLinks, readRoutes, writeRoute, type RouteRecordRow } from "./queries.ts";
 import { unknownLink } from "./sender-setup.ts";
-import { FILE_PREFIX, limitReached, requireLive, type Setup } from "./setup.ts";
+import { FILE_PREFIX, limitReached, requireCountries, requireLive, type Setup } from "./setup.ts";
+import { sendingChannels } from "./stored-link.ts";
 
 const MAX_ROUTES = 100;
 
@@ -124,7 +124,7 @@ export class RouteChanger {
 
   async read(db: Queryable, owner: Owner, id: string): Promise<RouteRecord> {
     const found = (await this.list(db, owner)).find((each) => each.id === id);
-    if (found === undefined) throw this.#setup.missing(owner, id, "route");
+    if (found === undefined) throw this.#setup.unknown("route");
     return found;
   }
 
@@ -183,15 +183,16 @@ export class RouteChanger {
   }
 
   /** A route names links of the account that carry its channel. */
-  async #check(tx: Tx, { accountId }: Owner, { links: names, channel, weights }: RouteDefinition): Promise<void> {
+  async #check(tx: Tx, { accountId }: Owner, { links: names, channel, countries, weights }: RouteDefinition): Promise<void> {
+    requireCountries(countries);
     const rows = await readLinks(tx, accountId);
     const faults = names.flatMap((name, index): Fault[] => {
       const pointer = `/links/${index}`;
       const id = decodeId("lnk", name);
       const row = rows.find((each) => id !== undefined && each.id.equals(id));
       if (row === undefined) throw unknownLink(pointer);
-      const { channels } = LINK_KINDS[(row.definition as LinkDefinition).provider];
-      if (!channels.includes(channel)) return [{ pointer, code: "not_allowed", detail: `the link does not carry ${channel}` }];
+      if (!sendingChannels(row.definition as LinkDefinition).includes(channel))
+        return [{ pointer, code: "not_allowed", detail: `the link does not carry ${channel}` }];
       return names.indexOf(name) < index ? [{ pointer, code: "duplicate", detail: "is named twice" }] : [];
     });
     if (weights !== undefined && weights.length !== names.length)

@@ -2,8 +2,8 @@
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type, type Schema } from "../http/schema.ts";
 import { LinkRecord } from "../links/link-record.ts";
+import { listLinkRecords } from "./account-links.ts";
 import { EditLinkBody, NewLinkBody, settingFaults } from "./link-definition.ts";
-import { linkRecordOf, listLinkRecords } from "./stored-link.ts";
 import type { LinkChanger } from "./link-setup.ts";
 import { LinkTestResult, type LinkTester } from "./link-test.ts";
 import { EditRouteBody, NewRouteBody, RouteRecord, type RouteChanger } from "./route-setup.ts";
@@ -59,10 +59,8 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     problems: ["not_found"],
     handle: async ({ params: { id }, credential }) => {
       const found = (await listLinkRecords(setup, setup.db, credential)).find((each) => each.id === id);
-      return {
-        status: 200,
-        body: JSON.stringify(found ?? (await linkRecordOf(setup, setup.db, await links.find(setup.db, credential, id)))),
-      };
+      if (found === undefined) throw setup.unknown("link");
+      return { status: 200, body: JSON.stringify(found) };
     },
   }),
   route({
@@ -75,7 +73,7 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     params: params("link"),
     body: EditLinkBody,
     reply: { status: 200, description: "The link after the change.", schema: LinkRecord },
-    problems: [...CHANGE_PROBLEMS, "link_address_refused", "already_exists", "paused_by_operator"],
+    problems: [...CHANGE_PROBLEMS, "link_address_refused", "already_exists", "link_in_use", "paused_by_operator"],
     handle: async (call) => toResponse(await links.edit(call, call.params.id, call.body)),
   }),
   route({

@@ -10,7 +10,7 @@ import { countryField, nameField, senderField } from "../links/address.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { deleteSender, lockSetup, readLinks, readSenders, writeSender, type SenderRow } from "./queries.ts";
-import { FILE_PREFIX, limitReached, requireLive, type Setup } from "./setup.ts";
+import { FILE_PREFIX, limitReached, requireCountries, requireLive, type Setup } from "./setup.ts";
 
 const MAX_SENDERS = 500;
 
@@ -121,13 +121,14 @@ export class SenderChanger {
 
   async read(db: Queryable, owner: Owner, id: string): Promise<SenderRecord> {
     const found = (await this.list(db, owner)).find((each) => each.id === id);
-    if (found === undefined) throw this.#setup.missing(owner, id, "sender");
+    if (found === undefined) throw this.#setup.unknown("sender");
     return found;
   }
 
   async create(call: AuditedCall, { number, link_id: linkText, ...rest }: NewSender): Promise<Executed | Replay> {
     const { credential, origin } = call;
     requireLive(credential);
+    requireCountries(rest.countries);
     return this.#setup.write(call, async (tx) => {
       const linkId = await this.#findLink(tx, credential, linkText);
       const all = await readSenders(tx, credential.accountId);
@@ -153,7 +154,8 @@ export class SenderChanger {
     });
   }
 
-  edit(call: AuditedCall, text: string, request: EditSender): Promise<Executed | Replay> {
+  async edit(call: AuditedCall, text: string, request: EditSender): Promise<Executed | Replay> {
+    requireCountries(request.countries);
     return this.#setup.write(call, async (tx) => {
       const row = await this.#find(tx, call.credential, text);
       const edited: SenderRow = {

@@ -4,11 +4,13 @@ import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { isKnownCountry } from "../lib/phone-number.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { LinkNetwork } from "./link-network.ts";
+import type { LinkReader } from "./link-reader.ts";
 import { lockSetup, raiseVersion } from "./queries.ts";
 
 export type SetupParts = {
@@ -16,6 +18,7 @@ export type SetupParts = {
   clock: Clock;
   box: SecretBox;
   network: LinkNetwork;
+  linkReader: LinkReader;
   linkChooser: LinkChooser;
   /** Applies a committed change on this node, and announces it to the others. */
   changed: () => Promise<void>;
@@ -40,6 +43,10 @@ export class Setup {
 
   get network(): LinkNetwork {
     return this.#parts.network;
+  }
+
+  get linkReader(): LinkReader {
+    return this.#parts.linkReader;
   }
 
   get linkChooser(): LinkChooser {
@@ -75,12 +82,15 @@ export class Setup {
     return recordChange(tx, this.now(), { ...credential, origin: origin() }, change);
   }
 
+  /** The problem of an id that names nothing that the account may see. */
+  unknown(noun: "link" | "sender" | "route"): Problem {
+    return new Problem("not_found", { detail: `no such ${noun} in this environment` });
+  }
+
   /** The problem of an id that names nothing that the account may change. */
   missing({ environment }: Owner, id: string, noun: "link" | "sender" | "route"): Problem {
     const isOfFile = id.startsWith(FILE_PREFIX) || this.linkChooser.find(id)?.accountId === null;
-    return environment === "live" && isOfFile
-      ? new Problem("defined_in_file")
-      : new Problem("not_found", { detail: `no such ${noun} in this environment` });
+    return environment === "live" && isOfFile ? new Problem("defined_in_file") : this.unknown(noun);
   }
 }
 
@@ -90,6 +100,14 @@ export const FILE_PREFIX = "file:";
 /** Links belong to `live`. `test` has the simulator. */
 export function requireLive({ environment }: Owner): void {
   if (environment !== "live") throw new Problem("live_only");
+}
+
+/** Refuses codes that no country has: a rule for them would never take effect. */
+export function requireCountries(countries: readonly string[] | null | undefined): void {
+  const errors = (countries ?? []).flatMap((country, index) =>
+    isKnownCountry(country) ? [] : [{ pointer: `/countries/${index}`, code: "unknown_value", detail: "is no country" }],
+  );
+  if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }
 
 export const limitReached = (detail: string): Problem => new Problem("limit_reached", { detail });

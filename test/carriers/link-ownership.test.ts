@@ -1,6 +1,8 @@
 /** The links of an account stay its own when something is wrong with them: no secret leaves for another host, the operator's pause holds, and
  *  no message takes a link of the operator in their place. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { createServer, type AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import { selfSigned } from "../support/certificate.ts";
@@ -15,6 +17,7 @@ import { PASSWORDS, smppTable } from "../support/smpp-messages.ts";
 const SCOPES = ["links:read", "links:write", "messages:send", "messages:read"] as const;
 const ALLOW = { GODWIT_WEBHOOK_ALLOW: "127.0.0.1/32" };
 const PUBLIC_KEY = Buffer.alloc(32, 1).toString("base64");
+const OWNED_NUMBER = "+14155550177";
 const PERSON = "+15005550006";
 
 let godwit: Godwit;
@@ -22,7 +25,13 @@ let operators: Smsc;
 let own: Smsc;
 before(async () => {
   [operators, own] = await Promise.all([Smsc.start(byRecipient), Smsc.start(byRecipient)]);
-  const config = smppTable("operators", operators);
+  const config = `${smppTable("operators", operators)}
+[[sender]]
+number = "${OWNED_NUMBER}"
+link = "operators"
+account = "default"
+environment = "live"
+`;
   godwit = await startGodwit({ roles: "api,dispatch", env: { ...ALLOW, ...PASSWORDS }, config });
   await godwit.unlimited();
 });
@@ -143,6 +152,108 @@ describe("the secrets of a link", () => {
 });
 
 describe("a link of an account", () => {
+  test("that is paused keeps its scheduled messages and fallbacks, which are sent when it is resumed", async () => {
+    const key = await keyOf("waiting");
+    const path = await create(key);
+    await untilState(path, key, "connected");
+    const sendAt = new Date(Date.now() + 3_000).toISOString();
+    const scheduled = await godwit.send(key, { recipient: PERSON, send_at: sendAt });
+    assert.equal(scheduled.status, 202, scheduled.text);
+    assert.equal((await call("PATCH", path, key, { paused: true })).status, 200);
+    await untilStatus(scheduled, key, "queued");
+    assert.equal((await call("PATCH", path, key, { paused: false })).status, 200);
+    await untilStatus(scheduled, key, "delivered");
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
+  test("does not show whether a port is open before the carrier has answered", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const key = await keyOf("scanning");
+    const { port } = silent.address() as AddressInfo;
+    const paths = [await create(key, { port }, "open"), await create(key, { port: 1 }, "closed")];
+    const seen = await Promise.all(
+      paths.map((path) =>
+        until("a state", async () => {
+          const { json } = await call("GET", path, key);
+          return json["state"] === "connecting" ? [json["reason"], json["reason_detail"], json["last_error"]] : undefined;
+        }),
+      ),
+    );
+    assert.deepEqual(seen[0], seen[1]);
+    for (const path of paths) assert.equal((await call("DELETE", path, key)).status, 200);
+    silent.close();
+  });
+
+  test("is tested with settings that have just changed, and not by its state", async () => {
+    await using strict = await startSmsc({ bind: ({ password }) => (password === "hunter2" ? 0 : 0x0e) });
+    const key = await keyOf("changing");
+    const path = await create(key, { port: strict.port });
+    await untilState(path, key, "connected");
+    await call("PATCH", path, key, { settings: { password: "wrong" } });
+    const tested = await call("POST", `${path}/test`, key, {});
+    assert.deepEqual([tested.json["ok"], tested.json["step"]], [false, "credentials"], tested.text);
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
+  test("that only receives is in no route", async () => {
+    const key = await keyOf("receiving");
+    const [path, receiver] = [await create(key), await create(key, { bind_mode: "receiver" }, "receiver")];
+    const route = (link: string): Promise<Reply> => call("POST", "/v1/routes", key, { channel: "sms", links: [link.split("/").at(-1)] });
+    assertProblem(await route(receiver), "invalid_request_payload");
+    const made = await route(path);
+    assert.equal(made.status, 201, made.text);
+    assertProblem(await call("PATCH", path, key, { settings: { bind_mode: "receiver" } }), "link_in_use");
+    assert.equal((await call("DELETE", `/v1/routes/${String(made.json["id"])}`, key)).status, 200);
+    for (const each of [path, receiver]) assert.equal((await call("DELETE", each, key)).status, 200);
+  });
+
+  for (const [what, body, pointer] of [
+    ["a name that controls a terminal", { name: "\u001b]0;owned\u0007" }, "/name"],
+    ["a name that turns the direction of text", { name: "a\u202eb" }, "/name"],
+    ["a host with a path", { settings: { host: "127.0.0.1/x" } }, "/settings/host"],
+    ["a CA that is none", { settings: { tls_ca: "garbage" } }, "/settings/tls_ca"],
+    ["a secret with a line break", { settings: { password: "a\r\nb" } }, "/settings/password"],
+    ["an unknown setting that is removed", { settings: { junk: null } }, "/settings/junk"],
+  ] as const)
+    test(`refuses ${what}`, async () => {
+      const key = await keyOf("refused");
+      const path = await create(key, {}, `link ${randomUUID()}`);
+      const refused = await call("PATCH", path, key, body);
+      assertProblem(refused, "invalid_request_payload");
+      assert.equal((refused.json["errors"] as Json[])[0]?.["pointer"], pointer);
+      assert.equal((await call("DELETE", path, key)).status, 200);
+    });
+
+  test("has no password in a URL, and shares its secrets with no other path of the host", async () => {
+    const key = await keyOf("urls");
+    const settings = {
+      base_url: "https://graph.example/mine",
+      phone_number_id: "1",
+      access_token: "t",
+      app_secret: "s",
+      verify_token: "v",
+    };
+    const body = { name: "WhatsApp", provider: "whatsapp", settings };
+    const withUser = { ...settings, base_url: "https://me:secret@graph.example" };
+    const refused = await call("POST", "/v1/links", key, { ...body, settings: withUser });
+    assert.deepEqual((refused.json["errors"] as Json[])[0]?.["pointer"], "/settings/base_url", refused.text);
+    const made = await call("POST", "/v1/links", key, body);
+    assert.equal(made.status, 201, made.text);
+    const path = `/v1/links/${String(made.json["id"])}`;
+    assertProblem(await call("PATCH", path, key, { settings: { base_url: "https://graph.example/other" } }), "invalid_request_payload");
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
+  test("cannot claim a number that the operator has given to another account", async () => {
+    const key = await keyOf("claiming");
+    const path = await create(key);
+    const sender = await call("POST", "/v1/senders", key, { number: OWNED_NUMBER, link_id: path.split("/").at(-1) });
+    assert.equal(sender.status, 201, sender.text);
+    assertProblem(await godwit.send(key, { recipient: PERSON, sender: OWNED_NUMBER }), "sender_not_allowed");
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
   test("that the operator paused is resumed by the operator only", async () => {
     const key = await keyOf("stopped");
     const path = await create(key);
