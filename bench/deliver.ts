@@ -19,6 +19,7 @@ import { rssMb, treeCpuUs } from "./cpu.ts";
 import { measureDeadRows } from "./dead-rows.ts";
 import { godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
+import { deliveredCount, metric, untilDelivered } from "./peer.ts";
 import { preload } from "./preload.ts";
 
 const { values } = parseArgs({
@@ -38,7 +39,6 @@ const connections = Number(values.connections);
 const parts = new Set(values.only.split(","));
 
 const WARM_UP_SECONDS = 8;
-const DRAIN_MS = 120_000;
 // The simulator responds in the next turn of the event loop and sends receipts some hundredths of a second later, so that it adds no
 // noticeable time.
 const DELIVERING = { args: ["--simulator-speed", "50"] };
@@ -46,16 +46,9 @@ const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
 type Cost = { rate: number; cpuUs: number; p99: number; backlogMs: number };
 
-async function metric({ url }: GodwitPeer, pattern: RegExp): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(pattern.exec(text)?.[1] ?? 0);
-}
-
-const delivered = (peer: GodwitPeer): Promise<number> => metric(peer, /^godwit_transitions_total\{status="delivered"\} (\S+)/m);
-
 /** Loads a peer and, if it delivers, waits until everything is delivered. */
 async function load(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<Required<Load>> {
-  const deliveredBefore = isDelivering ? await delivered(peer) : 0;
+  const deliveredBefore = isDelivering ? await deliveredCount(peer) : 0;
   const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
   if ([...statuses.keys()].some((status) => status !== 202)) throw new Error(`${peer.name} answered ${[...statuses].join("; ")}`);
   const endedAt = performance.now();
@@ -75,14 +68,6 @@ async function measure(peer: GodwitPeer, forSeconds: number, isDelivering: boole
   const before = treeCpuUs(peer.child.pid ?? 0);
   const { messages, ...figures } = await load(peer, forSeconds, isDelivering);
   return () => ({ ...figures, cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / messages });
-}
-
-async function untilDelivered(peer: GodwitPeer, count: number): Promise<void> {
-  const deadline = performance.now() + DRAIN_MS;
-  while ((await delivered(peer)) < count) {
-    if (performance.now() > deadline) throw new Error("not everything was delivered");
-    await sleep(10);
-  }
 }
 
 async function compareCost(end: GodwitPeer): Promise<string[]> {
@@ -175,9 +160,9 @@ async function compareFairness(peer: GodwitPeer, other: Probe): Promise<string[]
   for (const { theirs, ours, most } of parts.has("fairness") ? contests : []) {
     await preload(peer, { account: peer.account, total: campaign, priority: theirs }, say);
     await sleep(2_000);
-    const before = await delivered(peer);
+    const before = await deliveredCount(peer);
     const beside = await probe(other, ours, PROBES, PROBE_GAP_MS);
-    const moved = (await delivered(peer)) - before;
+    const moved = (await deliveredCount(peer)) - before;
     const left = await metric(peer, /^godwit_queue_depth\{lane="simulator"\} (\S+)/m);
     if (left < 1_000) say(`the campaign ended before the probe: ${left} left`);
     const ratio = beside.p99 / idle.p99;
@@ -247,12 +232,12 @@ async function watchMemory(backlog: number): Promise<string[]> {
   const before = rssMb(peer.child.pid ?? 0);
   await preload(peer, { account: peer.account, total: backlog, priority: "bulk" }, say);
   const samples: number[] = [];
-  const deliveredBefore = await delivered(peer);
+  const deliveredBefore = await deliveredCount(peer);
   for (let second = 0; second < 60; second += 1) {
     samples.push(rssMb(peer.child.pid ?? 0));
     await sleep(1_000);
   }
-  const rate = ((await delivered(peer)) - deliveredBefore) / 60;
+  const rate = ((await deliveredCount(peer)) - deliveredBefore) / 60;
   out(
     `\n| node's memory, MB | |\n|---|---|\n| after 20,000 messages, queue empty | ${show(before)} |\n| median of a minute with ${show(backlog)} queued (${show(rate)} delivered per second) | ${show(median(samples))} |\n| highest | ${show(Math.max(...samples))} |`,
   );

@@ -1,5 +1,5 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
-const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "links", "webhooks", "workers"];
+const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "guard", "latency", "links", "webhooks", "workers"];
 
 const HELP = `Usage: npm run bench -- NAME [flags]
 
@@ -14,6 +14,10 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--rounds 3] [--seconds 8] [--rate 50] [--preload 200000] [--only "messages;streams"]
   gateway    HTTP in, SMPP out, beside Kannel
              [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
+  guard      compares the ratios with bench/guard.json, in about two minutes
+             [--write]
+  latency    time of one client's 202, beside one durable insert over HTTP
+             [--rounds 10] [--seconds 4]
   links      rate of a link with a definition in TOML, beside that of the Twilio link
              [--rounds 10] [--seconds 3] [--window 50]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts

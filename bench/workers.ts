@@ -3,9 +3,11 @@
  *
  *  npm run bench -- workers [--workers 1,2] [--rounds 8] [--seconds 5] [--connections 64] [--roles api] */
 import { parseArgs } from "node:util";
+import type { Load } from "./against.ts";
 import { childrenOf, rssMb, treeCpuUs } from "./cpu.ts";
-import { machine, makeBody, median, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
-import { quantile, runLoad } from "./load.ts";
+import { machine, median, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
+import { loadPeer } from "./peer.ts";
+import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -19,75 +21,53 @@ const { values } = parseArgs({
 const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [number, number, number];
 const WARM_UP_SECONDS = 8;
 
-type Round = { rate: number; cpuUs: number; postgresUs: number; p50: number; p99: number; rss: number };
-
-async function load(peer: GodwitPeer, forSeconds: number): Promise<Omit<Round, "cpuUs" | "postgresUs" | "rss"> & { messages: number }> {
-  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
-  const odd = [...statuses].filter(([status]) => status !== 202);
-  if (odd.length > 0) throw new Error(`${peer.name} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
-  return { messages: requests, rate: requests / took, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
-}
+type Cpu = { all: number; postgres: number };
+type Round = Load & { cpuUs: number; postgresUs: number; rss: number };
+type Contender = { workers: number; peer: GodwitPeer; rounds: Round[] };
 
 /** The memory of the largest worker. A service with one worker has no other process of Node. */
-function largestMb(peer: GodwitPeer, workers: number): number {
-  const pid = peer.child.pid ?? 0;
+function largestMb({ child: { pid = 0 } }: GodwitPeer, workers: number): number {
   return workers === 1 ? rssMb(pid) : Math.max(...childrenOf(pid, "node").map(rssMb));
 }
 
-const cpuOf = ({ child: { pid = 0 } }: GodwitPeer): { all: number; postgres: number } => ({
-  all: treeCpuUs(pid),
-  postgres: treeCpuUs(pid, "postgres"),
-});
+const cpuOf = ({ child: { pid = 0 } }: GodwitPeer): Cpu => ({ all: treeCpuUs(pid), postgres: treeCpuUs(pid, "postgres") });
 
-const counts = values.workers.split(",").map(Number);
-const peers: { workers: number; peer: GodwitPeer; rounds: Round[] }[] = [];
-for (const workers of counts) {
+async function start(workers: number): Promise<Contender> {
   const peer = await startGodwit(`workers-${workers}`, { args: ["--roles", values.roles, "--workers", String(workers)] });
-  peers.push({ workers, peer, rounds: [] });
-  await load(peer, WARM_UP_SECONDS);
-}
-for (let round = 0; round < rounds; round += 1) {
-  // Each is first in turn.
-  const order = round % 2 === 0 ? peers : peers.toReversed();
-  const cpuBefore = new Map(order.map(({ workers, peer }) => [workers, cpuOf(peer)]));
-  const loads: { workers: number; result: Awaited<ReturnType<typeof load>>; rss: number }[] = [];
-  for (const { workers, peer } of order) {
-    const result = await load(peer, seconds);
-    loads.push({ workers, result, rss: largestMb(peer, workers) });
-  }
-  for (const { workers, result, rss } of loads) {
-    const { peer, rounds: kept } = peers.find((each) => each.workers === workers) as (typeof peers)[number];
-    const [before, after] = [cpuBefore.get(workers) ?? { all: 0, postgres: 0 }, cpuOf(peer)];
-    const cpuUs = (after.all - before.all) / result.messages;
-    const postgresUs = (after.postgres - before.postgres) / result.messages;
-    kept.push({ ...result, cpuUs, postgresUs, rss });
-    say(`round ${round + 1}: ${workers} workers ${show(result.rate)}/s ${show(cpuUs)} µs, ${show(postgresUs)} µs of it in PostgreSQL`);
-  }
+  await loadPeer(peer, { connections, seconds: WARM_UP_SECONDS });
+  return { workers, peer, rounds: [] };
 }
 
-const [first] = peers;
-out(`\n${machine()}; roles ${values.roles}, ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
-out(
-  "| workers | per second | p50 ms | p99 ms | CPU µs per message | of it PostgreSQL | largest worker, MB | rate / first | CPU / first |\n|---|---|---|---|---|---|---|---|---|",
-);
-for (const { workers, rounds: kept } of peers) {
-  const of = (pick: (round: Round) => number): number => median(kept.map(pick));
-  const ratio = (pick: (round: Round) => number): number =>
-    median(kept.map((round, index) => pick(round) / pick(first?.rounds[index] as Round)));
-  out(
-    `| ${workers} | ${show(of(({ rate }) => rate))} | ${show(
-      of(({ p50 }) => p50),
-      1,
-    )} | ${show(
-      of(({ p99 }) => p99),
-      1,
-    )} | ${show(of(({ cpuUs }) => cpuUs))} | ${show(of(({ postgresUs }) => postgresUs))} | ${show(of(({ rss }) => rss))} | ${show(
-      ratio(({ rate }) => rate),
-      2,
-    )} | ${show(
-      ratio(({ cpuUs }) => cpuUs),
-      2,
-    )} |`,
-  );
+/** The CPU of all is read at the same two moments, so that the work after a load counts as well. */
+async function runRound(contenders: readonly Contender[]): Promise<void> {
+  const before = contenders.map(({ peer }) => cpuOf(peer));
+  const loads: { load: Load; rss: number }[] = [];
+  for (const { peer, workers } of contenders)
+    loads.push({ load: await loadPeer(peer, { connections, seconds }), rss: largestMb(peer, workers) });
+  contenders.forEach(({ peer, workers, rounds: kept }, index) => {
+    const [cpu, { load, rss }] = [before[index] as Cpu, loads[index] as (typeof loads)[number]];
+    const after = cpuOf(peer);
+    const [cpuUs, postgresUs] = [(after.all - cpu.all) / load.messages, (after.postgres - cpu.postgres) / load.messages];
+    kept.push({ ...load, cpuUs, postgresUs, rss });
+    say(`${workers} workers: ${show(load.rate)}/s ${show(cpuUs)} µs, ${show(postgresUs)} µs of it in PostgreSQL`);
+  });
 }
-process.exit(0);
+
+await runBenchmark(async () => {
+  const contenders: Contender[] = [];
+  for (const count of values.workers.split(",")) contenders.push(await start(Number(count)));
+  // Each is first in turn.
+  for (let round = 0; round < rounds; round += 1) await runRound(round % 2 === 0 ? contenders : contenders.toReversed());
+  out(`\n${machine()}; roles ${values.roles}, ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
+  out(
+    "| workers | per second | p50 ms | p99 ms | CPU µs per message | of it PostgreSQL | largest worker, MB | rate / first | CPU / first |",
+  );
+  out("|---|---|---|---|---|---|---|---|---|");
+  for (const { workers, rounds: kept } of contenders) {
+    const of = (key: keyof Round, digits = 0): string => show(median(kept.map((round) => round[key] ?? Number.NaN)), digits);
+    const ratio = (key: "rate" | "cpuUs"): string =>
+      show(median(kept.map((round, index) => round[key] / (contenders[0]?.rounds[index]?.[key] ?? Number.NaN))), 2);
+    const figures = [of("rate"), of("p50", 1), of("p99", 1), of("cpuUs"), of("postgresUs"), of("rss"), ratio("rate"), ratio("cpuUs")];
+    out(`| ${workers} | ${figures.join(" | ")} |`);
+  }
+});

@@ -1,5 +1,5 @@
 /** Makes a release: npm run release -- 0.2.0 [--dry-run]. Checks the preconditions, dates the changelog, sets the version, runs every check
- *  and test, packs, writes the bill of materials and signed checksums, commits and tags. GODWIT_RELEASE_KEY names the signing key. Never pushes and never publishes; prints the commands for both. A failure leaves
+ *  and test, compares the cost of messages with bench/guard.json, packs, writes the bill of materials and signed checksums, commits and tags. GODWIT_RELEASE_KEY names the signing key. Never pushes and never publishes; prints the commands for both. A failure leaves
  *  the checkout unchanged. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -138,6 +138,7 @@ function release(version: string): string[] {
   try {
     setVersion(version, new Date().toISOString().slice(0, 10));
     run("npm", "test");
+    run("npm", "run", "--silent", "bench", "--", "guard");
     const names = pack(version);
     run("git", "commit", "--quiet", "--all", "--message", `Release ${version}`);
     run("git", "tag", "--annotate", `v${version}`, "--message", `Godwit ${version}`);

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,6 +56,7 @@ test("without any setting the defaults hold", () => {
     secretKey: undefined,
     previousSecretKey: undefined,
     roles: new Set(["api", "dispatch", "webhooks"]),
+    workers: Math.min(4, Math.max(1, availableParallelism() - 1)),
     simulatorSpeed: 1,
     // Three days.
     receiptWaitMs: 259_200_000,

@@ -7,6 +7,7 @@ import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import { isPlaintextUsed } from "../storage/database-address.ts";
 import type { Clock } from "../storage/database-clock.ts";
+import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/health.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
@@ -16,8 +17,6 @@ import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
 const CLOCK_WARNING_MS = 1_000;
-// A node has a pool of 16 connections, and one connection for LISTEN.
-const NODE_CONNECTIONS = 17;
 const FEW_CONNECTIONS = 3;
 const WEEK_MS = 7 * 86_400_000;
 const LATE_SECONDS = 60;
@@ -63,7 +62,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
     ...checkTransport(config),
     checkSchema(version),
     await runCheck("durability", () => checkDurability(db)),
-    checkConnections(server),
+    checkConnections(server, config.workers),
     checkClock(skewMs),
     ...(isCurrent
       ? [
@@ -113,12 +112,14 @@ async function checkDurability(db: Queryable): Promise<Check> {
   return fail("durability", `off: ${off.join(", ")}; confirmed messages can be lost`, "switch them on in the server's settings");
 }
 
-function checkConnections({ mostConnections: most, usedConnections: used }: ServerState): Check {
+/** Each worker of a node has its pool, and one connection for LISTEN. */
+function checkConnections({ mostConnections: most, usedConnections: used }: ServerState, workers: number): Check {
+  const needed = (sharesOf(workers).pool + 1) * workers;
   const left = Math.max(0, most - used);
   const detail = `${left} of ${most} left`;
   if (left < FEW_CONNECTIONS) return fail("connections", detail, "raise max_connections, or find out who holds so many");
-  return left < NODE_CONNECTIONS
-    ? warn("connections", detail, `a node needs ${NODE_CONNECTIONS}: raise max_connections before another one starts`)
+  return left < needed
+    ? warn("connections", detail, `a node needs ${needed}: raise max_connections before another one starts`)
     : ok("connections", detail);
 }
 

@@ -46,9 +46,17 @@ export const init: Command = {
   },
 };
 
+function readFile(file: string): Record<string, unknown> {
+  try {
+    return readTomlFile(file);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
 /** The sections name their links after the carriers. */
 function refuseTwice(file: string, carriers: readonly string[]): void {
-  const { link = [] } = readTomlFile(file) as { link?: { name?: unknown }[] };
+  const { link = [] } = readFile(file) as { link?: { name?: unknown }[] };
   const taken = carriers.find((carrier) => link.some(({ name }) => name === carrier));
   if (taken !== undefined) throw new UsageError(`${file} has a link with the name ${taken} already; rename it first`);
 }

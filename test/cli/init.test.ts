@@ -83,6 +83,7 @@ describe("init", () => {
     const missing = newPath();
     for (const args of [
       ["init", path, "--append"],
+      ["init", path, "--append", "--carrier", "twilio"],
       ["init", missing, "--append", "--carrier", "twilio"],
     ])
       assert.equal((await runGodwit(args, {})).code, 2);
@@ -155,7 +156,7 @@ describe("the written file", () => {
   });
 
   // These need another setting, or a real file.
-  const NOT_BY_ITSELF = /^#(hosts|tls_cert|tls_key|tls_key_env) = /m;
+  const NOT_BY_ITSELF = /^#(hosts|tls_ca|tls_cert|tls_key|tls_key_env) = /m;
 
   for (const carrier of carrierNames())
     test(`accepts every optional setting of ${carrier} when its # is removed`, () => {
