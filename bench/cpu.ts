@@ -37,12 +37,12 @@ export function treeCpuUs(root: number, program?: string): number {
   return ticks * TICK_US;
 }
 
-/** The child processes whose program has this name. */
-export const childrenOf = (pid: number, name: string): number[] =>
+/** The child processes whose command line contains this text. */
+export const childrenOf = (pid: number, text: string): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1")
     .split(" ")
     .map(Number)
-    .filter((child) => child > 0 && readStat(child)?.program === name);
+    .filter((child) => child > 0 && readFileSync(`/proc/${child}/cmdline`, "latin1").includes(text));
 
 /** Returns the resident memory of one process in MB. */
 export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1_024;

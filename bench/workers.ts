@@ -27,7 +27,7 @@ type Contender = { workers: number; peer: GodwitPeer; rounds: Round[] };
 
 /** The memory of the largest worker. A service with one worker has no other process of Node. */
 function largestMb({ child: { pid = 0 } }: GodwitPeer, workers: number): number {
-  return workers === 1 ? rssMb(pid) : Math.max(...childrenOf(pid, "node").map(rssMb));
+  return workers === 1 ? rssMb(pid) : Math.max(...childrenOf(pid, "main.ts").map(rssMb));
 }
 
 const cpuOf = ({ child: { pid = 0 } }: GodwitPeer): Cpu => ({ all: treeCpuUs(pid), postgres: treeCpuUs(pid, "postgres") });

@@ -104,7 +104,8 @@ function makeRoutes(
   { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, linkReader, createdPlans }: Workers,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
-  const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing });
+  const isOneOfSeveral = config.workers > 1;
+  const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing, isOneOfSeveral });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
   watchPositions(metrics.registry, positions);

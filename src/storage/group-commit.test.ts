@@ -55,6 +55,31 @@ test("items of one turn of the event loop share a batch", async () => {
   assert.equal(runs.length, 1);
 });
 
+test("one of several workers waits for a batch as large as the last one, and not for long", async () => {
+  const { commits, run, runs } = start({ restMs: 100 });
+  const submit = (...items: string[]): Promise<string[]> => Promise.all(items.map((item) => commits.submit(item)));
+  const first = submit("a", "b");
+  (await run(0)).finish();
+  await first;
+  const second = submit("c");
+  await turn();
+  await turn();
+  assert.equal(runs.length, 1, "it waits for another item");
+  const third = submit("d");
+  const { items, finish } = await run(1);
+  assert.deepEqual(items, ["c", "d"]);
+  finish();
+  await Promise.all([second, third]);
+  const alone = submit("e");
+  await poll(async () => runs[2], { timeoutMs: LIMIT_MS, everyMs: 5 });
+  runs[2]?.finish();
+  assert.deepEqual(await alone, ["e done"]);
+  // A client that is alone never waits.
+  const next = submit("f");
+  (await run(3)).finish();
+  assert.deepEqual(await next, ["f done"]);
+});
+
 test("items that arrive during a run share the next batch", async () => {
   const { commits, run, runs } = start();
   const first = commits.submit("a");

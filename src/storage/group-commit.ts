@@ -20,6 +20,9 @@ export type GroupCommitOptions<Item, Outcome> = {
   minConcurrentBatch: number;
   /** The wait after which a smaller batch runs beside another one, which must be stuck. */
   maxWaitMs: number;
+  /** How long items wait after a batch has ended, until they are as many as it had: its clients send their next requests meanwhile. For one
+   *  of several workers, whose batches would be small otherwise: larger ones cost less than the wait. */
+  restMs?: number | undefined;
 };
 
 type Waiting<Item, Outcome> = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void };
@@ -37,6 +40,9 @@ export class GroupCommit<Item, Outcome> {
   #isScheduled = false;
   #hasWaitedLong = false;
   #waitTimer: NodeJS.Timeout | undefined;
+  /** The size of the next batch that does not wait for more items. */
+  #enough = 0;
+  #restTimer: NodeJS.Timeout | undefined;
 
   constructor(options: GroupCommitOptions<Item, Outcome>) {
     this.#options = options;
@@ -80,10 +86,22 @@ export class GroupCommit<Item, Outcome> {
       void this.#runBatch(batch).finally(() => {
         this.#running -= 1;
         this.#atDatabase -= batch.length;
+        this.#rest(batch.length);
         this.#schedule();
       });
     }
     this.#watchWaiting();
+  }
+
+  #rest(size: number): void {
+    const { restMs } = this.#options;
+    if (restMs === undefined) return;
+    clearTimeout(this.#restTimer);
+    this.#enough = size;
+    this.#restTimer = setTimeout(() => {
+      this.#enough = 0;
+      this.#flush();
+    }, restMs);
   }
 
   #takeBatch(): Waiting<Item, Outcome>[] {
@@ -97,7 +115,8 @@ export class GroupCommit<Item, Outcome> {
   #mayRun(): boolean {
     const { maxConcurrent, minConcurrentBatch } = this.#options;
     if (this.#waiting.length === 0) return false;
-    return this.#running === 0 || (this.#running < maxConcurrent && (this.#hasWaitedLong || this.#waiting.length >= minConcurrentBatch));
+    if (this.#running === 0) return this.#waiting.length >= this.#enough;
+    return this.#running < maxConcurrent && (this.#hasWaitedLong || this.#waiting.length >= minConcurrentBatch);
   }
 
   #watchWaiting(): void {
