@@ -74,7 +74,7 @@ test("one of several workers waits for a batch as large as the last one, and not
   await poll(async () => runs[2], { timeoutMs: LIMIT_MS, everyMs: 5 });
   runs[2]?.finish();
   assert.deepEqual(await alone, ["e done"]);
-  // A client that is alone never waits.
+  // The only client never waits.
   const next = submit("f");
   (await run(3)).finish();
   assert.deepEqual(await next, ["f done"]);
