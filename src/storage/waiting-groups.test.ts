@@ -37,6 +37,16 @@ describe("waiting groups", () => {
     ]);
   });
 
+  test("with a backlog may have due rows while they are claimed, and others may not", () => {
+    const groups = groupsWith(["a", 1], ["b", 1]);
+    for (const each of groups.take(1, 2)) groups.end(each, each.key === "a" ? 1 : undefined);
+    groups.add(found("b", 1));
+    assert.deepEqual(keysOf(groups.take(1, 2)), ["a", "b"]);
+    assert.deepEqual([groups.isDue("a", 1), groups.isDue("b", 1)], [true, false]);
+    groups.end({ key: "a" }, undefined);
+    assert.equal(groups.isDue("a", 1), false);
+  });
+
   test("are not taken twice at once, and are forgotten when they have no more rows", () => {
     const groups = groupsWith(["a", 1]);
     const [taken] = groups.take(1, 1);

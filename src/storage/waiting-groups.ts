@@ -6,7 +6,8 @@
  *  this node add the groups for which they queue rows, other nodes announce theirs, and a scan of the whole queue finds what was
  *  missed: rows of a node that died, and rows that were committed late. */
 
-type Entry<G> = { group: G; dueAtMs: number };
+/** `hasBacklog`: the last claim of the group may have left rows. */
+type Entry<G> = { group: G; dueAtMs: number; hasBacklog: boolean };
 
 /** A group whose rows are claimed from a due time on. */
 export type TakenGroup<G> = { key: string; group: G; fromMs: number };
@@ -24,7 +25,7 @@ export class WaitingGroups<G> {
   /** The group has a row that is due at this time. */
   add({ key, group, dueAtMs }: FoundGroup<G>): void {
     const entry = this.#entries.get(key);
-    if (entry === undefined) this.#entries.set(key, { group, dueAtMs });
+    if (entry === undefined) this.#entries.set(key, { group, dueAtMs, hasBacklog: false });
     else entry.dueAtMs = Math.min(entry.dueAtMs, dueAtMs);
   }
 
@@ -39,9 +40,10 @@ export class WaitingGroups<G> {
     for (const each of found) this.add(each);
   }
 
-  /** Whether the group may have a row that is due. */
+  /** Whether the group may have a row that is due. While a claim of a group with a backlog runs, it may have more rows than that. */
   isDue(key: string, nowMs: number): boolean {
-    return (this.#entries.get(key)?.dueAtMs ?? UNKNOWN) <= nowMs;
+    const entry = this.#entries.get(key);
+    return entry !== undefined && (entry.dueAtMs <= nowMs || (entry.dueAtMs === UNKNOWN && entry.hasBacklog));
   }
 
   /** The number of groups that may have due rows. */
@@ -59,8 +61,9 @@ export class WaitingGroups<G> {
       if (dueAtMs <= nowMs) taken.push({ key, group, fromMs: dueAtMs });
     }
     for (const { key, group } of taken) {
+      const hasBacklog = this.#entries.get(key)?.hasBacklog === true;
       this.#entries.delete(key);
-      this.#entries.set(key, { group, dueAtMs: UNKNOWN });
+      this.#entries.set(key, { group, dueAtMs: UNKNOWN, hasBacklog });
     }
     return taken;
   }
@@ -70,6 +73,7 @@ export class WaitingGroups<G> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.dueAtMs = Math.min(entry.dueAtMs, moreFromMs ?? UNKNOWN);
+    entry.hasBacklog = moreFromMs !== undefined;
     if (entry.dueAtMs === UNKNOWN) this.#entries.delete(key);
   }
 }
