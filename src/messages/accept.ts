@@ -24,7 +24,7 @@ export type Accepted = { kind: "accepted"; status: number; location: string | nu
 const MAX_BATCH = 200;
 // Some seconds of work for a busy database. Beyond that a client gets 503, and retries.
 const MAX_WAITING = 4_000;
-// With two workers and 64 clients, a tenth less processor time for each message, and more of them (bench/workers).
+// With two workers and 64 clients, 9 % less processor time for each message (bench/README.md, workers).
 const REST_MS = 4;
 
 /** Receives every commit, for the metrics. */
