@@ -6,17 +6,13 @@ import { environmentVariables } from "../config.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
-import { WORKER_PORT, type MetricValues, type ToSupervisor, type ToWorker } from "./worker-channel.ts";
+import { portIn, WORKER_PORT, type MetricValues, type ToSupervisor, type ToWorker } from "./worker-channel.ts";
 
-export type SupervisorParts = { workers: number; log: Log; times?: SupervisorTimes };
+export type SupervisorParts = { workers: number; log: Log };
 
-export type SupervisorTimes = {
-  /** The pause before a worker is started again, doubled with each further death up to the longest. */
-  pauseMs: number;
-  longestPauseMs: number;
-};
-
-const TIMES: SupervisorTimes = { pauseMs: 500, longestPauseMs: 30_000 };
+// The pause before a worker is started again doubles with each further death up to the longest.
+const PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
 // A worker that dies so often, with its pauses within about five minutes, will not recover by itself.
 const MAX_DEATHS = 15;
 // Deaths are forgotten after a worker has run for so long.
@@ -32,7 +28,6 @@ type Collection = { values: MetricValues[]; awaited: Set<ChildProcess>; done: ()
 export class Supervisor {
   readonly registry = new Registry();
   readonly #parts: SupervisorParts;
-  readonly #times: SupervisorTimes;
   readonly #failed = Promise.withResolvers<string>();
   readonly #listening = Promise.withResolvers<string>();
   readonly #collections = new Map<number, Collection>();
@@ -48,7 +43,6 @@ export class Supervisor {
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
-    this.#times = parts.times ?? TIMES;
     const registers = [this.registry];
     this.#restarts = new Counter({
       name: "godwit_worker_restarts_total",
@@ -76,6 +70,8 @@ export class Supervisor {
     this.#workers.add(worker);
     worker.on("message", (message: ToSupervisor) => void this.#take(worker, message));
     worker.once("exit", (code, signal) => this.#ended(worker, signal ?? `exit code ${code}`));
+    // The system could not start the process.
+    worker.once("error", (error) => this.#ended(worker, error.message));
   }
 
   /** Resolves when workers die again and again. */
@@ -121,20 +117,22 @@ export class Supervisor {
     if (message.kind === "listening") {
       this.#ready.add(worker);
       setTimeout(() => this.#isSteady(worker), STEADY_MS).unref();
-      this.#port ??= Number(new URL(message.url).port);
+      this.#port ??= portIn(message.url);
       const missing = this.#hasStarted ? 0 : this.#parts.workers - this.#workers.size;
       for (let index = 0; index < missing; index += 1) this.#fork();
       if (this.#ready.size < this.#parts.workers) return;
       this.#hasStarted = true;
       this.#listening.resolve(message.url);
-    } else if (message.kind === "metrics") tell(worker, { kind: "metrics", id: message.id, text: await this.readMetrics() });
-    else this.#answered(worker, message.id, message.values);
+    } else if (message.kind === "metrics") {
+      const text = await this.readMetrics().catch(() => null);
+      tell(worker, { kind: "metrics", id: message.id, text });
+    } else this.#answered(worker, message.id, message.values);
   }
 
-  #answered(worker: ChildProcess, id: number, values: MetricValues | undefined): void {
+  #answered(worker: ChildProcess, id: number, values: MetricValues | null): void {
     const collection = this.#collections.get(id);
     if (collection === undefined || !collection.awaited.delete(worker)) return;
-    if (values !== undefined) collection.values.push(values);
+    if (values !== null) collection.values.push(values);
     if (collection.awaited.size === 0) collection.done();
   }
 
@@ -143,9 +141,9 @@ export class Supervisor {
   }
 
   #ended(worker: ChildProcess, how: string): void {
-    this.#workers.delete(worker);
+    if (!this.#workers.delete(worker)) return;
     const hasListened = this.#ready.delete(worker);
-    for (const id of this.#collections.keys()) this.#answered(worker, id, undefined);
+    for (const id of this.#collections.keys()) this.#answered(worker, id, null);
     if (this.#isStopping) return;
     const { log } = this.#parts;
     log.error({ event: "service.worker_ended", pid: worker.pid, how }, "a worker ended and is started again");
@@ -154,8 +152,7 @@ export class Supervisor {
     // A worker that cannot start at all has said why, and another attempt would fail as well.
     if (!this.#hasStarted) return this.#failed.resolve("a worker could not start");
     if (this.#deaths > MAX_DEATHS) return this.#failed.resolve("workers end again and again");
-    const { pauseMs, longestPauseMs } = this.#times;
-    const pause = hasListened && this.#deaths === 1 ? 0 : Math.min(longestPauseMs, pauseMs * 2 ** (this.#deaths - 1));
+    const pause = hasListened && this.#deaths === 1 ? 0 : Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** (this.#deaths - 1));
     setTimeout(() => {
       if (!this.#isStopping) this.#fork();
     }, pause);

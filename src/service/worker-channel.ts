@@ -7,16 +7,24 @@ export type MetricValues = readonly (MetricObject & { values: MetricValue<string
 
 export type ToWorker =
   /** Report that the service is not ready: it is about to stop. */
-  { kind: "drain" } | { kind: "stop" } | { kind: "collect"; id: number } | { kind: "metrics"; id: number; text: string };
+  | { kind: "drain" }
+  | { kind: "stop" }
+  | { kind: "collect"; id: number }
+  /** `text` is null where the metrics could not be collected. */
+  | { kind: "metrics"; id: number; text: string | null };
 
 export type ToSupervisor =
   | { kind: "listening"; url: string }
-  | { kind: "collected"; id: number; values: MetricValues }
+  /** `values` is null where this worker could not read its metrics. */
+  | { kind: "collected"; id: number; values: MetricValues | null }
   /** A worker was asked for the metrics of all. */
   | { kind: "metrics"; id: number };
 
 /** The variable that makes a process a worker. Its value is the port that the other workers listen on, or empty for the first one. */
 export const WORKER_PORT = "GODWIT_WORKER_PORT";
+
+/** The port in the URL of a service. `URL` leaves out the usual port of a scheme, such as 443. */
+export const portIn = (url: string): number => Number(/:(\d+)$/.exec(url)?.[1]);
 
 // The supervisor waits less long for the workers.
 const METRICS_TIMEOUT_MS = 6_000;
@@ -25,7 +33,7 @@ const METRICS_TIMEOUT_MS = 6_000;
 export class WorkerChannel {
   #isDraining = false;
   #asked = 0;
-  readonly #answers = new Map<number, (text: string) => void>();
+  readonly #answers = new Map<number, (text: string | null) => void>();
   readonly #stopped = Promise.withResolvers<string>();
   #registry: Registry | undefined;
 
@@ -52,11 +60,11 @@ export class WorkerChannel {
   /** The metrics of all workers as one text. */
   async readMetrics(): Promise<string> {
     const id = (this.#asked += 1);
-    const answered = new Promise<string>((resolve) => this.#answers.set(id, resolve));
+    const answered = new Promise<string | null>((resolve) => this.#answers.set(id, resolve));
     this.#send({ kind: "metrics", id });
     const text = await within(answered, METRICS_TIMEOUT_MS);
     this.#answers.delete(id);
-    if (text === undefined) throw new Error("the supervisor did not answer with the metrics");
+    if (typeof text !== "string") throw new Error("the supervisor could not collect the metrics");
     return text;
   }
 
@@ -75,8 +83,8 @@ export class WorkerChannel {
     else if (message.kind === "stop") this.#stopped.resolve("the supervisor stops this worker");
     else if (message.kind === "metrics") this.#answers.get(message.id)?.(message.text);
     else {
-      const values = (await this.#registry?.getMetricsAsJSON()) ?? [];
-      this.#send({ kind: "collected", id: message.id, values: values as unknown as MetricValues });
+      const values = await this.#registry?.getMetricsAsJSON().catch(() => undefined);
+      this.#send({ kind: "collected", id: message.id, values: (values as unknown as MetricValues | undefined) ?? null });
     }
   }
 

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { readMetrics } from "../support/metrics-text.ts";
 import { isReplay } from "../support/replay.ts";
 import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
@@ -52,7 +53,7 @@ describe("two workers", () => {
       accepted.reduce((sum, [, count]) => sum + count, 0),
       sent.length + replies.length,
     );
-    // Every worker has accepted some: each has its own line when it begins to listen.
+    // Each worker has its own line when it begins to listen.
     assert.equal(new Set(godwit.logs.flatMap(({ msg, ["node"]: node }) => (msg === "listening" ? [node] : []))).size, 2);
     assert.equal((await fetch(`${godwit.url}/readyz`)).status, 200);
   });
@@ -104,7 +105,25 @@ describe("two workers", () => {
     assert.deepEqual(doubled, []);
   });
 
-  test("are not ready from the moment of a stop, and both end with a supervisor that is killed", async () => {
+  test("are both not ready while one of them finishes its requests before a stop", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    await godwit.unlimited();
+    const key = await godwit.key();
+    await using hold = await holdAccepts(godwit.databaseUrl);
+    const running = Array.from({ length: 12 }, () => godwit.send(key, { body: HELD_BODY }));
+    await hold.waiting();
+    // A connection of its own for each, since the system may give it to either worker.
+    const readiness = async (): Promise<number> => (await fetch(`${godwit.url}/readyz`, { headers: { connection: "close" } })).status;
+    assert.equal(await readiness(), 200);
+    const stopped = godwit.stop();
+    await until("the service to be not ready", async () => (await readiness()) === 503 || undefined);
+    for (let count = 0; count < 20; count += 1) assert.equal(await readiness(), 503);
+    await hold.release();
+    for (const reply of await Promise.all(running)) assert.equal(reply.status, 202, reply.text);
+    assert.equal(await stopped, 0);
+  });
+
+  test("both end with a supervisor that is killed", async () => {
     await using godwit = await startGodwit(WORKERS);
     const pids = workersOf(godwit);
     assert.equal(pids.length, 2);
