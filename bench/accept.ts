@@ -16,7 +16,7 @@ import { AGAINST_OPTIONS, runOrCompare, type Contender } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
-import { loadPeer, measurePeer, startPeer, type LoadShape, type Measure } from "./peer.ts";
+import { loadPeer, measurePeer, startPeer, type LoadShape, type Measure } from "./load-peer.ts";
 import { preload } from "./preload.ts";
 import { children } from "./run.ts";
 

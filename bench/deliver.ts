@@ -19,7 +19,7 @@ import { rssMb, treeCpuUs } from "./cpu.ts";
 import { measureDeadRows } from "./dead-rows.ts";
 import { godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
-import { deliveredCount, metric, untilDelivered } from "./peer.ts";
+import { deliveredCount, metric, untilDelivered } from "./load-peer.ts";
 import { preload } from "./preload.ts";
 
 const { values } = parseArgs({

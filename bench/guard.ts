@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { treeCpuUs } from "./cpu.ts";
 import { machine, median, out, say, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
-import { deliveredCount, loadPeer, measurePeer, startPeer, untilDelivered, type LoadShape } from "./peer.ts";
+import { deliveredCount, loadPeer, measurePeer, startPeer, untilDelivered, type LoadShape } from "./load-peer.ts";
 import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({ options: { write: { type: "boolean", default: false } } });

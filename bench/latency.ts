@@ -4,7 +4,7 @@
  *  npm run bench -- latency [--rounds 10] [--seconds 4] */
 import { parseArgs } from "node:util";
 import { machine, median, out, say, show, startGodwit, type Peer } from "./godwit.ts";
-import { loadPeer, startPeer } from "./peer.ts";
+import { loadPeer, startPeer } from "./load-peer.ts";
 import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "10" }, seconds: { type: "string", default: "4" } } });

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import type { Load } from "./against.ts";
 import { childrenOf, rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, median, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
-import { loadPeer } from "./peer.ts";
+import { loadPeer } from "./load-peer.ts";
 import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({

@@ -1,6 +1,7 @@
 /** The output of commands: records as a table or JSON, lines for people, and colours. */
 import { styleText } from "node:util";
 import type { Flags } from "../config.ts";
+import { UNSEEN } from "../lib/unseen-characters.ts";
 
 /** Writes a line for people to the standard error, so that it never mixes with JSON log lines or the output of --json. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -12,7 +13,7 @@ export function print(flags: Flags, value: object | readonly object[]): void {
 }
 
 // Names and texts of accounts must not control the operator's terminal.
-const CONTROL = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const CONTROL = new RegExp(`[${UNSEEN}]`, "g");
 
 const cell = (value: unknown): string => textOf(value).replaceAll(CONTROL, "�");
 

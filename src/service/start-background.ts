@@ -57,7 +57,7 @@ export type Process = Storage & {
   stops: Stops;
 };
 
-export type Workers = {
+export type Background = {
   wakeWebhooks: WakeWebhooks;
   linkChooser: LinkChooser;
   reviews: Reviews;
@@ -75,7 +75,7 @@ export type Workers = {
 /** The part of the configuration that a running process follows. */
 export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
-export async function startWorkers(shared: Process): Promise<Workers> {
+export async function startBackground(shared: Process): Promise<Background> {
   const { config, db, clock, metrics, log, tracing, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
   const resolve = createResolve();
@@ -156,7 +156,7 @@ function startWebhooks(
   return wakeWebhooks;
 }
 
-type ReviewParts = Pick<Workers, "wakeWebhooks" | "linkChooser"> & { templates: Templates };
+type ReviewParts = Pick<Background, "wakeWebhooks" | "linkChooser"> & { templates: Templates };
 
 function startTemplateReviews(
   { config, db, clock, node, metrics, log, stops }: Process,
@@ -182,7 +182,7 @@ function startTemplateReviews(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const RESPONSE_TIMEOUT_MS = 60_000;
 
-type DeliveryParts = Pick<Workers, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
 /** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(

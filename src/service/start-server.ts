@@ -35,7 +35,7 @@ import type { Database } from "../storage/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
 import { sharesOf } from "./shares.ts";
-import type { Process, Workers } from "./start-workers.ts";
+import type { Process, Background } from "./start-background.ts";
 
 const STRANGERS_WAITING = 50;
 const REQUESTS_WAITING = 500;
@@ -44,7 +44,7 @@ export type ListeningServer = { url: string; reloadTls: () => boolean };
 
 type ServerOptions = { isReady: () => Promise<boolean>; readMetrics: () => Promise<string>; writeLine: (fields: string) => void };
 
-export async function startServer(shared: Process, workers: Workers, options: ServerOptions): Promise<ListeningServer> {
+export async function startServer(shared: Process, background: Background, options: ServerOptions): Promise<ListeningServer> {
   const { isReady, readMetrics, writeLine } = options;
   const { config, clock, node, box, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
@@ -53,11 +53,11 @@ export async function startServer(shared: Process, workers: Workers, options: Se
   const access = await openAccess(forRequests, shared.db.share({ maxConnections: shares.strangers, maxWaiting: STRANGERS_WAITING }));
   const limiter = new Limiter(forRequests.db, clock, node);
   const turns = new AccountTurns(() => metrics.rejected("work_of_account"), shares);
-  const routes = isApi ? makeRoutes(forRequests, workers, { ...access, limiter, turns }) : [];
+  const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns }) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
-  const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
+  const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);
   const apiPages = [
-    ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),
+    ...carrierPages({ linkChooser: background.linkChooser, providers: PROVIDERS, hostFor }),
     ...tokenPages({ limiter, metrics, ...access }),
   ];
   const server = new Server({
@@ -101,7 +101,7 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 
 function makeRoutes(
   { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, linkReader, createdPlans }: Workers,
+  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, linkReader, createdPlans }: Background,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;

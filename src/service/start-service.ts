@@ -15,7 +15,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import { newNodeName, openStorage } from "./open-storage.ts";
 import { startServer } from "./start-server.ts";
-import { startWorkers, type ReloadedConfig } from "./start-workers.ts";
+import { startBackground, type ReloadedConfig } from "./start-background.ts";
 import { stopAll, type Stops } from "./stops.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
@@ -51,13 +51,13 @@ export async function startService(
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
     stops.push(() => tracing?.stop());
     const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
-    const workers = await startWorkers(shared);
+    const background = await startBackground(shared);
     channel?.report(metrics.registry);
     const readMetrics = (): Promise<string> => channel?.readMetrics() ?? metrics.registry.metrics();
-    const { url, reloadTls } = await startServer(shared, workers, { isReady, readMetrics, writeLine });
+    const { url, reloadTls } = await startServer(shared, background, { isReady, readMetrics, writeLine });
     channel?.listening(url);
     log.info({ url, version: VERSION, node }, "listening");
-    return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: workers.reloadPlan };
+    return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: background.reloadPlan };
   } catch (error) {
     await stopAll(stops);
     throw error;

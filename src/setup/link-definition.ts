@@ -2,10 +2,11 @@
  *  of the configuration file; its secrets are given literally. */
 import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import type { Fault } from "../http/problem.ts";
+import { escapePointer, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
 import type { AccountId } from "../lib/id.ts";
+import { UNSEEN } from "../lib/unseen-characters.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import { countryField, senderField } from "../links/address.ts";
 import { CARRIERS, withCarrierFiles } from "../links/carrier-files.ts";
@@ -21,9 +22,7 @@ export type CreatedProvider = (typeof CREATED_PROVIDERS)[number];
 // Certificates and keys are the largest settings.
 const MAX_SECRET = 16_384;
 
-// Control characters, and those that change the direction of a text: a name is shown to the operator, in a terminal as well.
-const UNSEEN = "\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069";
-
+// A name is shown to the operator, in a terminal as well.
 const name = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -131,13 +130,12 @@ export function settingFaults({ provider, settings: given }: Readonly<Record<str
   return validate(given).map((fault) => ("pointer" in fault ? { ...fault, pointer: `/settings${fault.pointer}` } : fault));
 }
 
-/** The names of settings that a provider does not have. */
+/** The faults of names of settings that a provider does not have. */
 export function unknownSettings(provider: CreatedProvider, names: readonly string[]): Fault[] {
-  const validate = VALIDATORS.get(provider);
-  const faults = validate?.(Object.fromEntries(names.map((each) => [each, ""]))) ?? [];
-  return faults.flatMap((fault) =>
-    "pointer" in fault && fault.code === "unknown_field" ? [{ ...fault, pointer: `/settings${fault.pointer}` }] : [],
-  );
+  const { properties } = settingsSchema(provider) as unknown as { properties: Readonly<Record<string, Schema>> };
+  return names
+    .filter((each) => !Object.hasOwn(properties, each))
+    .map((each) => ({ pointer: `/settings/${escapePointer(each)}`, code: "unknown_field", detail: "is not a known field" }));
 }
 
 /** Moves the secrets out of settings. */
@@ -244,10 +242,10 @@ function publicUrlFaults({ settings: own }: LinkDefinition): Fault[] {
 
 /** A password in a URL would be stored and shown like any other setting. */
 const userFaults = ({ settings: own }: LinkDefinition): Fault[] =>
-  Object.entries(own).flatMap(([name_, value]) => {
+  Object.entries(own).flatMap(([setting, value]) => {
     const url = typeof value === "string" && value.includes("@") ? URL.parse(value) : null;
     const hasUser = url !== null && `${url.username}${url.password}` !== "";
-    return hasUser ? [{ pointer: `/settings/${name_}`, code: "not_allowed", detail: "must not have a user or a password" }] : [];
+    return hasUser ? [{ pointer: `/settings/${setting}`, code: "not_allowed", detail: "must not have a user or a password" }] : [];
   });
 
 /** The fault of a text such as `password_env: is required`. */

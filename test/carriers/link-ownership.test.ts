@@ -225,6 +225,52 @@ describe("a link of an account", () => {
       assert.equal((await call("DELETE", path, key)).status, 200);
     });
 
+  test("has senders and routes for countries that exist only", async () => {
+    const key = await keyOf("countries");
+    const path = await create(key);
+    const id = path.split("/").at(-1);
+    for (const [resource, body] of [
+      ["senders", { number: "+14155550101", link_id: id }],
+      ["routes", { channel: "sms", links: [id] }],
+    ] as const) {
+      const refused = await call("POST", `/v1/${resource}`, key, { ...body, countries: ["DE", "ZZ"] });
+      assertProblem(refused, "invalid_request_payload");
+      assert.equal((refused.json["errors"] as Json[])[0]?.["pointer"], "/countries/1");
+    }
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
+  test("hides the operator's links, also in the reason of a refusal, and what does not exist is not found", async () => {
+    const key = await keyOf("hiding");
+    const path = await create(key);
+    assert.equal((await call("PATCH", path, key, { paused: true })).status, 200);
+    const refused = await godwit.send(key, { recipient: PERSON });
+    assertProblem(refused, "no_route");
+    assert.doesNotMatch(String(refused.json["detail"]), /operators/);
+    for (const missing of ["/v1/links/simulator", "/v1/senders/file:x", "/v1/routes/file:99"])
+      assertProblem(await call("GET", missing, key), "not_found");
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
+  test("that is paused keeps a fallback that becomes due, which is sent when it is resumed", async () => {
+    const key = await keyOf("falling back");
+    const path = await create(key, { port: 1 });
+    const fallback = [{ channel: "sms", body: "in its place", after_seconds: 1 }];
+    const sent = await godwit.send(key, { recipient: PERSON, fallback });
+    assert.equal(sent.status, 202, sent.text);
+    assert.equal((await call("PATCH", path, key, { paused: true })).status, 200);
+    const untilFallback = (status: string): Promise<unknown> =>
+      until(`the fallback to be ${status}`, async () => {
+        const rows = await godwit.rows<{ status: string }>("select status from messages where body = 'in its place'");
+        return rows[0]?.status === status || undefined;
+      });
+    await untilFallback("queued");
+    const repaired = { paused: false, settings: { port: own.port, password: "hunter2" } };
+    assert.equal((await call("PATCH", path, key, repaired)).status, 200);
+    await untilFallback("delivered");
+    assert.equal((await call("DELETE", path, key)).status, 200);
+  });
+
   test("has no password in a URL, and shares its secrets with no other path of the host", async () => {
     const key = await keyOf("urls");
     const settings = {
