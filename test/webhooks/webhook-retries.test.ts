@@ -284,6 +284,7 @@ describe("a failing endpoint", () => {
     );
     // The successes raise the number of concurrent calls, and then the endpoint is gone.
     let good = 0;
+    let held = 0;
     let callsWhenGone = Infinity;
     let gone: Promise<true> | undefined;
     const behave = hook.behave;
@@ -291,7 +292,8 @@ describe("a failing endpoint", () => {
       if (call.path !== endpoint.path) return behave(call);
       good += 1;
       if (good <= 100) return OK;
-      gone ??= until("many calls are running", () => (hook.waiting >= 30 ? true : undefined));
+      held += 1;
+      gone ??= until("many calls are held", () => (held >= 30 ? true : undefined));
       await gone;
       callsWhenGone = Math.min(callsWhenGone, endpoint.calls.length);
       return { status: 410 };
@@ -301,7 +303,7 @@ describe("a failing endpoint", () => {
     hook.behave = behave;
     assert.equal((await endpoint.record())["disabled_reason"], "gone");
     const later = endpoint.calls.length - callsWhenGone;
-    // At most 64 calls run at the same time, and at least 30 of them have arrived.
+    // At most 64 calls run at the same time, and at least 30 of them were held.
     assert.ok(later <= 34, `${later} calls arrived after the first 410`);
     const [counts] = await godwit.rows<{ all: number; failed: number }>(
       `select count(*)::integer as all, (count(*) filter (where status = 'failed'))::integer as failed
