@@ -1,6 +1,6 @@
 /** The panels of the Grafana dashboard, one row each, with the metrics that they read. dashboard.ts generates the JSON. */
+import { each, perSecond, quantile, SELECTED, shared, spread, total, type Query } from "./dashboard-queries.ts";
 
-type Query = readonly [expr: string, legend: string];
 export type Panel = {
   title: string;
   /** The description that Grafana shows at the corner of the panel. */
@@ -11,22 +11,6 @@ export type Panel = {
   isStacked?: true;
 };
 type Section = { title: string; panels: readonly Panel[] };
-
-const SELECTED = 'instance=~"$instance"';
-const perSecond = (metric: string, by: string, where = ""): string =>
-  `sum by (${by}) (rate(${metric}{${[SELECTED, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
-const total = (metric: string, where = ""): string =>
-  `sum(rate(${metric}{${[SELECTED, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
-const quantile = (share: number, histogram: string, by = "le", where = ""): string =>
-  `histogram_quantile(${share}, ${perSecond(`${histogram}_bucket`, by, where)})`;
-/** A metric with the same value on every node, so that any node's value will do. */
-const shared = (metric: string, by = ""): string => (by === "" ? `max(${metric}{${SELECTED}})` : `max by (${by}) (${metric}{${SELECTED}})`);
-const each = (metric: string): string => `${metric}{${SELECTED}}`;
-const spread = (histogram: string): readonly Query[] => [
-  [quantile(0.5, histogram), "half"],
-  [quantile(0.95, histogram), "95 %"],
-  [quantile(0.99, histogram), "99 %"],
-];
 
 export const SECTIONS: readonly Section[] = [
   {
@@ -210,6 +194,15 @@ export const SECTIONS: readonly Section[] = [
         queries: [
           [`sum by (link) (godwit_messages_in_hand{${SELECTED}})`, "{{link}} in hand"],
           [shared("godwit_queue_held", "lane"), "{{lane}} held"],
+        ],
+      },
+      {
+        title: "Accept waits for delivery",
+        help: "Backlog: messages that a node accepted and could hand over, but has not claimed yet. Held back: requests that waited for it.",
+        unit: "short",
+        queries: [
+          [`sum(godwit_delivery_backlog{${SELECTED}})`, "backlog"],
+          [`sum(rate(godwit_accept_held_back_total{${SELECTED}}[$__rate_interval]))`, "held back a second"],
         ],
       },
       {

@@ -2,7 +2,7 @@
  *  others. */
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
-import { FairLimit } from "../lib/fair-limit.ts";
+import { FairLimit, type Room } from "../lib/fair-limit.ts";
 import { idKey } from "../lib/id.ts";
 import type { Route } from "./route.ts";
 
@@ -15,24 +15,33 @@ const HEAVY = { alone: 2, shared: 1, maxWaiting: 200 };
 const LIGHT = { alone: 4, shared: 3, maxWaiting: 500 };
 const RETRY_SECONDS = 1;
 
+type Weighed = Pick<Route, "weight" | "isUrgent">;
+type TurnCall = { credential: Pick<Credential, "accountId">; body: unknown };
+
 export class AccountTurns {
-  readonly #sends = new FairLimit(SENDS);
+  readonly #sends: FairLimit;
+  readonly #urgentSends = new FairLimit(SENDS);
   readonly #heavy: FairLimit;
   readonly #light: FairLimit;
   readonly #rejected: () => void;
 
-  /** `heavy` and `light`: how many requests of each kind run at a time. */
-  constructor(rejected: () => void, { heavy, light }: { heavy: number; light: number }) {
+  /** `heavy` and `light`: how many requests of each kind run at a time. `room`: how many sends of an account may run. */
+  constructor(rejected: () => void, { heavy, light }: { heavy: number; light: number }, room?: Room) {
+    this.#sends = new FairLimit(SENDS, () => performance.now(), room);
     this.#heavy = new FairLimit({ ...HEAVY, total: heavy });
     this.#light = new FairLimit({ ...LIGHT, total: light });
     this.#rejected = rejected;
   }
 
   /** Runs the handler of a route when it is the account's turn. */
-  run<T>({ weight }: Pick<Route, "weight">, { accountId }: Credential, work: () => Promise<T>): Promise<T> {
+  run<T>({ weight, isUrgent }: Weighed, { body, credential: { accountId } }: TurnCall, work: () => Promise<T>): Promise<T> {
     const account = idKey(accountId);
-    const mine = weight === "send" ? this.#sends : weight === "heavy" ? this.#heavy : this.#light;
-    for (const limit of [this.#sends, this.#heavy, this.#light]) limit.note(account);
+    const sends = isUrgent?.(body) === true ? this.#urgentSends : this.#sends;
+    const mine = weight === "send" ? sends : weight === "heavy" ? this.#heavy : this.#light;
+    this.#sends.note(account);
+    this.#urgentSends.note(account);
+    this.#heavy.note(account);
+    this.#light.note(account);
     if (!mine.isFull(account)) return mine.run(account, work);
     this.#rejected();
     throw new Problem("rate_limit_exceeded", {

@@ -1,7 +1,6 @@
 /** Reads the body of a request into one buffer, or ends a request whose body is not wanted. */
 import type { IncomingMessage } from "node:http";
 import { PassThrough, pipeline, type Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Problem } from "../http/problem.ts";
 import { BODY_LIMIT_BYTES, tooLarge } from "./responses.ts";
 
@@ -55,19 +54,19 @@ export function collectBody(payload: Readable, { length, limit, timeoutMs }: Bod
 
 /** Buffers the body while the credential is looked up. Node drops the unread body of a request whose client has disconnected, and a
  *  client may disconnect after it has sent the whole body. */
-export const holdBody = ({ raw }: FastifyRequest): Readable =>
-  pipeline(raw, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
+export const holdBody = (request: IncomingMessage): Readable =>
+  pipeline(request, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
 
 /** Whether so much of the body has not arrived that reading it, to keep the connection, would cost more than a new connection. */
-export const hasLargeRest = (raw: IncomingMessage): boolean => !raw.complete && (declaredBytes(raw) ?? Infinity) > BODY_LIMIT_BYTES;
+export const hasLargeRest = (request: IncomingMessage): boolean =>
+  !request.complete && (declaredBytes(request) ?? Infinity) > BODY_LIMIT_BYTES;
 
 // Time for the client to read the response. Meanwhile the rest of the body stays in the buffers of the operating system.
 const LINGER_MS = 1_000;
 
-/** Makes the connection end after the response, without reading the rest of the body. A connection that is closed with unread bytes is
+/** Makes the connection end after a response with `connection: close`, without reading the rest of the body. A connection that is closed with unread bytes is
  *  reset, and the client could lose the response, so it is closed a moment later. */
-export function closeUnread({ raw: { socket } }: FastifyRequest, reply: FastifyReply): void {
-  reply.header("connection", "close");
+export function closeUnread({ socket }: IncomingMessage): void {
   // Node calls this after the last response of a connection, and would close it at once.
   socket.destroySoon = () => {
     socket.end();

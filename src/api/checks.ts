@@ -1,6 +1,5 @@
 /** The checks of a request, in the same order for every route: credential → quota → scope → media type and size → JSON → form of the
  *  idempotency key → schema → (in the feature:) idempotency claim → business rules. The server finds the route before. */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireAddress, requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../access/limiter.ts";
 import { assertStorable, parseJsonBody, type ParsedBody } from "../http/json-body.ts";
@@ -16,6 +15,7 @@ import {
   type IdempotencyKey,
 } from "../idempotency/key.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
 import type { Call, Route } from "./route.ts";
@@ -24,51 +24,53 @@ export type Access = { authenticator: Authenticator; limiter: Limiter; metrics: 
 
 /** Checks credential, quota, scope and media type before the body is read. Returns without a promise while the credential is cached and
  *  this node has quota, which is nearly always. */
-export function admit(route: Route, request: FastifyRequest, reply: FastifyReply, access: Access): Credential | Promise<Credential> {
-  const credential = access.authenticator.authenticate(request.headers.authorization);
-  if (credential instanceof Promise) return credential.then((found) => admitWithin(route, request, reply, access, found));
-  return admitWithin(route, request, reply, access, credential);
+export function admit(route: Route, exchange: Exchange, access: Access): Credential | Promise<Credential> {
+  const credential = access.authenticator.authenticate(exchange.request.headers.authorization);
+  if (credential instanceof Promise) return credential.then((found) => admitWithin(route, exchange, access, found));
+  return admitWithin(route, exchange, access, credential);
 }
 
 /** Whether the credential is still valid: false after its key was revoked, true while the database is unavailable. */
-export const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
+export const isAdmitted = async (authenticator: Authenticator, { request }: Exchange): Promise<boolean> => {
   try {
-    await authenticator.authenticate(headers.authorization);
+    await authenticator.authenticate(request.headers.authorization);
     return true;
   } catch (error) {
     return !(error instanceof Problem && error.status === 401);
   }
 };
 
-function admitWithin(
-  route: Route,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  access: Access,
-  credential: Credential,
-): Credential | Promise<Credential> {
-  request.credential = credential;
-  const check = (decision: QuotaDecision | undefined): Credential => {
-    if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
-    requireAddress(credential, request.ip);
-    if (route.scope !== null) requireScope(credential, route.scope);
-    if (route.body !== undefined) checkMediaType(request, route.maxBodyBytes);
-    return credential;
-  };
+function admitWithin(route: Route, exchange: Exchange, access: Access, credential: Credential): Credential | Promise<Credential> {
+  exchange.credential = credential;
   const taken = access.limiter.take(credential);
-  return taken instanceof Promise ? taken.then(check) : check(taken);
+  if (taken instanceof Promise) return taken.then((decision) => checkAccess(route, exchange, access, { credential, decision }));
+  return checkAccess(route, exchange, access, { credential, decision: taken });
+}
+
+function checkAccess(
+  route: Route,
+  exchange: Exchange,
+  { metrics }: Access,
+  { credential, decision }: { credential: Credential; decision: QuotaDecision | undefined },
+): Credential {
+  if (decision !== undefined) checkQuota(exchange, metrics, credential, decision);
+  requireAddress(credential, exchange.ip);
+  if (route.scope !== null) requireScope(credential, route.scope);
+  if (route.body !== undefined) checkMediaType(exchange, route.maxBodyBytes);
+  return credential;
 }
 
 /** Charges the cost of a request beyond the first unit, once the body shows it. */
-export async function chargeMore(route: Route, value: unknown, credential: Credential, reply: FastifyReply, access: Access): Promise<void> {
+export async function chargeMore(route: Route, value: unknown, exchange: Exchange, { limiter, metrics }: Access): Promise<void> {
+  const credential = exchange.credential as Credential;
   // A request that costs more than the burst is charged the whole burst; otherwise it could never be admitted.
   const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
-  const decision = more > 0 ? await access.limiter.take(credential, more) : undefined;
-  if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
+  const decision = more > 0 ? await limiter.take(credential, more) : undefined;
+  if (decision !== undefined) checkQuota(exchange, metrics, credential, decision);
 }
 
-function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, decision: QuotaDecision): void {
-  reply.headers(quotaHeaders(credential, decision));
+function checkQuota(exchange: Exchange, metrics: Metrics, credential: Credential, decision: QuotaDecision): void {
+  exchange.headers(quotaHeaders(credential, decision));
   if (decision.isAdmitted) return;
   metrics.refusedByQuota();
   throw overQuota(credential, decision);
@@ -77,7 +79,7 @@ function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credentia
 // An allow-list: the lenient parsing of media types has been a source of bypasses.
 const JSON_MEDIA_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_BYTES): void {
+function checkMediaType({ request: { headers } }: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
   const encoding = headers["content-encoding"];
   const isPlain = encoding === undefined || encoding === "identity";
   if (!isPlain || !JSON_MEDIA_TYPE.test(headers["content-type"] ?? "")) throw unsupportedMediaType();
@@ -93,9 +95,9 @@ type CheckedRequest = { value: unknown; query: unknown; key: IdempotencyKey | un
 /** Reads a request in three steps: parses its body as JSON, checks it against the schemas, and computes its fingerprint. The server may
  *  yield to other requests between the steps, since each takes tens of milliseconds for a body of megabytes. */
 export type Reader = {
-  parse: (request: FastifyRequest) => ParsedBody;
-  check: (request: FastifyRequest, parsed: ParsedBody) => CheckedRequest;
-  read: (request: FastifyRequest, checked: CheckedRequest, credential: Credential, context: CallContext) => Call<never, never, never>;
+  parse: (exchange: Exchange) => ParsedBody;
+  check: (exchange: Exchange, parsed: ParsedBody) => CheckedRequest;
+  read: (exchange: Exchange, checked: CheckedRequest, context: CallContext) => Call<never, never, never>;
 };
 
 const NO_BODY: ParsedBody = { value: undefined, isSuspect: false };
@@ -109,26 +111,26 @@ export function createReader(route: Route, box: SecretBox): Reader {
     query: compile(route.query ?? NO_QUERY, "query"),
     params: route.params && compile(route.params, "path"),
   };
-  const parse: Reader["parse"] = (request) =>
-    route.body === undefined ? NO_BODY : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
-  const check: Reader["check"] = (request, { value, isSuspect }) => {
+  const parse: Reader["parse"] = ({ body = Buffer.alloc(0) }) => (route.body === undefined ? NO_BODY : parseJsonBody(body));
+  const check: Reader["check"] = (exchange, { value, isSuspect }) => {
     if (isSuspect) assertStorable(value);
-    const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
-    const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
-    const faults = findFaults(route, validators, { params: request.params, query, value });
+    const key = route.isIdempotent ? parseIdempotencyKey(exchange.request.headers["idempotency-key"]) : undefined;
+    const query = route.query === undefined ? exchange.query : coerceQuery(route.query, exchange.query);
+    const faults = findFaults(route, validators, { params: exchange.params, query, value });
     const refused = route.reportsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
     if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
     return { value, query, key, faults };
   };
-  const read: Reader["read"] = (request, { value, query, key, faults }, credential, context) => {
+  const read: Reader["read"] = (exchange, { value, query, key, faults }, context) => {
+    const credential = exchange.credential as Credential;
     const claim: IdempotencyClaim | undefined =
-      key && idempotencyClaim(lockSecret, credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
+      key && idempotencyClaim(lockSecret, credential.environmentKey, key, fingerprintOf(exchange.method, exchange.url, value));
     const header = (name: string): string | undefined => {
-      const found = request.headers[name];
+      const found = exchange.request.headers[name];
       return typeof found === "string" ? found : undefined;
     };
     // The schemas have checked the values, so they have the types of the handler.
-    const parsed = { body: value as never, query: query as never, params: request.params as never };
+    const parsed = { body: value as never, query: query as never, params: exchange.params as never };
     return { ...parsed, credential, claim, header, faults, ...context };
   };
   return { parse, check, read };
@@ -142,11 +144,14 @@ function findFaults(
   { params, query, value }: { params: unknown; query: unknown; value: unknown },
 ): Fault[] {
   const { faults: ofBody, sized } = validators.body?.(value) ?? { faults: [], sized: undefined };
-  const faults = [...(validators.params?.(params) ?? []), ...validators.query(query), ...ofBody];
+  const ofQuery = route.query === undefined && isEmpty(query) ? [] : validators.query(query);
+  const faults = [...(validators.params?.(params) ?? []), ...ofQuery, ...ofBody];
   // The rules see only parts of an allowed size.
   if (route.check !== undefined && isObject(sized)) faults.push(...withoutRepeats(route.check(sized), faults));
   return faults.slice(0, MAX_FAULTS);
 }
+
+const isEmpty = (query: unknown): boolean => Object.keys(query as object).length === 0;
 
 /** One fault for each value is enough. */
 function withoutRepeats(more: readonly Fault[], known: readonly Fault[]): readonly Fault[] {

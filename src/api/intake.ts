@@ -1,9 +1,10 @@
 /** The budgets of everything that arrives before its work begins: connections and requests of each peer, and the bytes of bodies. They
  *  are counted in this process. A peer is an IPv4 address or an IPv6 /64. */
-import type { FastifyRequest } from "fastify";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { BODY_SHARES, type IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
+import { assert } from "../lib/assert.ts";
 import { addressSet, parseCidr, peerOf, type AddressSet } from "../lib/addresses.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
 import { declaredBytes, type BodyForm } from "./body.ts";
@@ -22,6 +23,9 @@ export type RejectionReason =
 // Carriers send their requests at once. A client without a credential that takes longer holds a part of the budget for nothing.
 const ANONYMOUS_BODY_MS = 10_000;
 const RETRY_SECONDS = 2;
+
+/** A request whose body has not been read. */
+type Incoming = { request: Pick<IncomingMessage, "headers">; arrival: Arrival | undefined };
 
 /** A budget of bytes, with the reasons of its refusals. */
 type BodyBudget = { bytes: SharedBudget; onShare: RejectionReason; onTotal: RejectionReason };
@@ -65,48 +69,58 @@ export class Intake {
   }
 
   /** Counts a request of a peer until it has arrived. Throws where the peer has too many of them. */
-  begin(request: FastifyRequest): Arrival {
-    const peer = peerOf(request.ip ?? "");
-    if (this.#requests.take(peer, 1) === undefined) return new Arrival(peer, () => this.#requests.release(peer, 1));
+  begin(address: string): Arrival {
+    const peer = peerOf(address);
+    if (this.#requests.take(peer, 1) === undefined) return new Arrival(peer, this.#requests);
     this.#rejected("requests_of_peer");
     throw unavailable("too many requests from this address are incomplete", RETRY_SECONDS);
   }
 
   /** Reserves the bytes of a body before it is read, without a credential. */
-  reserveAnonymous(request: FastifyRequest, limit: number): void {
-    this.#reserve(request, { budget: this.#anonymous, owner: request.arrival.peer, limit, timeoutMs: ANONYMOUS_BODY_MS });
+  reserveAnonymous(incoming: Incoming, limit: number): void {
+    const { arrival, form } = bodyOf(incoming, limit);
+    arrival.body = { ...form, timeoutMs: ANONYMOUS_BODY_MS };
+    this.#reserve(arrival, this.#anonymous, arrival.peer);
   }
 
   /** Reserves the bytes of a body for the environment of the credential. */
-  reserveFor(environmentKey: string, request: FastifyRequest, limit: number): void {
-    this.#reserve(request, { budget: this.#tenants, owner: environmentKey, limit });
+  reserveFor(environmentKey: string, incoming: Incoming, limit: number): void {
+    const { arrival, form } = bodyOf(incoming, limit);
+    arrival.body = form;
+    this.#reserve(arrival, this.#tenants, environmentKey);
   }
 
   /** Reserves the bytes that are held while the credential of a request is looked up. */
-  holdAnonymous(request: FastifyRequest, heldBytes: number): void {
-    const { peer } = request.arrival;
-    const bytes = Math.min(heldBytes, declaredBytes(request) ?? heldBytes);
-    request.arrival.hold(this.#take(this.#anonymous, peer, bytes));
+  holdAnonymous(incoming: Incoming, heldBytes: number): void {
+    const arrival = arrivalOf(incoming);
+    const bytes = Math.min(heldBytes, declaredBytes(incoming.request) ?? heldBytes);
+    arrival.hold(this.#take(this.#anonymous, arrival.peer, bytes));
   }
 
-  #reserve(
-    request: FastifyRequest,
-    { budget, owner, limit, timeoutMs }: { budget: BodyBudget; owner: string; limit: number; timeoutMs?: number },
-  ): void {
-    const length = declaredBytes(request);
-    if (length !== undefined && length > limit) throw tooLarge(limit);
-    request.arrival.body = { length, limit, timeoutMs };
-    request.arrival.hold(length === 0 ? undefined : this.#take(budget, owner, length ?? limit));
+  #reserve(arrival: Arrival, budget: BodyBudget, owner: string): void {
+    const { length, limit } = arrival.body as BodyForm;
+    arrival.hold(length === 0 ? undefined : this.#take(budget, owner, length ?? limit));
   }
 
-  /** Takes bytes, and returns the function that releases them. */
-  #take({ bytes, onShare, onTotal }: BodyBudget, owner: string, amount: number): () => void {
+  #take({ bytes, onShare, onTotal }: BodyBudget, owner: string, amount: number): Held {
     const exceeded = bytes.take(owner, amount);
-    if (exceeded === undefined) return () => bytes.release(owner, amount);
+    if (exceeded === undefined) return { bytes, owner, amount };
     const reason = exceeded === "share" ? onShare : onTotal;
     this.#rejected(reason);
     throw refusal(reason);
   }
+}
+
+/** Throws where the body is declared as longer than the limit. */
+function bodyOf(incoming: Incoming, limit: number): { arrival: Arrival; form: BodyForm } {
+  const length = declaredBytes(incoming.request);
+  if (length !== undefined && length > limit) throw tooLarge(limit);
+  return { arrival: arrivalOf(incoming), form: { length, limit } };
+}
+
+function arrivalOf({ arrival }: Incoming): Arrival {
+  assert(arrival !== undefined, "a request arrives before its body is read");
+  return arrival;
 }
 
 /** The caller is at fault only where its own environment exceeds its share. Carriers send again after a 503. */
@@ -118,28 +132,32 @@ const refusal = (reason: RejectionReason): Problem =>
       })
     : unavailable("too many bodies of requests are being received", RETRY_SECONDS);
 
+/** Bytes that a request has taken from a budget. */
+type Held = { bytes: SharedBudget; owner: string; amount: number };
+
 /** One request on its way in, with the parts of the budgets that it has taken. */
 export class Arrival {
   readonly peer: string;
   body: BodyForm | undefined;
-  #leave: (() => void) | undefined;
-  #release: (() => void) | undefined;
+  #requests: SharedBudget | undefined;
+  #held: Held | undefined;
 
-  constructor(peer: string, leave: () => void) {
+  /** `requests` is the budget from which the request has been taken. */
+  constructor(peer: string, requests: SharedBudget) {
     this.peer = peer;
-    this.#leave = leave;
+    this.#requests = requests;
   }
 
   /** Replaces the bytes that the request holds. */
-  hold(release: (() => void) | undefined): void {
-    this.#release?.();
-    this.#release = release;
+  hold(held: Held | undefined): void {
+    this.#held?.bytes.release(this.#held.owner, this.#held.amount);
+    this.#held = held;
   }
 
   /** The request has arrived completely, with a credential. */
   complete(): void {
-    this.#leave?.();
-    this.#leave = undefined;
+    this.#requests?.release(this.peer, 1);
+    this.#requests = undefined;
   }
 
   /** The response has ended. */

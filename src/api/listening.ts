@@ -1,7 +1,7 @@
 /** How a server begins to listen, the errors of one that cannot, and the expiry of its certificate. */
 import { X509Certificate } from "node:crypto";
-import type { AddressInfo } from "node:net";
-import type { FastifyInstance } from "fastify";
+import { once } from "node:events";
+import type { AddressInfo, Server as NetServer } from "node:net";
 import { StartupError } from "../storage/startup-error.ts";
 
 /** The chain is valid until the first of its certificates expires, since a client needs all of them. */
@@ -14,13 +14,14 @@ type Address = { host: string; port: number; tls: unknown; workers: number };
 
 /** Starts to listen and returns the URL. Each of several workers has a socket of its own for the same port, and the system gives each
  *  connection to one of them. */
-export async function listenOn(app: FastifyInstance, { host, port, tls, workers }: Address): Promise<string> {
-  // Fastify passes all options on to the server, and its types do not know this one.
-  const options = { host, port, reusePort: workers > 1 } as { host: string; port: number };
-  await app.listen(options).catch((error: unknown) => {
+export async function listenOn(server: NetServer, { host, port, tls, workers }: Address): Promise<string> {
+  try {
+    server.listen({ host, port, reusePort: workers > 1 });
+    await once(server, "listening");
+  } catch (error) {
     throw explainListenError(error, { host, port });
-  });
-  const { port: actual } = app.server.address() as AddressInfo;
+  }
+  const { port: actual } = server.address() as AddressInfo;
   return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
 }
 

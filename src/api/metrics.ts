@@ -15,6 +15,8 @@ export type Metrics = {
   /** Counts a connection or a request that exceeded a budget. */
   rejected(reason: RejectionReason): void;
   replayed(): void;
+  /** Counts a request that waits because delivery is behind. */
+  heldBack(): void;
   /** Counts one group commit of `size` messages. */
   committed(size: number, seconds: number): void;
   /** Reports the expiry of the certificate that the server uses from now on. */
@@ -56,6 +58,11 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests answered from a stored answer.", registers });
+  const heldBack = new Counter({
+    name: "godwit_accept_held_back_total",
+    help: "Requests to send that waited because this process had accepted more messages of their account than it could hand over.",
+    registers,
+  });
   const sizes = new Histogram({
     name: "godwit_accept_batch_size",
     help: "Messages that shared one commit.",
@@ -96,6 +103,7 @@ export function createMetrics(version: string): Metrics {
     failedToAuthenticate: (code) => failures.inc({ code }),
     rejected: (reason) => rejections.inc({ reason }),
     replayed: () => replays.inc(),
+    heldBack: () => heldBack.inc(),
     committed(size, seconds) {
       sizes.observe(size);
       commits.observe(seconds);

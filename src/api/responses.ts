@@ -1,4 +1,4 @@
-/** The form of all responses, also of those that bypass the framework: common headers, problems as errors, and a request id on each. */
+/** The form of all responses, also of those on a bare socket: problems as errors, and a request id on each. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
@@ -11,6 +11,13 @@ const PROBLEM_CONTENT_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 export const contentTypeFor = (status: number): string => (status >= 400 ? PROBLEM_CONTENT_TYPE : JSON_TYPE);
 
+/** The headers of every response: names and values in turn. */
+export function commonHeaders(requestId: string, isTls: boolean): string[] {
+  const headers = ["x-request-id", requestId, "cache-control", "no-store", "x-content-type-options", "nosniff"];
+  if (isTls) headers.push("strict-transport-security", "max-age=31536000");
+  return headers;
+}
+
 // The ids of requests use the clock of this machine, so they have their own sequence, apart from the ids of records.
 const newRequestUuid = uuidSequence();
 
@@ -18,23 +25,10 @@ export const newRequestId = (): string => encodeId("req", toId("req", newRequest
 
 export const BODY_LIMIT_BYTES = 65_536;
 
-/** The headers of every response. */
-export function commonHeaders(requestId: string, isTls: boolean): Record<string, string> {
-  const headers: Record<string, string> = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  if (isTls) headers["strict-transport-security"] = "max-age=31536000";
-  return headers;
-}
-
-type FrameworkError = Error & { code?: string; statusCode?: number };
-
 /** Converts an error into the problem for the client. Undefined: the error is a fault of this service, for the log. */
-export function toProblem(error: FrameworkError, bodyLimit = BODY_LIMIT_BYTES): Problem | undefined {
+export function toProblem(error: Error & { statusCode?: number }): Problem | undefined {
   if (error instanceof Problem) return error;
   if (isDatabaseTrouble(error)) return unavailable("the database is away or overloaded", 1, error);
-  if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") return tooLarge(bodyLimit);
-  if (error.statusCode === 415) return unsupportedMediaType();
-  if (error.code === "FST_ERR_MAX_PARAM_LENGTH") return new Problem("not_found", { detail: "no such path" });
-  if (error.code === "FST_ERR_BAD_URL") return new Problem("invalid_request_payload", { detail: "the URL is not valid" });
   if (error.statusCode === 400) return new Problem("invalid_request_payload", { detail: "the request could not be read" });
   return undefined;
 }
@@ -81,14 +75,14 @@ function respondOnSocket(problem: Problem, socket: Duplex, isTls: boolean): stri
   // Without a readable request the origin is unknown, so the body uses a relative reference.
   const body = problem.toBody("", requestId);
   const headers = {
-    ...commonHeaders(requestId, isTls),
     ...problem.headers,
     "content-type": PROBLEM_CONTENT_TYPE,
     "content-length": String(Buffer.byteLength(body)),
     connection: "close",
     date: new Date().toUTCString(),
   };
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${problem.status} ${RAW_REASONS[problem.status] ?? "Error"}\r\n${head.join("\r\n")}\r\n\r\n${body}`);
+  const all = [...commonHeaders(requestId, isTls), ...Object.entries(headers).flat()];
+  const lines = all.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}\r\n`] : []));
+  socket.end(`HTTP/1.1 ${problem.status} ${RAW_REASONS[problem.status] ?? "Error"}\r\n${lines.join("")}\r\n${body}`);
   return requestId;
 }

@@ -63,6 +63,8 @@ export type Route = {
   /** How much of the service a request takes (`account-turns.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
    *  the processor or the database for milliseconds. Light by default. */
   weight?: "send" | "heavy";
+  /** Whether a request of weight `send` must not wait for others of its account. */
+  isUrgent?: (body: unknown) => boolean;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

@@ -1,8 +1,7 @@
 /** The HTTP server: runs the rows of routes, responds to everything else with a problem, and drains before it stops. */
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { setImmediate } from "node:timers/promises";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import type { IntakeLimits } from "../http/intake-settings.ts";
@@ -11,37 +10,21 @@ import { errorFields, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
-import type { Span, Tracing } from "../tracing/tracing.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import type { AccountTurns } from "./account-turns.ts";
-import { closeUnread, collectBody, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
+import { closeUnread, collectBody, declaredBytes, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
 import { admit, chargeMore, createReader, isAdmitted } from "./checks.ts";
+import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
-import { Intake, type Arrival } from "./intake.ts";
+import { Intake } from "./intake.ts";
 import { certificateEnd, listenOn } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import {
-  beginSpan,
-  callerOf,
-  decodedPath,
-  headerFault,
-  isFromThisMachine,
-  methodTable,
-  originOf,
-  requestLine,
-  settleHook,
-  singles,
-} from "./requests.ts";
-import {
-  BODY_LIMIT_BYTES,
-  commonHeaders,
-  contentTypeFor,
-  JSON_TYPE,
-  newRequestId,
-  respondToBrokenRequest,
-  toProblem,
-} from "./responses.ts";
+import { trustProxies } from "./proxy-trust.ts";
+import { beginSpan, callerOf, decodedPath, headerFault, isFromThisMachine, methodTable, requestLine, singles } from "./requests.ts";
+import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, respondToBrokenRequest, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
+import { createRouter, routerPath, type RoutedRow } from "./router.ts";
 import { guardSockets } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
 
@@ -70,20 +53,6 @@ export type ServerOptions = {
   writeLogLine: (fields: string) => void;
 };
 
-declare module "fastify" {
-  interface FastifyRequest {
-    credential: Credential | undefined;
-    /** Set for every request that the router has accepted. */
-    arrival: Arrival;
-    heldBody: Readable | undefined;
-    /** The span of an admitted request, with tracing. */
-    span: Span | undefined;
-  }
-  interface FastifyContextConfig {
-    writeProblem?: Page["writeProblem"] | undefined;
-  }
-}
-
 const MAX_HEADER_BYTES = 16_384;
 // Longer than common load balancers keep a connection idle, so that the load balancer closes it and not this server.
 const KEEP_ALIVE_MS = 75_000;
@@ -96,9 +65,11 @@ const CLIENT_CLOSED = 499;
 
 export class Server {
   readonly #options: ServerOptions;
-  readonly #app: FastifyInstance;
+  readonly #server: HttpServer;
+  readonly #findRow: (exchange: Exchange) => RoutedRow | undefined;
   readonly #allowedMethods: (path: string) => string[];
   readonly #intake: Intake;
+  readonly #exchangeOptions: ExchangeOptions;
   /** Ends streaming responses. */
   readonly #streaming = new AbortController();
   readonly #failures: FailedAuthentications;
@@ -108,26 +79,26 @@ export class Server {
   #inFlight = 0;
 
   constructor(options: ServerOptions) {
+    const { routes, pages, trustedProxies, tls, metrics } = options;
     this.#options = options;
+    this.#exchangeOptions = { proxies: trustProxies(trustedProxies), isTls: tls !== undefined };
     this.#failures = new FailedAuthentications(options.failureDelayMs);
-    this.#allowedMethods = methodTable([...options.routes, ...options.pages]);
-    this.#intake = new Intake(options.intake, options.trustedProxies, (reason) => options.metrics.rejected(reason));
-    this.#app = this.#createApp();
-    this.#addHooks();
-    for (const route of options.routes) this.#addRoute(route);
-    for (const page of options.pages) this.#addPage(page);
-    guardSockets(this.#app, options, { intake: this.#intake, awaitingContinue: this.#awaitingContinue });
-    if (options.tls !== undefined) options.metrics.certificateEnds(certificateEnd(options.tls.cert));
+    this.#allowedMethods = methodTable([...routes, ...pages]);
+    this.#findRow = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);
+    this.#intake = new Intake(options.intake, trustedProxies, (reason) => metrics.rejected(reason));
+    this.#server = this.#createServer();
+    guardSockets(this.#server, options, { intake: this.#intake, awaitingContinue: this.#awaitingContinue, handle: this.#handle });
+    if (tls !== undefined) metrics.certificateEnds(certificateEnd(tls.cert));
   }
 
   /** Starts to listen and returns the URL. */
   async listen(): Promise<string> {
-    return listenOn(this.#app, this.#options);
+    return listenOn(this.#server, this.#options);
   }
 
   /** New connections use the new certificate; old ones keep theirs until they close. */
   reloadTls(pair: { cert: Buffer; key: Buffer }): void {
-    (this.#app.server as unknown as { setSecureContext(options: object): void }).setSecureContext({ ...pair, minVersion: "TLSv1.3" });
+    (this.#server as unknown as { setSecureContext(options: object): void }).setSecureContext({ ...pair, minVersion: "TLSv1.3" });
     this.#options.metrics.certificateEnds(certificateEnd(pair.cert));
   }
 
@@ -136,260 +107,232 @@ export class Server {
     this.#isDraining = true;
     this.#streaming.abort();
     await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 10 });
-    const closed = this.#app.close();
-    this.#app.server.closeIdleConnections();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
     await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: 1_000, everyMs: 10 });
-    this.#app.server.closeAllConnections();
+    this.#server.closeAllConnections();
     await closed;
   }
 
-  #createApp(): FastifyInstance {
-    const { tls, trustedProxies, requestTimeoutMs, log } = this.#options;
-    const isTls = tls !== undefined;
-    const connection = {
+  #createServer(): HttpServer {
+    const { tls, requestTimeoutMs, log } = this.#options;
+    const options = {
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
       headersTimeout: requestTimeoutMs,
-      // Node compares both before Fastify sets it.
       requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       // Node would respond to a missing Host header itself, without a request id.
       requireHostHeader: false,
     };
-    return Fastify({
-      ...(isTls ? { https: { ...connection, ...tls, minVersion: "TLSv1.3" } } : { http: connection }),
-      logger: false,
-      genReqId: newRequestId,
-      trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-      bodyLimit: BODY_LIMIT_BYTES,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // Requests that arrive during the close reach the hook of this server, and so get a problem as the response.
-      return503OnClosing: false,
-      forceCloseConnections: false,
-      routerOptions: { maxParamLength: 200 },
-      clientErrorHandler: (error, socket) => {
-        const requestId = respondToBrokenRequest(error, socket, isTls);
-        if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
-      },
-      // An invalid URL fails before any hook, so the work of the hook is done here.
-      frameworkErrors: (error, request, reply) => {
-        this.#begin(request, reply);
-        void this.#sendError(error, request, reply);
-      },
+    const server =
+      tls === undefined
+        ? createServer(options, this.#handle)
+        : createTlsServer({ ...options, ...tls, minVersion: "TLSv1.3" }, this.#handle);
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      const requestId = respondToBrokenRequest(error, socket, tls !== undefined);
+      if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
     });
+    return server;
   }
 
-  #addHooks(): void {
-    const app = this.#app;
-    app.removeAllContentTypeParsers();
-    // `checks.ts` checks the media type before; here the bytes are only collected. The first name is the fast path.
-    for (const type of ["application/json", "*"])
-      app.addContentTypeParser(type, (request, payload, done) => collectBody(payload, request.arrival.body ?? NO_BODY_ALLOWED, done));
-    app.decorateRequest("credential", undefined);
-    app.decorateRequest("arrival");
-    app.decorateRequest("heldBody", undefined);
-    app.decorateRequest("span", undefined);
-    app.addHook("onRequest", (request, reply, done) => {
-      this.#begin(request, reply);
-      done(this.#earlyRefusal(request, reply) ?? this.#takeIn(request));
-    });
-    app.setErrorHandler((error, request, reply) => this.#sendError(error as Error, request, reply));
-    app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
-  }
-
-  /** Sets the common headers. When the response ends, it is counted and logged. */
-  #begin(request: FastifyRequest, reply: FastifyReply): void {
+  /** Runs a request without a promise until its body has arrived, where its credential is known. */
+  readonly #handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange = new Exchange(request, response, this.#exchangeOptions);
     this.#inFlight += 1;
-    const startedAt = performance.now();
-    // Not `onResponse`, which does not fire when the client disconnects before the end of the body.
-    reply.raw.once("close", () => this.#onClose(request, reply, performance.now() - startedAt));
-    reply.headers(commonHeaders(request.id, this.#options.tls !== undefined));
-  }
-
-  #onClose(request: FastifyRequest, reply: FastifyReply, tookMs: number): void {
-    this.#inFlight -= 1;
-    (request.arrival as Arrival | undefined)?.end();
-    const route = request.routeOptions.url ?? "unmatched";
-    const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED;
-    this.#options.metrics.responded(route, request.method, status, tookMs / 1_000);
-    request.span?.end({ "http.response.status_code": status }, status >= 500);
-    this.#options.writeLogLine(requestLine(request, route, status, tookMs));
-  }
-
-  /** Refuses a request before its body is read. */
-  #earlyRefusal(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
-    if (this.#isDraining) {
-      reply.header("connection", "close");
-      return unavailable("the service is stopping");
-    }
-    const fault = headerFault(request.raw);
-    if (fault !== undefined) return new Problem("invalid_request_payload", { errors: [fault] });
-    if (request.is404) return this.#unmatched(request);
-    return undefined;
-  }
-
-  #takeIn(request: FastifyRequest): Problem | undefined {
+    // Not `finish`, which is not emitted when the client disconnects before the end of the body.
+    response.once("close", () => this.#onClose(exchange));
     try {
-      request.arrival = this.#intake.begin(request);
-      return undefined;
+      const row = this.#begin(exchange);
+      const admitted = row.admit(exchange);
+      if (admitted === undefined) this.#readBody(row, exchange);
+      else admitted.then(() => this.#readBody(row, exchange)).catch((error: Error) => this.#fail(error, exchange));
     } catch (error) {
-      return error as Problem;
+      void this.#fail(error as Error, exchange);
     }
+  };
+
+  /** Returns the row of a request. Throws where the request is refused before its body is read. */
+  #begin(exchange: Exchange): RoutedRow {
+    const row = this.#findRow(exchange);
+    if (this.#isDraining) {
+      exchange.header("connection", "close");
+      throw unavailable("the service is stopping");
+    }
+    const fault = headerFault(exchange.request);
+    if (fault !== undefined) throw new Problem("invalid_request_payload", { errors: [fault] });
+    if (row === undefined) throw this.#unmatched(exchange);
+    exchange.arrival = this.#intake.begin(exchange.ip);
+    return row;
   }
 
-  #unmatched(request: FastifyRequest): Problem {
-    const [path = ""] = request.url.split("?");
+  #unmatched({ url }: Exchange): Problem {
+    const [path = ""] = url.split("?");
     const allowed = this.#allowedMethods(decodedPath(path));
     if (allowed.length === 0) return new Problem("not_found", { detail: "no such path" });
     return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   }
 
-  #addRoute(route: Route): void {
-    const { parse, check, read } = createReader(route, this.#options.box);
-    const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
-    const { metrics, tracing } = this.#options;
-    this.#app.route({
-      method: route.method,
-      url: fastifyPath(route.path),
-      bodyLimit,
-      onRequest: (request, reply, done) => {
-        const keep = (credential: Credential): undefined => {
-          if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, request, bodyLimit);
-          if (tracing !== undefined) request.span = beginSpan(tracing, route, request, credential);
-        };
-        settleHook(done, () => {
-          const credential = admit(route, request, reply, this.#options);
-          if (!(credential instanceof Promise)) return keep(credential);
-          // Handled here as well, for a request that is refused below while its credential is looked up.
-          void credential.catch(() => undefined);
-          this.#intake.holdAnonymous(request, BODY_LIMIT_BYTES);
-          request.heldBody = holdBody(request);
-          return credential.then(keep);
-        });
-      },
-      preParsing: (request, reply, payload, done) => {
-        this.#askForBody(request, reply);
-        done(null, request.heldBody ?? payload);
-      },
-      handler: async (request, reply) => {
-        const credential = request.credential as Credential;
-        request.arrival.complete();
-        // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
-        const isLarge = Buffer.isBuffer(request.body) && request.body.length > BODY_LIMIT_BYTES;
-        const parsed = parse(request);
-        if (route.cost !== undefined) await chargeMore(route, parsed.value, credential, reply, this.#options);
-        if (isLarge) await setImmediate();
-        const checked = check(request, parsed);
-        if (isLarge) await setImmediate();
-        const call = read(request, checked, credential, {
-          origin: () => callerOf(request, credential),
-          writeProblem: (problem) => problem.toBody(originOf(request), request.id),
-          isAdmitted: () => isAdmitted(this.#options.authenticator, request),
-          gone: () => goneSignal(reply.raw, this.#streaming.signal),
-          trace: request.span?.trace ?? (route.keepsTrace ? readTrace(request.headers) : undefined),
-        });
-        const response = await this.#run(route, call);
-        if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, reply);
-        if (response.isReplay) {
-          reply.header("idempotent-replayed", "true");
-          metrics.replayed();
-        }
-        if (response.location) reply.header("location", response.location);
-        return reply.code(response.status).header("content-type", contentTypeFor(response.status)).send(response.body);
-      },
+  #readBody(row: RoutedRow, exchange: Exchange): void {
+    const { request, response, heldBody, arrival } = exchange;
+    // Node would ask for the body of a request that is refused as well.
+    if (this.#awaitingContinue.has(request)) response.writeContinue();
+    if (row.method === "GET" || declaredBytes(request) === 0) return this.#respond(row, exchange);
+    collectBody(heldBody ?? request, arrival?.body ?? NO_BODY_ALLOWED, (error, body) => {
+      exchange.body = body;
+      if (error === null) return this.#respond(row, exchange);
+      // The rest of the body may still arrive, or never: it must not be read as the next request.
+      exchange.header("connection", "close");
+      void this.#fail(error, exchange);
     });
   }
 
-  /** Node would ask for the body of a request that is refused as well. */
-  #askForBody({ raw }: FastifyRequest, reply: FastifyReply): void {
-    if (this.#awaitingContinue.has(raw)) reply.raw.writeContinue();
+  #respond(row: RoutedRow, exchange: Exchange): void {
+    row.respond(exchange).catch((error: Error) => this.#fail(error, exchange));
+  }
+
+  #onClose(exchange: Exchange): void {
+    const { request, response, arrival, matched, span } = exchange;
+    this.#inFlight -= 1;
+    arrival?.end();
+    const tookMs = performance.now() - exchange.startedAt;
+    const route = matched?.path ?? "unmatched";
+    const status = response.writableFinished ? exchange.status : CLIENT_CLOSED;
+    this.#options.metrics.responded(route, request.method ?? "", status, tookMs / 1_000);
+    span?.end({ "http.response.status_code": status }, status >= 500);
+    this.#options.writeLogLine(requestLine(exchange, route, status, tookMs));
+  }
+
+  #rowOf(route: Route): RoutedRow {
+    const { parse, check, read } = createReader(route, this.#options.box);
+    const maxBodyBytes = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
+    const { metrics, tracing } = this.#options;
+    const keep = (exchange: Exchange, credential: Credential): undefined => {
+      if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, exchange, maxBodyBytes);
+      if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
+    };
+    return {
+      method: route.method,
+      path: routerPath(route.path),
+      admit: (exchange) => {
+        const credential = admit(route, exchange, this.#options);
+        if (!(credential instanceof Promise)) return keep(exchange, credential);
+        // Handled here as well, for a request that is refused below while its credential is looked up.
+        void credential.catch(() => undefined);
+        this.#intake.holdAnonymous(exchange, BODY_LIMIT_BYTES);
+        exchange.heldBody = holdBody(exchange.request);
+        return credential.then((found) => keep(exchange, found));
+      },
+      respond: async (exchange) => {
+        exchange.arrival?.complete();
+        // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
+        const isLarge = exchange.body !== undefined && exchange.body.length > BODY_LIMIT_BYTES;
+        const parsed = parse(exchange);
+        if (route.cost !== undefined) await chargeMore(route, parsed.value, exchange, this.#options);
+        if (isLarge) await setImmediate();
+        const checked = check(exchange, parsed);
+        if (isLarge) await setImmediate();
+        const call = read(exchange, checked, {
+          origin: () => callerOf(exchange, exchange.credential as Credential),
+          writeProblem: (problem) => problem.toBody(exchange.origin, exchange.id),
+          isAdmitted: () => isAdmitted(this.#options.authenticator, exchange),
+          gone: () => goneSignal(exchange.response, this.#streaming.signal),
+          trace: exchange.span?.trace ?? (route.keepsTrace ? readTrace(exchange.request.headers) : undefined),
+        });
+        const response = await this.#run(route, call);
+        if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, exchange);
+        if (response.isReplay) {
+          exchange.header("idempotent-replayed", "true");
+          metrics.replayed();
+        }
+        if (response.location) exchange.header("location", response.location);
+        exchange.send(response.status, contentTypeFor(response.status), response.body);
+      },
+    };
   }
 
   /** The work counts as in flight even after its client has disconnected, so that a stop waits for it. */
   async #run(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
-      return await this.#options.turns.run(route, call.credential, () => route.handle(call));
+      return await this.#options.turns.run(route, call, () => route.handle(call));
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  async #stream({ status, contentType, frames }: StreamResponse, reply: FastifyReply): Promise<FastifyReply> {
-    reply.hijack();
-    reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
-    await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
+  async #stream({ status, contentType, frames }: StreamResponse, exchange: Exchange): Promise<void> {
+    exchange.beginStream(status, contentType);
+    await pumpFrames(exchange.response, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
       this.#options.log.error(
-        { event: "http.stream_failed", request_id: reply.request.id, ...errorFields(error) },
+        { event: "http.stream_failed", request_id: exchange.id, ...errorFields(error) },
         "a streaming response failed",
       );
-      reply.raw.destroy();
+      exchange.response.destroy();
     });
-    return reply;
   }
 
-  #addPage(page: Page): void {
-    this.#app.route({
+  #rowOfPage(page: Page): RoutedRow {
+    return {
       method: page.method,
-      url: fastifyPath(page.path),
-      bodyLimit: page.maxBodyBytes ?? BODY_LIMIT_BYTES,
-      config: { writeProblem: page.writeProblem },
-      onRequest: (request, _reply, done) => {
-        settleHook(done, () => {
-          const { maxBodyBytes } =
-            page.admit?.({ params: request.params as Record<string, string>, headers: singles(request.headers) }) ?? page;
-          if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.reserveAnonymous(request, maxBodyBytes);
-          return undefined;
-        });
+      path: routerPath(page.path),
+      writeProblem: page.writeProblem,
+      admit: (exchange) => {
+        const { maxBodyBytes } = page.admit?.({ params: exchange.params, headers: singles(exchange.request.headers) }) ?? page;
+        if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.reserveAnonymous(exchange, maxBodyBytes);
+        return undefined;
       },
-      preParsing: (request, reply, payload, done) => {
-        this.#askForBody(request, reply);
-        done(null, payload);
-      },
-      handler: async (request, reply) => {
-        const origin = originOf(request);
-        const {
-          status,
-          contentType,
-          body,
-          headers = {},
-        } = await page.render({
-          params: request.params as Record<string, string>,
-          query: singles(request.query as Record<string, unknown>),
+      respond: async (exchange) => {
+        const { params, query, request, url, ip, origin, body } = exchange;
+        const rendered = await page.render({
+          params,
+          query: singles(query),
           headers: singles(request.headers),
-          url: `${origin}${request.url}`,
-          body: page.maxBodyBytes !== undefined && Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-          peer: request.ip,
-          isLocal: isFromThisMachine(request.raw),
+          url: `${origin}${url}`,
+          body: (page.maxBodyBytes === undefined ? undefined : body) ?? Buffer.alloc(0),
+          peer: ip,
+          isLocal: isFromThisMachine(request),
           origin,
         });
-        return reply.code(status).headers(headers).header("content-type", contentType).send(body);
+        exchange.headers(rendered.headers ?? {});
+        exchange.send(rendered.status, rendered.contentType, rendered.body);
       },
-    });
+    };
   }
 
-  async #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async #fail(error: Error, exchange: Exchange): Promise<void> {
+    try {
+      await this.#sendError(error, exchange);
+    } catch (second) {
+      this.#options.log.error({ event: "http.request_failed", request_id: exchange.id, ...errorFields(second) }, "request failed");
+      exchange.response.destroy();
+    }
+  }
+
+  async #sendError(error: Error, exchange: Exchange): Promise<void> {
     // An unread body must not block the next request of the connection.
-    request.heldBody?.resume();
-    if (request.credential === undefined && hasLargeRest(request.raw)) closeUnread(request, reply);
-    const known = toProblem(error, request.routeOptions.bodyLimit);
+    exchange.heldBody?.resume();
+    if (exchange.credential === undefined && hasLargeRest(exchange.request)) {
+      exchange.header("connection", "close");
+      closeUnread(exchange.request);
+    }
+    const known = toProblem(error);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status === 401) this.#options.metrics.failedToAuthenticate(problem.code);
-    if (problem.status === 401) await this.#failures.delay(request.ip, this.#streaming.signal);
+    if (problem.status === 401) await this.#failures.delay(exchange.ip, this.#streaming.signal);
     // A refusal for load has no cause, and is expected: a line for each would help to overload the service.
     if (known === undefined || (known.status >= 500 && known.cause !== undefined))
       this.#options.log.error(
-        { event: "http.request_failed", request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) },
+        { event: "http.request_failed", request_id: exchange.id, code: problem.code, ...errorFields(known?.cause ?? error) },
         "request failed",
       );
-    const { writeProblem } = request.routeOptions.config;
-    const origin = originOf(request);
-    return reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .header("content-type", writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE)
-      .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
+    const { origin, id } = exchange;
+    const writeProblem = exchange.matched?.writeProblem;
+    exchange.headers(problem.headers);
+    exchange.send(
+      problem.status,
+      writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE,
+      writeProblem?.(problem, origin, id) ?? problem.toBody(origin, id),
+    );
   }
 }
-
-const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");

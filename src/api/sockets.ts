@@ -1,7 +1,6 @@
 /** The events of the server's sockets that precede or bypass requests: connections, expectations and tunnels. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
-import type { FastifyInstance } from "fastify";
 import type { IntakeLimits } from "../http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import type { Log } from "../lib/log.ts";
@@ -17,22 +16,21 @@ type SocketOptions = {
   metrics: Metrics;
   log: Log;
 };
-type Parts = { intake: Intake; awaitingContinue: WeakSet<IncomingMessage> };
+type Parts = { intake: Intake; awaitingContinue: WeakSet<IncomingMessage>; handle: RequestListener };
 
 export function guardSockets(
-  app: FastifyInstance,
+  server: HttpServer,
   { host, tls, trustedProxies, intake: limits, metrics, log }: SocketOptions,
-  { intake, awaitingContinue }: Parts,
+  { intake, awaitingContinue, handle }: Parts,
 ): void {
-  const { server } = app;
   server.maxConnections = limits.maxConnections;
   server.on("drop", () => metrics.rejected("connections"));
   server.on("connection", (socket: Socket) => intake.connect(socket));
   // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node would refuse it without a problem.
-  server.on("checkExpectation", (request, response) => app.routing(request, response));
+  server.on("checkExpectation", handle);
   server.on("checkContinue", (request, response) => {
     awaitingContinue.add(request);
-    app.routing(request, response);
+    handle(request, response);
   });
   server.on("connect", (request, socket) => {
     const requestId = respondToConnect(request, socket, tls !== undefined);

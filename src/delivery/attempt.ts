@@ -13,6 +13,7 @@ import { changeBy, type Change } from "../messages/change.ts";
 import type { Content, TemplateUse } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
 import { readAcceptedParts } from "../messages/parts.ts";
+import { mayBecome } from "../messages/states.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
 import {
@@ -119,6 +120,11 @@ export class Attempts {
     return this.#parts.advancer.pending;
   }
 
+  /** Whether messages wait for the database, and not for their carriers. */
+  get isBusy(): boolean {
+    return this.#parts.advancer.isBusy;
+  }
+
   async run(input: AttemptInput): Promise<AttemptResult> {
     const { message, state, link } = input;
     const nowMs = this.#parts.advancer.now();
@@ -147,10 +153,9 @@ export class Attempts {
     const { message, sealedContent, link } = input;
     const content = this.#readContent(message, sealedContent);
     if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
-    const planned = changeBy(message, sendingSignal(message, link), nowMs);
-    if (planned === undefined) return DONE;
+    if (!mayBecome(message, "sending")) return DONE;
     const acceptedParts = await this.#acceptedParts(message, link);
-    return this.#submitMessage(input, { ...toOutgoing(planned.after, content), acceptedParts });
+    return this.#submitMessage(input, { ...toOutgoing(message, content), acceptedParts });
   }
 
   /** The parts that the carrier of this link has accepted in an attempt whose outcome is unknown. */
@@ -362,9 +367,10 @@ const whenDueAgain = ({ move }: Change): AttemptResult =>
     ? { kind: "later", dueAtMs: move.atMs, ...(move.lane === undefined ? {} : { lane: move.lane }) }
     : DONE;
 
+/** The next attempt of a message. */
 const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
   id: encodeId("msg", message.id),
-  attempt: message.attempts,
+  attempt: message.attempts + 1,
   channel: message.channel,
   recipient: message.recipient,
   sender: message.sender,

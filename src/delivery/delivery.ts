@@ -26,6 +26,7 @@ import type { Database } from "../storage/database.ts";
 import { PacedScan } from "../storage/paced-scan.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
+import { Backlog } from "./backlog.ts";
 import { Deadlines } from "./deadlines.ts";
 import { startDueFallbacks } from "./due-fallbacks.ts";
 import { Failover } from "./failover.ts";
@@ -35,6 +36,7 @@ import { readParked, readRecentCarrierIds } from "./receipt-queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { scanAccounts, type QueuedAccount } from "./queue.ts";
 import { Releaser } from "./release.ts";
+import { SlowedAccounts } from "./slowed-accounts.ts";
 import { expireQueued, expireWithoutReceipt, deleteOldInboundIds, deleteOldParked } from "./sweep.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
@@ -78,6 +80,10 @@ const FAILOVER_POLL_MS = 2_000;
 const DRAIN_MS = 5_000;
 const GIVE_UP_MS = 1_500;
 const CLOSE_MS = 3_000;
+// So many messages of an account are under a second of work.
+const MAX_BACKLOG = 500;
+// An account with a longer backlog continues with few requests at a time.
+const LEAST_REQUESTS = 16;
 // A sweep pauses for this many times its duration, so that it takes at most a fiftieth of the time.
 const SWEEP_PAUSE_FACTOR = 50;
 
@@ -90,6 +96,8 @@ export class Delivery {
   readonly #deadlines: Deadlines;
   readonly #job: RepeatingJob;
   readonly #stopping = new AbortController();
+  readonly #backlog = new Backlog();
+  readonly #slowed: SlowedAccounts;
   /** The changes of links under way, by the names of links. */
   readonly #changes = new Map<string, Promise<void>>();
   #isStopped = false;
@@ -99,6 +107,7 @@ export class Delivery {
   constructor(parts: DeliveryParts) {
     const { db, clock, node, hosts, log } = parts;
     this.#parts = parts;
+    this.#slowed = new SlowedAccounts(parts.announcer);
     this.#advancer = hosts.advancer;
     this.#receipts = hosts.receipts;
     this.#reporter = new StateReporter({
@@ -110,6 +119,11 @@ export class Delivery {
     });
     this.#deadlines = new Deadlines(parts.responseTimeoutMs);
     this.#job = new RepeatingJob({ onError: reportError(log, "delivery.task_failed", "a background task of delivery failed") });
+  }
+
+  /** The number of messages that wait for this node, and not for a carrier. */
+  get backlog(): number {
+    return this.#advancer.isBusy ? this.#backlog.total : 0;
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
@@ -168,7 +182,14 @@ export class Delivery {
         for (const message of messages) this.#lanes.get(lane)?.queued(message, message.updatedAtMs);
         announceQueued(this.#parts.announcer, lane, messages);
       },
+      roomFor: (account) => this.#roomFor(account),
     };
+  }
+
+  /** Messages wait for this node while many changes wait to be stored, and for their carriers otherwise. */
+  #roomFor(account: string): number {
+    const waiting = this.#advancer.isBusy ? this.#backlog.countOf(account) : 0;
+    return Math.min(this.#slowed.limitOf(account), Math.max(LEAST_REQUESTS, MAX_BACKLOG - waiting));
   }
 
   /** Stops new work and waits for submitted messages. Messages without a response by then get an unknown outcome. */
@@ -249,6 +270,8 @@ export class Delivery {
       now: () => this.#advancer.now(),
       leaseMs: queueLeaseMs,
       rateOf: (sender) => linkChooser.rateOf(link.name, sender),
+      backlog: this.#backlog,
+      slowed: this.#slowed,
       isHalted: () => linkChooser.pauseOf(link.name) !== undefined,
       announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
@@ -333,6 +356,7 @@ function paced(sweep: () => Promise<number>): () => Promise<number> {
 
 /** The handover of a node that accepts messages and delivers none: all messages wait in the queue, and other nodes are notified. */
 export function announcingHandover(announcer: Announcer): Handover {
+  const slowed = new SlowedAccounts(announcer);
   return {
     leaseMs: 0,
     reserve: () => false,
@@ -341,6 +365,7 @@ export function announcingHandover(announcer: Announcer): Handover {
     queued: (lane, messages) => {
       if (lane !== SCHEDULED_LANE) announceQueued(announcer, lane, messages);
     },
+    roomFor: (account) => slowed.limitOf(account),
   };
 }
 

@@ -3,7 +3,6 @@
  *
  *  `lane-load.ts` holds the messages and the limits, `claim-pace.ts` decides when to claim, and `waiting-accounts.ts` keeps the turns of
  *  the accounts. */
-import { unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import type { MessageId } from "../lib/id.ts";
 import type { EventOf } from "../lib/log-events.ts";
@@ -16,11 +15,13 @@ import type { Message } from "../messages/message.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
+import { LaneBacklog, type Backlog } from "./backlog.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
 import { LaneLoad } from "./lane-load.ts";
 import { claimDue, deleteRows, setDueTimes, type Claimed, type QueuedAccount } from "./queue.ts";
 import { SenderTurns } from "./sender-turns.ts";
-import { throttleMs } from "./settle.ts";
+import { errorOf, throttleMs } from "./settle.ts";
+import type { SlowedAccounts } from "./slowed-accounts.ts";
 import { TurnWaits } from "./turn-waits.ts";
 import { WaitingAccounts } from "./waiting-accounts.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
@@ -36,6 +37,8 @@ export type LaneParts = {
   leaseMs: number;
   /** The messages a second that a sender may send on the link, where it has a limit of its own. */
   rateOf: (sender: string) => number | undefined;
+  backlog: Backlog;
+  slowed: SlowedAccounts;
   /** Whether somebody has paused the link. */
   isHalted: () => boolean;
   /** Tells other nodes that a message of this lane is due. */
@@ -55,7 +58,7 @@ export class Lane {
   readonly #parts: LaneParts;
   readonly #load: LaneLoad;
   readonly #pace = new ClaimPace();
-  readonly #accounts = new WaitingAccounts();
+  readonly #accounts: WaitingAccounts;
   readonly #senderTurns: SenderTurns;
   readonly #turnWaits: TurnWaits;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -73,6 +76,7 @@ export class Lane {
   constructor(parts: LaneParts) {
     this.#parts = parts;
     this.#load = new LaneLoad(() => parts.connection.window);
+    this.#accounts = new WaitingAccounts(new LaneBacklog(parts.backlog));
     this.#senderTurns = new SenderTurns(parts.rateOf);
     this.#turnWaits = new TurnWaits({
       resume: (claimed) => this.#resume(claimed),
@@ -137,6 +141,7 @@ export class Lane {
   /** A message of this node was stored in the queue. */
   queued(message: Message, dueAtMs: number): void {
     this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+    if (this.#mayWork()) this.#accounts.count(message);
     this.#pace.queued();
     this.#claim();
   }
@@ -162,10 +167,15 @@ export class Lane {
   /** Claims now: messages may have become due, or the link may work again. */
   wake(): void {
     this.#pace.wake();
-    // Another node may have the link now, or another link may take the messages. Both need their leases to end.
-    if (!this.#isReady()) void this.#returnToQueue(this.#load.removeWaiting());
+    if (!this.#isReady()) this.#stall();
     this.#submitWaiting();
     this.#claim();
+  }
+
+  /** Another node may have the link now, or another link may take the messages. Both need their leases to end. */
+  #stall(): void {
+    this.#accounts.clearCounts();
+    void this.#returnToQueue(this.#load.removeWaiting());
   }
 
   wakeAfter(ms: number): void {
@@ -185,6 +195,7 @@ export class Lane {
   }
 
   async close(): Promise<void> {
+    this.#accounts.clearCounts();
     clearInterval(this.#renewing);
     for (const timer of this.#timers) clearTimeout(timer);
     this.#turnWaits.stop();
@@ -237,6 +248,7 @@ export class Lane {
       return hasMore;
     }
     const nowMs = performance.now();
+    if (hasMore && this.#parts.attempts.isBusy) this.#parts.slowed.slowDown(claimed, nowDbMs);
     for (const each of claimed) this.#load.add(each, nowMs);
     if (claimed.some(({ message }) => message.priority !== "bulk")) this.#pace.sawUrgent(nowMs);
     this.#submitWaiting();
@@ -378,22 +390,5 @@ export class Lane {
 
   #logError(event: EventOf<"error">, message: string, error: unknown): void {
     this.#parts.log.error({ event, link: this.#parts.link.name, ...errorFields(error) }, message);
-  }
-}
-
-/** The error that the state of the link shows; null for an accepted message. */
-function errorOf(outcome: SendOutcome): string | null {
-  switch (outcome.kind) {
-    case "accepted":
-    case "withdrawn":
-      return null;
-    case "unknown":
-      return "outcome_unknown";
-    case "throttled":
-      return `throttled${outcome.providerCode === null ? "" : ` (${outcome.providerCode})`}`;
-    case "refused":
-      return outcome.code;
-    default:
-      return unreachable(outcome);
   }
 }

@@ -87,6 +87,12 @@ export function watchLanes(registry: Registry, delivery: Delivery): void {
     registers: [registry],
     collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.ownedCount)),
   });
+  const backlog: Gauge = new Gauge({
+    name: "godwit_delivery_backlog",
+    help: "Messages in the queue that this process has stored and could hand over to their carriers, but has not claimed yet.",
+    registers: [registry],
+    collect: () => backlog.set(delivery.backlog),
+  });
   const paused: Gauge = new Gauge({
     name: "godwit_link_throttled",
     help: "1 while the carrier wants this process to slow down.",

@@ -260,3 +260,20 @@ export const afterHold = ({ onUnknown }: Pick<Link, "onUnknown">): Signal =>
         detail: { reason: "on_unknown: fail" },
         move: { kind: "leave" },
       };
+
+/** The error that the state of a link shows; null for an accepted message. */
+export function errorOf(outcome: SendOutcome): string | null {
+  switch (outcome.kind) {
+    case "accepted":
+    case "withdrawn":
+      return null;
+    case "unknown":
+      return "outcome_unknown";
+    case "throttled":
+      return `throttled${outcome.providerCode === null ? "" : ` (${outcome.providerCode})`}`;
+    case "refused":
+      return outcome.code;
+    default:
+      return unreachable(outcome);
+  }
+}

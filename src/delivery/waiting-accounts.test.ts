@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
-import { newId, type AccountId } from "../lib/id.ts";
+import { idKey, newId, type AccountId } from "../lib/id.ts";
 import type { Priority } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import type { Claimed } from "./queue.ts";
+import { Backlog, LaneBacklog } from "./backlog.ts";
 import { WaitingAccounts, type TakenShare } from "./waiting-accounts.ts";
 
 const [A, B, C] = [newId("acct", 1), newId("acct", 2), newId("acct", 3)];
@@ -12,7 +13,7 @@ const NOW_MS = 1_000;
 const MOST = [10, 10, 10] as const;
 
 const scanned = (): WaitingAccounts => {
-  const accounts = new WaitingAccounts();
+  const accounts = new WaitingAccounts(new LaneBacklog(new Backlog()));
   accounts.refresh([], NOW_MS);
   return accounts;
 };
@@ -36,7 +37,7 @@ const planOf = (shares: readonly TakenShare[]) => shares.map(({ rank, accountId,
 
 describe("the accounts that wait in a lane", () => {
   test("may be any before the queue was scanned", () => {
-    const accounts = new WaitingAccounts();
+    const accounts = new WaitingAccounts(new LaneBacklog(new Backlog()));
     assert.equal(accounts.has({ priority: "normal", accountId: A }, NOW_MS), true);
     accounts.refresh([], NOW_MS);
     assert.equal(accounts.has({ priority: "normal", accountId: A }, NOW_MS), false);
@@ -106,5 +107,45 @@ describe("after a claim an account", () => {
     const shares = accounts.plan(MOST, NOW_MS);
     accounts.giveBack(shares);
     assert.deepEqual(planOf(accounts.plan(MOST, NOW_MS)), planOf(shares));
+  });
+});
+
+describe("the backlog of an account", () => {
+  const counted = (): { backlog: Backlog; accounts: WaitingAccounts } => {
+    const backlog = new Backlog();
+    const accounts = new WaitingAccounts(new LaneBacklog(backlog));
+    accounts.refresh([], NOW_MS);
+    return { backlog, accounts };
+  };
+  const store = (accounts: WaitingAccounts, accountId: AccountId, fields: Parameters<typeof messageOf>[0] = {}): void => {
+    accounts.add(PRIORITY_RANK.normal, accountId, 100);
+    accounts.count({ ...messageOf({ priority: "normal", ...fields }), accountId });
+  };
+
+  test("has the messages that were stored and not claimed", () => {
+    const { backlog, accounts } = counted();
+    for (let count = 0; count < 5; count += 1) store(accounts, A);
+    store(accounts, B);
+    assert.deepEqual([backlog.countOf(idKey(A)), backlog.countOf(idKey(B)), backlog.total], [5, 1, 6]);
+    const shares = accounts.plan([2, 2, 2], NOW_MS);
+    accounts.end(shares, [...claimed(A, 1), ...claimed(B, 1)], 2);
+    assert.deepEqual([backlog.countOf(idKey(A)), backlog.countOf(idKey(B)), backlog.total], [4, 0, 4]);
+  });
+
+  test("is empty where a claim finds no more: other nodes have claimed the rest", () => {
+    const { backlog, accounts } = counted();
+    for (let count = 0; count < 5; count += 1) store(accounts, A);
+    accounts.end(accounts.plan(MOST, NOW_MS), claimed(A, 1), 10);
+    assert.deepEqual([backlog.countOf(idKey(A)), backlog.total], [0, 0]);
+  });
+
+  test("has no urgent messages, no messages of batches, and none of a lane that cannot send", () => {
+    const { backlog, accounts } = counted();
+    store(accounts, A, { priority: "high" });
+    store(accounts, A, { batchId: newId("batch", 1) });
+    assert.equal(backlog.total, 0);
+    store(accounts, A);
+    accounts.clearCounts();
+    assert.deepEqual([backlog.countOf(idKey(A)), backlog.total], [0, 0]);
   });
 });

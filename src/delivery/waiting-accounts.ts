@@ -4,6 +4,7 @@ import { idKey, type AccountId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { WaitingGroups, type TakenGroup } from "../storage/waiting-groups.ts";
+import type { LaneBacklog } from "./backlog.ts";
 import type { AccountShare, Claimed } from "./queue.ts";
 
 type Rank = 0 | 1 | 2;
@@ -20,6 +21,11 @@ export class WaitingAccounts {
   readonly #ranks = [new WaitingGroups<AccountId>(), new WaitingGroups<AccountId>(), new WaitingGroups<AccountId>()] as const;
   /** The queue has not been scanned yet: any account may wait. */
   #mayBeAny = true;
+  readonly #backlog: LaneBacklog;
+
+  constructor(backlog: LaneBacklog) {
+    this.#backlog = backlog;
+  }
 
   /** Whether older messages of the same account and priority may wait in the queue. */
   has({ priority, accountId }: Urgency, nowMs: number): boolean {
@@ -29,6 +35,16 @@ export class WaitingAccounts {
   /** A message of this account waits in the queue and is due at this time. */
   add(rank: number, accountId: AccountId, dueAtMs: number): void {
     this.#ranks[rank as Rank].add({ key: idKey(accountId), group: accountId, dueAtMs });
+  }
+
+  /** Counts a message that this node has stored in the queue. Urgent ones do not make others wait, and batches are meant to wait. */
+  count({ priority, accountId, batchId }: Urgency & Pick<Message, "batchId">): void {
+    if (priority !== "high" && batchId === null) this.#backlog.stored(PRIORITY_RANK[priority], accountId);
+  }
+
+  /** Counts nothing any more, since the lane cannot send: its messages wait for the link, and not for this node. */
+  clearCounts(): void {
+    this.#backlog.clear();
   }
 
   /** Takes over the accounts that a scan has found in the lane. */
@@ -59,6 +75,7 @@ export class WaitingAccounts {
       // A claim that reached its limit may have left out rows of any share.
       const mayHaveMore = rows.length >= most || claimed.length >= limit;
       this.#ranks[rank as Rank].end(taken, mayHaveMore ? Math.max(fromMs, ...rows.map(({ dueAtMs }) => dueAtMs)) : undefined);
+      this.#backlog.claimed(rank, accountId, { count: rows.length, mayHaveMore });
       hasMore ||= mayHaveMore;
     }
     return hasMore;

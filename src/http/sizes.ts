@@ -20,8 +20,28 @@ type Limits = {
 /** Returns the errors of the sizes, and the value itself, or a copy in which everything has an allowed size. `maxUnknown` is the number
  *  of unknown members that the copy keeps. */
 export function cutToSize(schema: Schema, value: unknown, maxUnknown: number): Sized {
+  if (fits(schema as Limits, value)) return { value, errors: [] };
   const cutter = new Cutter(maxUnknown);
   return { value: cutter.cut(schema as Limits, value, ""), errors: cutter.errors };
+}
+
+/** Whether the value has only known members and allowed sizes, as nearly all have. */
+function fits(limits: Limits, value: unknown): boolean {
+  if (typeof value === "string") return value.length <= (limits.maxLength ?? Infinity);
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) {
+    const { maxItems = Infinity, items } = limits;
+    return value.length <= maxItems && (items === undefined || value.every((item) => fits(items, item)));
+  }
+  const { properties, additionalProperties: others = true, maxProperties = Infinity } = limits;
+  const names = Object.keys(value);
+  return (
+    names.length <= maxProperties &&
+    names.every((name) => {
+      const member = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : others;
+      return typeof member === "object" ? fits(member, (value as Members)[name]) : member !== false;
+    })
+  );
 }
 
 class Cutter {

@@ -46,7 +46,8 @@ export const isLoopback = (host: string): boolean => host === "localhost" || loo
 /** The peer of an address, by which budgets are counted: the address itself for IPv4, and its /64 for IPv6, because one site usually has
  *  a whole /64. An IPv4-mapped address counts as IPv4. A text that is no address is its own peer. */
 export function peerOf(address: string): string {
-  if (!isIPv6(address)) return address;
+  // The check of a whole address is expensive, and most addresses are IPv4.
+  if (!address.includes(":") || !isIPv6(address)) return address;
   const groups = groupsOf(address);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xff_ff;
   if (isMapped) return groups.slice(6).flatMap(bytesOf).join(".");

@@ -105,3 +105,38 @@ test("one more piece runs beside one that is stuck", async () => {
   await bench.end("a2");
   assert.deepEqual(bench.started, ["a1", "a2", "a3"]);
 });
+
+test("the only owner starts all pieces at once for which room has come", async () => {
+  let room = 1;
+  const limit = new FairLimit({ total: Infinity, alone: 10, shared: 10, maxWaiting: 10 }, () => 0, {
+    roomFor: () => room,
+    heldBack: () => undefined,
+  });
+  const bench = new Bench(limit);
+  for (const name of ["a1", "a2", "a3", "a4"]) bench.add("a", name);
+  await nextTurn();
+  assert.deepEqual(bench.started, ["a1"]);
+  room = 3;
+  await bench.end("a1");
+  assert.deepEqual(bench.started, ["a1", "a2", "a3", "a4"]);
+});
+
+test("an owner with little room runs so many pieces, and continues when there is more room", async () => {
+  let room = 2;
+  let heldBack = 0;
+  const limit = new FairLimit({ total: Infinity, alone: 10, shared: 10, maxWaiting: 10 }, () => 0, {
+    roomFor: (owner) => (owner === "a" ? room : Infinity),
+    heldBack: () => (heldBack += 1),
+  });
+  const bench = new Bench(limit);
+  for (const name of ["a1", "a2", "a3", "a4", "a5"]) bench.add("a", name);
+  for (const name of ["b1", "b2", "b3"]) bench.add("b", name);
+  await nextTurn();
+  assert.deepEqual(bench.started, ["a1", "a2", "b1", "b2", "b3"]);
+  assert.equal(heldBack, 3);
+  await bench.end("a1");
+  assert.deepEqual(bench.started.slice(5), ["a3"]);
+  room = 4;
+  await bench.end("a2");
+  assert.deepEqual(bench.started.slice(5), ["a3", "a4", "a5"]);
+});

@@ -11,33 +11,38 @@ export type FairLimits = {
   maxWaiting: number;
 };
 
+/** How many pieces of an owner may run now, at least one, beside the other limits, and a callback for each piece that has to wait for that reason. */
+export type Room = { roomFor: (owner: string) => number; heldBack: () => void };
+
+const ANY: Room = { roomFor: () => Infinity, heldBack: () => undefined };
+
 type Piece = { startedAtMs: number };
 /** The running pieces are in the order of their start. */
 type Owner = { running: Set<Piece>; waiting: ((piece: Piece) => void)[] };
-type Seen = { owner: string; atMs: number };
-
 // An owner counts as one that has work for this time after its last piece. An owner with a piece every few seconds has its part as well.
 const ACTIVE_MS = 10_000;
 // A piece that has run for this time may be stuck, on a lock for example. One more piece of its owner may run beside it.
 const STUCK_MS = 250;
-const NEVER: Seen = { owner: "", atMs: Number.NEGATIVE_INFINITY };
 
 export class FairLimit {
   readonly #limits: FairLimits;
   readonly #now: () => number;
+  readonly #room: Room;
   /** In the order of turns: the owner whose work started or ended last is the last one. Owners without work are removed. */
   readonly #owners = new Map<string, Owner>();
   #running = 0;
   #waiting = 0;
   #isScheduled = false;
   #isWatching = false;
-  /** The last piece of work, and the last one of another owner. */
-  #last = NEVER;
-  #lastOther = NEVER;
+  /** The owner of the last piece of work, when it was, and when the last one of another owner was. */
+  #lastOwner = "";
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #lastOtherMs = Number.NEGATIVE_INFINITY;
 
-  constructor(limits: FairLimits, now = () => performance.now()) {
+  constructor(limits: FairLimits, now = () => performance.now(), room = ANY) {
     this.#limits = limits;
     this.#now = now;
+    this.#room = room;
   }
 
   /** Whether the owner has so much work waiting that no more should be added. */
@@ -48,6 +53,7 @@ export class FairLimit {
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const owner = this.#ownerOf(name);
     const isFirst = owner.waiting.length === 0 && this.#mayStart(name, owner);
+    if (!isFirst && !this.#hasRoom(name, owner)) this.#room.heldBack();
     const piece = isFirst ? this.#start(name, owner) : await this.#turnOf(owner);
     try {
       return await work();
@@ -58,8 +64,9 @@ export class FairLimit {
 
   /** Records that the owner has work, here or elsewhere. */
   note(owner: string): void {
-    if (this.#last.owner !== owner) this.#lastOther = this.#last;
-    this.#last = { owner, atMs: this.#now() };
+    if (this.#lastOwner !== owner) this.#lastOtherMs = this.#lastMs;
+    this.#lastOwner = owner;
+    this.#lastMs = this.#now();
   }
 
   #turnOf(owner: Owner): Promise<Piece> {
@@ -77,14 +84,18 @@ export class FairLimit {
   #mayStart(name: string, { running }: Owner): boolean {
     const { total, alone, shared } = this.#limits;
     if (this.#running >= total) return false;
+    if (!this.#hasRoom(name, { running })) return false;
     const limit = this.#isShared(name) ? shared : alone;
     // The last place is kept for an owner that has none.
     return running.size < limit || (running.size === limit && this.#running < total - 1 && this.#isStuck(running));
   }
 
+  #hasRoom(name: string, { running }: Pick<Owner, "running">): boolean {
+    return running.size < this.#room.roomFor(name);
+  }
+
   #isShared(name: string): boolean {
-    const { atMs } = this.#last.owner === name ? this.#lastOther : this.#last;
-    return this.#now() - atMs < ACTIVE_MS;
+    return this.#now() - (this.#lastOwner === name ? this.#lastOtherMs : this.#lastMs) < ACTIVE_MS;
   }
 
   #isStuck(running: ReadonlySet<Piece>): boolean {

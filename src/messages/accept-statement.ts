@@ -18,9 +18,27 @@ import type { Message } from "./message.ts";
 import { PRIORITY_RANK } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
 
+// The steps of the statement read each row from its first column to the last one that they need. Columns of several steps are therefore the
+// first, and long texts the last.
 const columns: readonly Column<Acceptance>[] = [
   column("account_id", "uuid", ({ accountId }) => accountId),
   column("environment", "text", ({ environment }) => environment),
+  column("message_id", "uuid", ({ message }) => message?.id ?? null),
+  column("updated_at", "timestamptz", ({ atMs }) => atMs),
+  // Usage.
+  column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
+  column("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
+  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
+  // The queue row.
+  column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
+  column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
+  column(
+    "due_at",
+    "timestamptz",
+    ({ queueEntry, message }) => queueEntry && (queueEntry.dueAtMs ?? (message?.updatedAtMs ?? 0) + queueEntry.leaseMs),
+  ),
+  column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
+  column("sealed_content", "text", ({ queueEntry }) => queueEntry?.sealedContent ?? null),
   // The idempotency key, and the response that a replay gets. The body is null where the event's record is the response.
   column("key", "uuid", ({ claim }) => claim?.key ?? null),
   column("key_lock", "bigint", ({ claim }) => claim?.lock ?? null),
@@ -31,9 +49,9 @@ const columns: readonly Column<Acceptance>[] = [
   // The event.
   column("event_id", "uuid", ({ event }) => event?.id ?? null),
   column("event_type", "text", ({ event }) => event?.type ?? null),
+  column("sequence", "integer", ({ message }) => message?.sequence ?? null),
   column("record", "text", ({ event }) => event?.record ?? null),
   // The message.
-  column("message_id", "uuid", ({ message }) => message?.id ?? null),
   column("channel", "text", ({ message }) => message?.channel ?? null),
   column("recipient", "text", ({ message }) => message?.recipient ?? null),
   column("sender", "text", ({ message }) => message?.sender ?? null),
@@ -41,28 +59,12 @@ const columns: readonly Column<Acceptance>[] = [
   column("link_reason", "text", ({ message }) => message?.linkReason ?? null),
   column("body", "text", ({ message }) => message?.body ?? null),
   column("status", "text", ({ message }) => message?.status ?? null),
-  column("sequence", "integer", ({ message }) => message?.sequence ?? null),
   column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
   column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
   column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
   column("priority", "text", ({ message }) => message?.priority ?? null),
-  column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
   column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
   column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
-  column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
-  column("updated_at", "timestamptz", ({ atMs }) => atMs),
-  // The queue row.
-  column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
-  column(
-    "due_at",
-    "timestamptz",
-    ({ queueEntry, message }) => queueEntry && (queueEntry.dueAtMs ?? (message?.updatedAtMs ?? 0) + queueEntry.leaseMs),
-  ),
-  column("sealed_content", "text", ({ queueEntry }) => queueEntry?.sealedContent ?? null),
-  // Usage.
-  column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
-  column("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
-  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
 ];
 
 /** Columns that most batches have no value for. A batch without any leaves them out, and the statement reads nulls. */

@@ -4,7 +4,7 @@
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
 import { ERASED } from "../lib/phone-number.ts";
-import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
+import { batchStatements, column, wrapped, type Column, type Extra } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
@@ -34,7 +34,6 @@ const columns: readonly Column<Change>[] = [
   // The message after the change.
   column("status", "text", ({ after }) => after.status),
   column("sequence", "integer", ({ after }) => after.sequence),
-  column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
   column("provider", "text", ({ after }) => after.provider?.name ?? null),
   column("link", "text", ({ after }) => after.provider?.link ?? null),
   column("provider_message_id", "text", ({ after }) => after.provider?.messageId ?? null),
@@ -45,17 +44,6 @@ const columns: readonly Column<Change>[] = [
   column("updated_at", "timestamptz", ({ after }) => after.updatedAtMs),
   column("sent_at", "timestamptz", ({ after }) => after.sentAtMs),
   column("delivered_at", "timestamptz", ({ after }) => after.deliveredAtMs),
-  column("read_at", "timestamptz", ({ after }) => after.readAtMs),
-  column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
-  column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
-  column("starts_fallback", "boolean", ({ before, after }) => after.hasFallback && isUnsuccessful(after) && after.status !== before.status),
-  // The provider's references to the message, one for each part.
-  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
-  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
-  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
-  column("part_ids", "text", ({ reference }) => reference?.parts?.ids.join(SEPARATOR) ?? null),
-  column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
-  column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
   // The entry of the timeline.
   column("event_id", "uuid", ({ entry }) => entry.id),
   column("event_type", "text", ({ entry }) => entry.type),
@@ -65,14 +53,6 @@ const columns: readonly Column<Change>[] = [
   column("is_ignored", "boolean", ({ entry }) => entry.isIgnored),
   // The queue row.
   column("move", "smallint", ({ move }) => MOVE[move.kind]),
-  column("queue_state", "smallint", (change) => {
-    const wait = waitOf(change);
-    return wait === undefined ? null : QUEUE_STATE[wait.state];
-  }),
-  column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
-  column("lane", "text", (change) => waitOf(change)?.lane ?? null),
-  column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
-  column("queue_expires_at", "timestamptz", (change) => waitOf(change)?.expiresAtMs ?? null),
   // Usage, after and before the change. The minute of a message never changes.
   column("usage_minute", "integer", ({ counted }) => usageMinute(counted)),
   column("usage_key", "text", ({ counted }) => usageKey(counted)),
@@ -85,8 +65,9 @@ const isSending = ({ before, after }: Change): boolean => after.status === "send
 
 const isChecked = (change: Change): boolean => isSending(change) && change.before.isOptOutReply !== true;
 
-/** The columns of messages that become `sending`. Only a batch that has such a message checks consent. */
+/** Columns that most batches have no value for. A batch without any leaves them out, and the statement leaves out what they are for. */
 const optional = {
+  /** Messages that become `sending`. Only a batch that has such a message checks consent. */
   sending: {
     has: isSending,
     columns: [
@@ -103,6 +84,53 @@ const optional = {
       column("link_reason", "text", ({ after }) => after.linkReason),
     ],
   },
+  /** Messages with an error, and those that were read or have ended without a delivery. */
+  ended: {
+    has: ({ after: { error, readAtMs, failedAtMs, canceledAtMs } }) => (error ?? readAtMs ?? failedAtMs ?? canceledAtMs) !== null,
+    columns: [
+      column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
+      column("read_at", "timestamptz", ({ after }) => after.readAtMs),
+      column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
+      column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
+      column(
+        "starts_fallback",
+        "boolean",
+        ({ before, after }) => after.hasFallback && isUnsuccessful(after) && after.status !== before.status,
+      ),
+    ],
+  },
+  /** The carrier's reference to the message. */
+  referenced: {
+    has: ({ reference }) => reference !== null,
+    columns: [
+      column("reference_link", "text", ({ reference }) => reference?.link ?? null),
+      column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
+      column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
+    ],
+  },
+  /** Its references to the parts of the message. */
+  inParts: {
+    has: ({ reference }) => reference?.parts !== undefined,
+    columns: [
+      column("part_ids", "text", ({ reference }) => reference?.parts?.ids.join(SEPARATOR) ?? null),
+      column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
+      column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
+    ],
+  },
+  /** Messages that wait in the queue again. */
+  queuedAgain: {
+    has: ({ move }) => move.kind === "wait",
+    columns: [
+      column("queue_state", "smallint", (change) => {
+        const wait = waitOf(change);
+        return wait === undefined ? null : QUEUE_STATE[wait.state];
+      }),
+      column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
+      column("lane", "text", (change) => waitOf(change)?.lane ?? null),
+      column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
+      column("queue_expires_at", "timestamptz", (change) => waitOf(change)?.expiresAtMs ?? null),
+    ],
+  },
 } satisfies Record<string, Extra<Change>>;
 
 // The parameters follow the order of the columns. The first two are the account and the environment.
@@ -116,66 +144,7 @@ const mayBeSent = `
      and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
               and${isWindowClosed("m", "item.updated_at")})`;
 
-/** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
- *  would submit a message whose recipient has opted out meanwhile.
- *
- *  `reference`: a carrier may use an id again, and each message keeps its own row. `part`: a late response changes no status; its
- *  ids are stored only where fewer parts are known. A part that is known already keeps its status. `usage`: changes are summed by their pair of keys,
- *  which are few for many messages, before each pair is split into its two ends. */
-export const advanceStatement = batchStatements<Change, keyof typeof optional>(
-  columns,
-  optional,
-  (items, { sending, chosen }) => `
-with changed as (
-  update messages m
-     set status = item.status,
-         sequence = item.sequence,
-         error = item.error::json,
-         provider = item.provider,
-         link = item.link,
-         provider_message_id = item.provider_message_id,
-         sender = item.sender,${
-           chosen
-             ? `
-         sender_reason = item.sender_reason,
-         link_reason = item.link_reason,`
-             : ""
-         }
-         attempts = item.attempts,
-         has_unknown = item.has_unknown,
-         refusals = item.refusals,
-         updated_at = item.updated_at,
-         sent_at = item.sent_at,
-         delivered_at = item.delivered_at,
-         read_at = item.read_at,
-         failed_at = item.failed_at,
-         canceled_at = item.canceled_at
-    from ${items}
-   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
-     and case when m.recipient = '${ERASED}' then item.is_whole is null
-              else (m.redacted_at is null) = item.is_whole
-         end${sending ? mayBeSent : ""}
-  returning item.*
-), entry as (
-  insert into events
-         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
-  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
-         is_ignored
-    from changed
-   where case when is_ignored
-              then (select count(*)
-                      from (select
-                              from events e
-                             where e.message_id = changed.message_id and e.id <> e.message_id
-                             limit ${MAX_IGNORED_ENTRIES}) known) < ${MAX_IGNORED_ENTRIES}
-              else true
-         end
-), left_queue as (
-  delete from delivery_queue q
-   using changed
-   where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
-), queued as (
+const QUEUE_AGAIN = `
   update delivery_queue q
      set state = changed.queue_state,
          due_at = coalesce(changed.due_at, q.due_at),
@@ -184,27 +153,39 @@ with changed as (
          expires_at = coalesce(changed.queue_expires_at, q.expires_at)
     from changed
    where changed.move = ${MOVE.wait} and q.message_id = changed.message_id
-), fallback as (
+`;
+
+const START_FALLBACK = `
   update fallbacks f
      set due_at = least(changed.updated_at, now())
     from changed
    where changed.starts_fallback and f.message_id = changed.message_id
-), reference as (
+`;
+
+/** A carrier may use an id again, and each message keeps its own row. */
+const storeReferences = (inParts: boolean): string => `
   insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
   select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
          case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end
     from changed
-   where reference_id is not null
+   where reference_id is not null${
+     inParts
+       ? `
   union all
   select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days',
          part.number
     from changed
    cross join lateral string_to_table(part_ids, E'\\n') with ordinality as part(id, number)
-   where part.id <> reference_id
+   where part.id <> reference_id`
+       : ""
+   }
   on conflict (link, provider_message_id, message_id) do update
      set expires_at = excluded.expires_at,
          part = coalesce(excluded.part, provider_references.part)
-), part as (
+`;
+
+/** A late response changes no status; its ids are stored only where fewer parts are known. A part that is known already keeps its status. */
+const STORE_PARTS = `
   insert into message_parts
          (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
   select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
@@ -227,7 +208,101 @@ with changed as (
          total = excluded.total,
          reference = excluded.reference,
          updated_at = excluded.updated_at
-), delivery as (${queueDeliveries("changed", "updated_at")}
+`;
+
+const OF_SEVERAL_STEPS = [
+  "ordinal",
+  "account_id",
+  "environment",
+  "message_id",
+  "move",
+  "updated_at",
+  "usage_key",
+  "usage_segments",
+  "usage_key_before",
+  "usage_segments_before",
+  "usage_minute",
+];
+const OF_THE_ENTRY = ["event_id", "event_type", "sequence", "previous_status", "is_ignored", "detail", "record"];
+
+/** The columns that the steps after the update need. Each step reads a row from its first column to the last one that it needs, so columns
+ *  of several steps are the first, and long texts the last. */
+function returned({ ended, referenced, inParts, queuedAgain }: Readonly<Record<string, boolean>>): string {
+  const names = [
+    ...OF_SEVERAL_STEPS,
+    ...(queuedAgain ? ["queue_state", "due_at", "lane", "queue_priority", "queue_expires_at"] : []),
+    ...(ended ? ["starts_fallback"] : []),
+    ...(referenced ? ["reference_link", "reference_id", "reference_expires_at", "part_ids"] : []),
+    ...(inParts ? ["parts_total", "parts_reference", "expected_sequence"] : []),
+    ...OF_THE_ENTRY,
+  ];
+  return wrapped(names.map((name) => `item.${name}`));
+}
+
+/** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
+ *  would submit a message whose recipient has opted out meanwhile.
+ *
+ *  `usage`: changes are summed by their pair of keys, which are few for many messages, before each pair is split into its two ends. */
+export const advanceStatement = batchStatements<Change, keyof typeof optional>(
+  columns,
+  optional,
+  (items, { sending, chosen, ended, referenced, inParts, queuedAgain }) => `
+with changed as (
+  update messages m
+     set status = item.status,
+         sequence = item.sequence,
+         provider = item.provider,
+         link = item.link,
+         provider_message_id = item.provider_message_id,
+         sender = item.sender,${
+           chosen
+             ? `
+         sender_reason = item.sender_reason,
+         link_reason = item.link_reason,`
+             : ""
+         }
+         attempts = item.attempts,
+         has_unknown = item.has_unknown,
+         refusals = item.refusals,
+         updated_at = item.updated_at,
+         sent_at = item.sent_at,
+         delivered_at = item.delivered_at${
+           ended
+             ? `,
+         error = item.error::json,
+         read_at = item.read_at,
+         failed_at = item.failed_at,
+         canceled_at = item.canceled_at`
+             : ""
+         }
+    from ${items}
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected_sequence
+     and case when m.recipient = '${ERASED}' then item.is_whole is null
+              else (m.redacted_at is null) = item.is_whole
+         end${sending ? mayBeSent : ""}
+  returning ${returned({ ended, referenced, inParts, queuedAgain })}
+), entry as (
+  insert into events
+         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
+  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
+         is_ignored
+    from changed
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit ${MAX_IGNORED_ENTRIES}) known) < ${MAX_IGNORED_ENTRIES}
+              else true
+         end
+), left_queue as (
+  delete from delivery_queue q
+   using changed
+   where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
+), ${queuedAgain ? `queued as (${QUEUE_AGAIN}), ` : ""}${ended ? `fallback as (${START_FALLBACK}), ` : ""}${
+    referenced ? `reference as (${storeReferences(inParts)}), ` : ""
+  }${inParts ? `part as (${STORE_PARTS}), ` : ""}delivery as (${queueDeliveries("changed", "updated_at")}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)

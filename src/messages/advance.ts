@@ -19,6 +19,9 @@ export async function advance(db: Queryable, changes: readonly Change[]): Promis
 const MAX_BATCH = 100;
 // Lanes and receipts have limits of their own. This limit is above their sum.
 const MAX_WAITING = 20_000;
+// Nearly as many as keep a lane from claiming more. The number falls with every commit, and rises again.
+const MANY_PENDING = 48;
+const BUSY_MS = 250;
 
 /** Receives every change of a status, for the metrics. */
 export type AdvanceWatch = { advanced(after: Message): void };
@@ -33,6 +36,7 @@ export class Advancer {
   readonly #watch: AdvanceWatch;
   readonly #urgent: GroupCommit<Change, boolean>;
   readonly #others: GroupCommit<Change, boolean>;
+  #busyAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ db, clock, wakeWebhooks, watch }: AdvancerParts) {
     this.#db = db;
@@ -42,6 +46,11 @@ export class Advancer {
     const options = { run: (changes: readonly Change[]) => this.#commit(changes), isItemFault: isRowRefused, maxWaiting: MAX_WAITING };
     this.#urgent = new GroupCommit({ ...options, maxBatch: 50, maxConcurrent: 2, minConcurrentBatch: 10, maxWaitMs: 10 });
     this.#others = new GroupCommit({ ...options, maxBatch: MAX_BATCH, maxConcurrent: 2, minConcurrentBatch: 32, maxWaitMs: 50 });
+  }
+
+  /** Whether many changes wait now, or did a moment ago: messages then wait for the database, and not for their carriers. */
+  get isBusy(): boolean {
+    return this.pending >= MANY_PENDING || performance.now() - this.#busyAtMs < BUSY_MS;
   }
 
   /** The number of changes that wait or are being written. */
@@ -55,6 +64,7 @@ export class Advancer {
 
   /** Resolves to whether the change was written. False means that the message has changed since the decision. */
   submit(change: Change): Promise<boolean> {
+    if (this.pending >= MANY_PENDING) this.#busyAtMs = performance.now();
     // A verification code does not wait for the changes of a campaign.
     return (change.before.priority === "high" ? this.#urgent : this.#others).submit(change);
   }

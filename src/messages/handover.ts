@@ -12,4 +12,7 @@ export type Handover = {
   take(lane: string, message: Message): void;
   /** Notifies the lanes of all nodes that stored messages wait in the queue. */
   queued(lane: string, messages: readonly Message[]): void;
+  /** How many messages of an account this node may accept at a time, while others of its messages wait for this node and not for their carriers.
+   *  `account`: its id as a key. */
+  roomFor(account: string): number;
 };

@@ -110,7 +110,8 @@ export function checkEachField(request: Fields): Fault[] {
   const faults = recipientFaults(request["recipient"], "/recipient");
   const { send_at: sendAt, fallback } = request;
   if (typeof sendAt === "string") faults.push(...sendAtFaults(sendAt));
-  if (Buffer.byteLength(JSON.stringify(request["carrier_options"] ?? null)) > MAX_OPTION_BYTES)
+  const { carrier_options: options } = request;
+  if (options !== undefined && Buffer.byteLength(JSON.stringify(options)) > MAX_OPTION_BYTES)
     faults.push({ pointer: "/carrier_options", code: "too_large", detail: `must not exceed ${MAX_OPTION_BYTES} bytes` });
   if (Array.isArray(fallback))
     fallback.forEach((step: unknown, index) => {

@@ -62,6 +62,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     method: "POST",
     path: "/v1/messages",
     weight: "send",
+    isUrgent: (body) => (body as { priority?: unknown }).priority === "high",
     summary: "Send a message",
     description:
       "Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.",

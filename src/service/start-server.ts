@@ -52,7 +52,10 @@ export async function startServer(shared: Process, background: Background, optio
   const forRequests = { ...shared, db: shared.db.share({ maxConnections: shares.requests, maxWaiting: REQUESTS_WAITING }) };
   const access = await openAccess(forRequests, shared.db.share({ maxConnections: shares.strangers, maxWaiting: STRANGERS_WAITING }));
   const limiter = new Limiter(forRequests.db, clock, node);
-  const turns = new AccountTurns(() => metrics.rejected("work_of_account"), shares);
+  const turns = new AccountTurns(() => metrics.rejected("work_of_account"), shares, {
+    roomFor: (account) => background.handover.roomFor(account),
+    heldBack: () => metrics.heldBack(),
+  });
   const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns }) : [];
   const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);

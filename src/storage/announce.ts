@@ -21,6 +21,8 @@ export class Announcer {
   readonly #listeners: ((lane: string, announced: Announced) => void)[] = [];
   readonly #onListening: (() => void)[] = [];
   #listening: Listening | undefined;
+  /** Whether it has begun to listen. */
+  #isListening = false;
   #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
 
@@ -48,7 +50,10 @@ export class Announcer {
     this.#listeners.push(onWork);
     this.#listening ??= listen(this.#db, CHANNEL, {
       onMessage: (payload) => this.#hear(payload),
-      onListening: () => this.#onListening.forEach((each) => each()),
+      onListening: () => {
+        this.#isListening = true;
+        this.#onListening.forEach((each) => each());
+      },
       onError: (error) =>
         this.#log.warn({ event: "storage.listen_failed", ...errorFields(error) }, "listening for new work failed; logged once"),
     });
@@ -57,6 +62,8 @@ export class Announcer {
   /** Calls `onListening` when the announcements of other nodes arrive, at first or again: earlier ones were lost. */
   onListening(onListening: () => void): void {
     this.#onListening.push(onListening);
+    // Another part has begun to listen before, and the announcements since then are lost for this one.
+    if (this.#isListening) onListening();
   }
 
   #hear(payload: string): void {

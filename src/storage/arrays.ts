@@ -27,8 +27,11 @@ export class Scratch {
     this.#at = this.#room(4).writeInt32BE(value, this.#at);
   }
 
-  int64(value: bigint): void {
-    this.#at = this.#room(8).writeBigInt64BE(value, this.#at);
+  /** A safe integer. Not as a bigint, which is an object of its own. */
+  int64(value: number): void {
+    const high = Math.floor(value / 2 ** 32);
+    this.int32(high);
+    this.#at = this.#room(4).writeUInt32BE(value - high * 2 ** 32, this.#at);
   }
 
   bytes(value: Buffer): void {
@@ -83,7 +86,7 @@ const ELEMENTS = {
   smallint: ofSize<number>(21, 2, (out, value) => out.int16(value)),
   integer: ofSize<number>(23, 4, (out, value) => out.int32(value)),
   bigint: ofSize<Buffer>(20, 8, (out, value) => out.bytes(value)),
-  timestamptz: ofSize<number>(1184, 8, (out, timeMs) => out.int64(BigInt(Math.trunc(timeMs) - EPOCH_2000_MS) * 1000n)),
+  timestamptz: ofSize<number>(1184, 8, (out, timeMs) => out.int64((Math.trunc(timeMs) - EPOCH_2000_MS) * 1_000)),
   text: { oid: 25, write: (out: Scratch, value: string) => out.text(value) },
   bytea: {
     oid: 17,

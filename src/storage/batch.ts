@@ -17,8 +17,8 @@ export function batchStatement<T>(columns: readonly Column<T>[], build: (rowSour
 }
 
 const rowSource = <T>(columns: readonly Column<T>[]): string => {
-  const parameters = lines(columns.map(({ type }, index) => `$${index + 1}::${type}[]`));
-  const names = lines([...columns.map(({ name }) => name), "ordinal"]);
+  const parameters = wrapped(columns.map(({ type }, index) => `$${index + 1}::${type}[]`));
+  const names = wrapped([...columns.map(({ name }) => name), "ordinal"]);
   return `unnest(${parameters})
            with ordinality as item
            (${names})`;
@@ -27,7 +27,7 @@ const rowSource = <T>(columns: readonly Column<T>[]): string => {
 const LINE_WIDTH = 100;
 
 /** Wrapped, so that the statement can be read in a log and in docs/internals/sql. */
-function lines(words: readonly string[]): string {
+export function wrapped(words: readonly string[]): string {
   const done: string[] = [];
   let line = "";
   for (const word of words) {
@@ -61,7 +61,7 @@ export function batchStatements<T, Name extends string>(
     const has = Object.fromEntries(namedExtras.map(([name], index) => [name, isPresent(index)])) as Record<Name, boolean>;
     const present = namedExtras.flatMap(([, extra], index) => (isPresent(index) ? extra.columns : []));
     const missing = namedExtras.flatMap(([, extra], index) => (isPresent(index) ? [] : extra.columns));
-    const nulls = lines(missing.map(({ name, type }) => `null::${type} as ${name}`));
+    const nulls = wrapped(missing.map(({ name, type }) => `null::${type} as ${name}`));
     return batchStatement([...columns, ...present], (items) =>
       build(nulls === "" ? items : `(select item.*,\n           ${nulls}\n      from ${items}) item`, has),
     );

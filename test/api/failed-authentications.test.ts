@@ -10,7 +10,7 @@ import { oauthClientOf } from "../support/client/tokens.ts";
 let godwit: Godwit;
 
 before(async () => {
-  godwit = await startGodwit({ timings: { failureDelayMs: 50 } });
+  godwit = await startGodwit({ isOneProcess: true, timings: { failureDelayMs: 50 } });
 });
 
 after(() => godwit.stop());

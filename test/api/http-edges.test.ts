@@ -48,6 +48,17 @@ describe("bytes that are not HTTP", () => {
     assertProblem(await exchange(godwit.url, `${postHead()}transfer-encoding: chunked\r\n\r\nzz\r\n`), "invalid_request_payload");
   });
 
+  test("of a body beyond the limit that does not end get one response, and a closed connection", async () => {
+    const wire = await Wire.open(godwit.url);
+    const headers = { authorization: `Bearer ${await godwit.key()}`, "content-type": "application/json", "transfer-encoding": "chunked" };
+    wire.request("POST /v1/messages", headers, `11170\r\n${" ".repeat(0x11170)}\r\n`);
+    const reply = await wire.reply();
+    assertProblem(reply, "payload_too_large");
+    assert.equal(reply.headers.get("connection"), "close");
+    await wire.closed();
+    await assert.rejects(wire.reply(), /closed without a response/);
+  });
+
   test("such as a header of 20 kB get a response that it is too large", async () => {
     assertProblem(await exchange(godwit.url, get("/livez", `x-long: ${"a".repeat(20_000)}`)), "request_header_fields_too_large");
   });
@@ -175,7 +186,7 @@ describe("stopping", () => {
   };
 
   test("completes a running request, refuses new ones with 503, and exits with 0", async () => {
-    await using server = await startGodwit({ asProcess: true });
+    await using server = await startGodwit({ asProcess: true, isOneProcess: true });
     const secret = await server.key();
     const idle = await Wire.open(server.url);
     idle.request("GET /livez");

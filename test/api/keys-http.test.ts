@@ -23,7 +23,7 @@ let godwit: Godwit;
 let other: Godwit;
 let root: OAuthClient;
 before(async () => {
-  godwit = await startGodwit();
+  godwit = await startGodwit({ isOneProcess: true });
   other = await startGodwit({ databaseUrl: godwit.databaseUrl });
   await godwit.unlimited();
   root = await newOAuthClient(godwit);

@@ -15,7 +15,7 @@ let smsc: Smsc;
 let key: string;
 before(async () => {
   smsc = await Smsc.start(byRecipient);
-  godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_WEBHOOK_ALLOW: "127.0.0.1/32" } });
+  godwit = await startGodwit({ roles: "api,dispatch", isOneProcess: true, env: { GODWIT_WEBHOOK_ALLOW: "127.0.0.1/32" } });
   await godwit.unlimited();
   key = await godwit.key({ environment: "live", scopes: SCOPES });
 });

@@ -187,7 +187,7 @@ describe("the idempotency key of an import", () => {
 });
 
 test("a node that is killed during an import leaves nothing, and the same key imports everything", async () => {
-  const killed = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl });
+  const killed = await startGodwit({ asProcess: true, isOneProcess: true, databaseUrl: godwit.databaseUrl });
   const own = await newClient();
   const idempotencyKey = randomUUID();
   const entries = recipients(500).map((recipient) => ({ recipient }));

@@ -1,11 +1,16 @@
 /** A message that finds room in its lane is delivered by the process that accepts it, without a claim. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Delivery } from "../../src/delivery/delivery.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { announcingHandover, type Delivery } from "../../src/delivery/delivery.ts";
+import { idKey } from "../../src/lib/id.ts";
+import { createLog } from "../../src/lib/log.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
+import { Announcer } from "../../src/storage/announce.ts";
 import { LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
+import { lockTable } from "../support/locks.ts";
 import { accepted, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
 
 /** Delivery whose lane has learned that the queue is empty. */
@@ -111,5 +116,85 @@ describe("a message whose commit has an unknown outcome", () => {
     const next = await rig.accept({ recipient: recipientNo(2) }, { handover: delivery.handover });
     await rig.untilStatus(next, "sent");
     assert.equal(sendsTo(carrier, recipientNo(1)), 0);
+  });
+});
+
+describe("the room for more messages of an account", () => {
+  const ALL = 500;
+  const roomOf = (rig: Rig, delivery: Delivery): number => delivery.handover.roomFor(idKey(rig.accountId));
+
+  test("shrinks by the messages that wait for this process, and not for those of other accounts", async () => {
+    await using rig = await Rig.open();
+    const delivery = await ready(rig, new ScriptedCarrier({ window: 100 }));
+    assert.equal(roomOf(rig, delivery), ALL);
+    // The outcome of no attempt can be stored, so the lane fills up with messages that the carrier has accepted.
+    const lock = await lockTable(rig.url, "provider_references");
+    await rig.acceptMany(400, () => ({}), { handover: delivery.handover });
+    await until("the room to shrink", () => roomOf(rig, delivery) < ALL || undefined);
+    assert.equal(delivery.backlog, ALL - roomOf(rig, delivery));
+    assert.ok(delivery.backlog <= 400, "only messages in the queue count");
+    assert.equal(delivery.handover.roomFor("another account"), ALL);
+    await lock.release();
+    await until("all to be sent", async () => (await rig.count("sent")) >= 401 || undefined);
+    await until("the room to be as before", () => roomOf(rig, delivery) === ALL || undefined);
+  });
+
+  test("ends on all nodes while old messages wait for the node that has the link", async () => {
+    await using rig = await Rig.open();
+    const announcer = new Announcer(rig.connect("another node"), "another node", createLog("silent").log);
+    rig.atEnd(() => announcer.stop());
+    const other = announcingHandover(announcer);
+    const room = (): number => other.roomFor(idKey(rig.accountId));
+    const { promise: isListening, resolve } = Promise.withResolvers<void>();
+    announcer.onListening(resolve);
+    await isListening;
+    await rig.acceptMany(400, () => ({}));
+    await rig.rows("update delivery_queue set due_at = now() - interval '10 seconds'");
+    assert.equal(room(), Infinity);
+    await rig.deliver({ [LINK]: new ScriptedCarrier({ window: 100 }) });
+    await until("the other node to slow the account", () => room() === 1 || undefined);
+    assert.equal(other.roomFor("another account"), Infinity);
+    await until("all to be sent", async () => (await rig.count("sent")) >= 400 || undefined);
+    await until("the room to be as before", () => room() === Infinity || undefined);
+  });
+
+  test("does not shrink while messages wait for a slow carrier", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 10 });
+    const delivery = await ready(rig, carrier);
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => promise;
+    await rig.acceptMany(200, () => ({}), { handover: delivery.handover });
+    await until("the carrier to have its window", () => carrier.sends.length >= 10 || undefined);
+    await until("the lane to be full", () => (delivery.lanes.get(LINK)?.ownedCount ?? 0) >= 15 || undefined);
+    assert.equal(roomOf(rig, delivery), ALL);
+    resolve(accepted("all of them"));
+  });
+
+  test("does not shrink while old messages wait for a slow carrier with a small window", async () => {
+    await using rig = await Rig.open();
+    await rig.acceptMany(150, () => ({}));
+    await rig.rows("update delivery_queue set due_at = now() - interval '10 seconds'");
+    const carrier = new ScriptedCarrier({ window: 10 });
+    carrier.otherwise = async () => {
+      await sleep(10);
+      return accepted();
+    };
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    await until("all to be sent", async () => {
+      assert.equal(roomOf(rig, delivery), ALL);
+      return (await rig.count("sent")) >= 150 || undefined;
+    });
+  });
+
+  test("does not shrink while the link is paused", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const delivery = await ready(rig, carrier);
+    carrier.otherwise = throttled("link", 60_000);
+    await rig.accept({}, { handover: delivery.handover });
+    await until("the pause", () => delivery.lanes.get(LINK)?.isPaused || undefined);
+    await rig.acceptMany(50, () => ({}), { handover: delivery.handover });
+    assert.equal(roomOf(rig, delivery), ALL);
   });
 });

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import { Announcer } from "../../src/storage/announce.ts";
 import { Database } from "../../src/storage/database.ts";
+import { CONNECT_TIMEOUT_MS, createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { keepLines } from "../support/log-lines.ts";
 
@@ -34,4 +35,18 @@ test("an unavailable database is logged once for listening and once for notifyin
   refusing.close();
   assert.deepEqual([countOf("storage.notify_failed"), countOf("storage.listen_failed")], [1, 1]);
   assert.ok(lines.every(({ level, error }) => level === 40 && error !== undefined));
+});
+
+test("a part that comes after the first one has begun to listen looks for work as well", async () => {
+  const db = new Database({ url: await createDatabase(), connectTimeoutMs: CONNECT_TIMEOUT_MS }, "test", () => undefined);
+  const announcer = new Announcer(db, "test", keepLines().log);
+  let calls = 0;
+  announcer.onListening(() => (calls += 1));
+  announcer.hear(() => undefined);
+  await until("it to listen", () => calls === 1 || undefined);
+  let later = 0;
+  announcer.onListening(() => (later += 1));
+  assert.deepEqual([calls, later], [1, 1]);
+  await announcer.stop();
+  await db.close();
 });

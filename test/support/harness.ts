@@ -218,13 +218,18 @@ export type StartOptions = {
   roles?: string;
   /** Starts a separate process, which the test can kill, stop and signal. */
   asProcess?: boolean;
+  /** One process also in a run with several workers: the test concerns the caches, the limits or the end of one process. */
+  isOneProcess?: boolean;
   /** Replace timings of production. */
   timings?: Partial<Timings>;
 };
 
+/** With another number, the services of the tests are processes with so many workers. */
+const TEST_WORKERS = process.env["GODWIT_TEST_WORKERS"] ?? "1";
+
 /** Starts the service on a new database, or on the given one; with GODWIT_DATA_DIR as a process with its embedded server. */
 export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
-  const { databaseUrl, env = {}, args = [], config, simulatorSpeed, roles = "api", asProcess } = options;
+  const { databaseUrl, env = {}, args = [], config, simulatorSpeed, roles = "api", asProcess, isOneProcess = false } = options;
   // Many tests fail to authenticate again and again, and need not wait for it.
   const timings = { failureDelayMs: 0, ...options.timings };
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
@@ -232,14 +237,15 @@ export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
   const settings = {
     GODWIT_PORT: "0",
     GODWIT_LOG: "json",
-    GODWIT_WORKERS: "1",
+    GODWIT_WORKERS: isOneProcess ? "1" : TEST_WORKERS,
     GODWIT_ROLES: roles,
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
     ...(configFile === undefined ? {} : { GODWIT_CONFIG: configFile }),
     ...(simulatorSpeed === undefined ? {} : { GODWIT_SIMULATOR_SPEED: String(simulatorSpeed) }),
     ...env,
   };
-  const started = await ((asProcess ?? url === undefined) ? startProcess(args, settings, timings) : startHere(args, settings, timings));
+  const isProcess = asProcess ?? (url === undefined || settings.GODWIT_WORKERS !== "1");
+  const started = await (isProcess ? startProcess(args, settings, timings) : startHere(args, settings, timings));
   // The proxy cannot be made to trust a test's certificate.
   const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
   const godwit = new Godwit({ ...started, proxy, databaseUrl: url, configFile });

@@ -23,20 +23,20 @@ with request as materialized (
                                      and w.recipient = item.recipient and w.sender = item.sender
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end end as refusal
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
-           $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
-           $17::text[], $18::text[], $19::text[], $20::integer[], $21::smallint[], $22::text[], $23::smallint[],
-           $24::text[], $25::smallint[], $26::text[], $27::text[], $28::timestamptz[], $29::timestamptz[],
-           $30::text[], $31::timestamptz[], $32::text[], $33::integer[], $34::text[], $35::smallint[],
-           $36::smallint[], $37::text[], $38::timestamptz[], $39::text[], $40::uuid[], $41::uuid[], $42::text[],
-           $43::timestamptz[], $44::uuid[], $45::boolean[], $46::text[])
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::text[], $7::smallint[],
+           $8::smallint[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::uuid[],
+           $14::bigint[], $15::bytea[], $16::smallint[], $17::text[], $18::text[], $19::uuid[], $20::text[],
+           $21::integer[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
+           $28::text[], $29::text[], $30::smallint[], $31::text[], $32::smallint[], $33::text[], $34::text[],
+           $35::text[], $36::smallint[], $37::text[], $38::timestamptz[], $39::text[], $40::uuid[], $41::uuid[],
+           $42::text[], $43::timestamptz[], $44::uuid[], $45::boolean[], $46::text[])
            with ordinality as item
-           (account_id, environment, key, key_lock, fingerprint, response_status, response_location, response_body,
-           event_id, event_type, record, message_id, channel, recipient, sender, sender_reason, link_reason, body,
-           status, sequence, segments_count, segments_encoding, segments_characters, priority, priority_rank,
-           client_reference, metadata, expires_at, updated_at, lane, due_at, sealed_content, usage_minute,
-           usage_key, usage_segments, max_segments, carrier_options, send_at, template, batch_id, fallback_of,
-           fallback_steps, fallback_due_at, in_reply_to, is_opt_out_reply, trace, ordinal)
+           (account_id, environment, message_id, updated_at, usage_minute, usage_key, usage_segments,
+           priority_rank, lane, due_at, expires_at, sealed_content, key, key_lock, fingerprint, response_status,
+           response_location, response_body, event_id, event_type, sequence, record, channel, recipient, sender,
+           sender_reason, link_reason, body, status, segments_count, segments_encoding, segments_characters,
+           priority, client_reference, metadata, max_segments, carrier_options, send_at, template, batch_id,
+           fallback_of, fallback_steps, fallback_due_at, in_reply_to, is_opt_out_reply, trace, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)

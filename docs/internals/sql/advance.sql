@@ -1,9 +1,8 @@
--- Writes a batch of changes of messages, none of which becomes sending.
+-- Writes a batch of changes of messages: every optional column is null.
 with changed as (
   update messages m
      set status = item.status,
          sequence = item.sequence,
-         error = item.error::json,
          provider = item.provider,
          link = item.link,
          provider_message_id = item.provider_message_id,
@@ -13,34 +12,34 @@ with changed as (
          refusals = item.refusals,
          updated_at = item.updated_at,
          sent_at = item.sent_at,
-         delivered_at = item.delivered_at,
-         read_at = item.read_at,
-         failed_at = item.failed_at,
-         canceled_at = item.canceled_at
+         delivered_at = item.delivered_at
     from (select item.*,
            null::text as consent_recipient, null::text as consent_sender, null::text as sender_reason,
-           null::text as link_reason
+           null::text as link_reason, null::text as error, null::timestamptz as read_at,
+           null::timestamptz as failed_at, null::timestamptz as canceled_at, null::boolean as starts_fallback,
+           null::text as reference_link, null::text as reference_id, null::timestamptz as reference_expires_at,
+           null::text as part_ids, null::smallint as parts_total, null::integer as parts_reference,
+           null::smallint as queue_state, null::timestamptz as due_at, null::text as lane,
+           null::smallint as queue_priority, null::timestamptz as queue_expires_at
       from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
-           $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::boolean[],
-           $15::smallint[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[],
-           $20::timestamptz[], $21::timestamptz[], $22::boolean[], $23::text[], $24::text[], $25::timestamptz[],
-           $26::text[], $27::smallint[], $28::integer[], $29::uuid[], $30::text[], $31::text[], $32::text[],
-           $33::text[], $34::boolean[], $35::smallint[], $36::smallint[], $37::timestamptz[], $38::text[],
-           $39::smallint[], $40::timestamptz[], $41::integer[], $42::text[], $43::smallint[], $44::text[],
-           $45::smallint[])
+           $8::text[], $9::text[], $10::text[], $11::text[], $12::integer[], $13::boolean[], $14::smallint[],
+           $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::uuid[], $19::text[], $20::text[],
+           $21::text[], $22::text[], $23::boolean[], $24::smallint[], $25::integer[], $26::text[],
+           $27::smallint[], $28::text[], $29::smallint[])
            with ordinality as item
-           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, error, provider,
-           link, provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
-           read_at, failed_at, canceled_at, starts_fallback, reference_link, reference_id, reference_expires_at,
-           part_ids, parts_total, parts_reference, event_id, event_type, record, previous_status, detail,
-           is_ignored, move, queue_state, due_at, lane, queue_priority, queue_expires_at, usage_minute, usage_key,
+           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, provider, link,
+           provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
+           event_id, event_type, record, previous_status, detail, is_ignored, move, usage_minute, usage_key,
            usage_segments, usage_key_before, usage_segments_before, ordinal)) item
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
-  returning item.*
+  returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
+           item.usage_key, item.usage_segments, item.usage_key_before, item.usage_segments_before,
+           item.usage_minute, item.event_id, item.event_type, item.sequence, item.previous_status,
+           item.is_ignored, item.detail, item.record
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -59,58 +58,6 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = 1 and q.message_id = changed.message_id
-), queued as (
-  update delivery_queue q
-     set state = changed.queue_state,
-         due_at = coalesce(changed.due_at, q.due_at),
-         link = coalesce(changed.lane, q.link),
-         priority = coalesce(changed.queue_priority, q.priority),
-         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
-    from changed
-   where changed.move = 2 and q.message_id = changed.message_id
-), fallback as (
-  update fallbacks f
-     set due_at = least(changed.updated_at, now())
-    from changed
-   where changed.starts_fallback and f.message_id = changed.message_id
-), reference as (
-  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
-  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         case when reference_id = split_part(part_ids, E'\n', 1) then 1 end
-    from changed
-   where reference_id is not null
-  union all
-  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '7 days',
-         part.number
-    from changed
-   cross join lateral string_to_table(part_ids, E'\n') with ordinality as part(id, number)
-   where part.id <> reference_id
-  on conflict (link, provider_message_id, message_id) do update
-     set expires_at = excluded.expires_at,
-         part = coalesce(excluded.part, provider_references.part)
-), part as (
-  insert into message_parts
-         (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
-  select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
-    from changed
-   cross join lateral string_to_table(part_ids, E'\n') with ordinality as sent(id, number)
-   where sequence > expected_sequence
-      or (select count(*)
-            from message_parts known
-           where known.account_id = changed.account_id and known.environment = changed.environment
-             and known.message_id = changed.message_id) < cardinality(string_to_array(part_ids, E'\n'))
-  on conflict (account_id, environment, message_id, number) do update
-     set provider_message_id = excluded.provider_message_id,
-         status = case when message_parts.provider_message_id = excluded.provider_message_id
-                       then message_parts.status
-                       else excluded.status
-                  end,
-         error = case when message_parts.provider_message_id = excluded.provider_message_id
-                      then message_parts.error
-                 end,
-         total = excluded.total,
-         reference = excluded.reference,
-         updated_at = excluded.updated_at
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,

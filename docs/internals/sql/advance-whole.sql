@@ -1,0 +1,166 @@
+-- Writes a batch of changes that has a value in every optional column.
+with changed as (
+  update messages m
+     set status = item.status,
+         sequence = item.sequence,
+         provider = item.provider,
+         link = item.link,
+         provider_message_id = item.provider_message_id,
+         sender = item.sender,
+         sender_reason = item.sender_reason,
+         link_reason = item.link_reason,
+         attempts = item.attempts,
+         has_unknown = item.has_unknown,
+         refusals = item.refusals,
+         updated_at = item.updated_at,
+         sent_at = item.sent_at,
+         delivered_at = item.delivered_at,
+         error = item.error::json,
+         read_at = item.read_at,
+         failed_at = item.failed_at,
+         canceled_at = item.canceled_at
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
+           $8::text[], $9::text[], $10::text[], $11::text[], $12::integer[], $13::boolean[], $14::smallint[],
+           $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::uuid[], $19::text[], $20::text[],
+           $21::text[], $22::text[], $23::boolean[], $24::smallint[], $25::integer[], $26::text[],
+           $27::smallint[], $28::text[], $29::smallint[], $30::text[], $31::text[], $32::text[], $33::text[],
+           $34::text[], $35::timestamptz[], $36::timestamptz[], $37::timestamptz[], $38::boolean[], $39::text[],
+           $40::text[], $41::timestamptz[], $42::text[], $43::smallint[], $44::integer[], $45::smallint[],
+           $46::timestamptz[], $47::text[], $48::smallint[], $49::timestamptz[])
+           with ordinality as item
+           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, provider, link,
+           provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
+           event_id, event_type, record, previous_status, detail, is_ignored, move, usage_minute, usage_key,
+           usage_segments, usage_key_before, usage_segments_before, consent_recipient, consent_sender,
+           sender_reason, link_reason, error, read_at, failed_at, canceled_at, starts_fallback, reference_link,
+           reference_id, reference_expires_at, part_ids, parts_total, parts_reference, queue_state, due_at, lane,
+           queue_priority, queue_expires_at, ordinal)
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected_sequence
+     and case when m.recipient = 'erased' then item.is_whole is null
+              else (m.redacted_at is null) = item.is_whole
+         end
+     and item.ordinal <> all (array(select position
+                                      from find_suppressed($1, $2, $30, $31) as position))
+     and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
+              and
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = m.account_id and w.environment = m.environment
+                                     and w.recipient = m.recipient and w.sender = m.sender
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)))
+  returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
+           item.usage_key, item.usage_segments, item.usage_key_before, item.usage_segments_before,
+           item.usage_minute, item.queue_state, item.due_at, item.lane, item.queue_priority,
+           item.queue_expires_at, item.starts_fallback, item.reference_link, item.reference_id,
+           item.reference_expires_at, item.part_ids, item.parts_total, item.parts_reference,
+           item.expected_sequence, item.event_id, item.event_type, item.sequence, item.previous_status,
+           item.is_ignored, item.detail, item.record
+), entry as (
+  insert into events
+         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
+  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
+         is_ignored
+    from changed
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit 100) known) < 100
+              else true
+         end
+), left_queue as (
+  delete from delivery_queue q
+   using changed
+   where changed.move = 1 and q.message_id = changed.message_id
+), queued as (
+  update delivery_queue q
+     set state = changed.queue_state,
+         due_at = coalesce(changed.due_at, q.due_at),
+         link = coalesce(changed.lane, q.link),
+         priority = coalesce(changed.queue_priority, q.priority),
+         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
+    from changed
+   where changed.move = 2 and q.message_id = changed.message_id
+), fallback as (
+  update fallbacks f
+     set due_at = least(changed.updated_at, now())
+    from changed
+   where changed.starts_fallback and f.message_id = changed.message_id
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         case when reference_id = split_part(part_ids, E'\n', 1) then 1 end
+    from changed
+   where reference_id is not null
+  union all
+  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '7 days',
+         part.number
+    from changed
+   cross join lateral string_to_table(part_ids, E'\n') with ordinality as part(id, number)
+   where part.id <> reference_id
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
+), part as (
+  insert into message_parts
+         (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
+  select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
+    from changed
+   cross join lateral string_to_table(part_ids, E'\n') with ordinality as sent(id, number)
+   where sequence > expected_sequence
+      or (select count(*)
+            from message_parts known
+           where known.account_id = changed.account_id and known.environment = changed.environment
+             and known.message_id = changed.message_id) < cardinality(string_to_array(part_ids, E'\n'))
+  on conflict (account_id, environment, message_id, number) do update
+     set provider_message_id = excluded.provider_message_id,
+         status = case when message_parts.provider_message_id = excluded.provider_message_id
+                       then message_parts.status
+                       else excluded.status
+                  end,
+         error = case when message_parts.provider_message_id = excluded.provider_message_id
+                      then message_parts.error
+                 end,
+         total = excluded.total,
+         reference = excluded.reference,
+         updated_at = excluded.updated_at
+), delivery as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
+    from changed event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
+                                   and endpoint.status = 'enabled'
+   where (select true from webhook_endpoints limit 1)
+     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
+     and event.record is not null and event.event_type <> 'message.redacted'
+  returning endpoint_id, account_id, environment, due_at
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
+         sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
+                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+            from changed
+           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
+           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
+   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
+                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
+                   as half(key, messages, segments)
+   where half.key is not null
+   group by account_id, environment, usage_minute, half.key
+  having sum(half.messages) <> 0 or sum(half.segments) <> 0
+)
+select ordinal::integer,
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
+  from changed
+union all
+select 0, endpoint_id, account_id, environment, min(due_at)
+  from delivery
+ group by endpoint_id, account_id, environment
