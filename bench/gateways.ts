@@ -1,26 +1,18 @@
-/** The two gateways that bench/gateway measures: Kannel 1.4.5 (Debian's package) and ours. Each has its own process of the same simulated
- *  carrier. Both configurations are in this file. */
+/** The gateways that bench/gateway measures: Kannel 1.4.5 (Debian's package) and ours. Each has its own process of the same simulated
+ *  carrier. Their configurations are in this file. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { poll } from "../src/lib/wait.ts";
-import { rssMb, treeCpuUs } from "./cpu.ts";
+import { childrenOf, rssMb, treeCpuUs } from "./cpu.ts";
 import { godwit, serve, THIS_CHECKOUT } from "./godwit.ts";
-import { benchDir, children } from "./run.ts";
+import { freePort } from "./load-peer.ts";
+import { benchDir, children, undo } from "./run.ts";
 
 const BEARERBOX = "/usr/sbin/bearerbox";
 const SMSBOX = "/usr/sbin/smsbox";
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** The simulated carrier, in its own process. */
 export class Carrier {
@@ -116,12 +108,30 @@ function killTrees(...trees: readonly (ChildProcess | undefined)[]): void {
   }
 }
 
-export async function startKannel(window: number): Promise<Gateway> {
+const SYNCED_DISK_MB = 2_000;
+
+/** Mounts a file system on which every write is synced: a program that syncs nothing is then as durable as one that does. */
+function mountSynced(folder: string): void {
+  const disk = `${folder}.img`;
+  for (const [command, ...args] of [
+    ["truncate", "-s", `${SYNCED_DISK_MB}M`, disk],
+    ["mkfs.ext4", "-q", "-F", disk],
+    ["mount", "-o", "loop,sync", disk, folder],
+  ] as const) {
+    const { status, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+    if (status !== 0) throw new Error(`a file system cannot be mounted here: ${stderr || String(error)}`);
+  }
+  undo.push(() => void spawnSync("umount", [folder]));
+}
+
+/** `isSynced`: its spool is on a file system on which every write is synced. */
+export async function startKannel(window: number, { isSynced }: { isSynced: boolean }): Promise<Gateway> {
   if (!existsSync(BEARERBOX)) throw new Error("Kannel is not here: apt-get install kannel");
-  const carrier = await Carrier.start();
-  const folder = join(benchDir, "kannel");
+  const folder = join(benchDir, isSynced ? "kannel-synced" : "kannel");
   const spool = join(folder, "spool");
   mkdirSync(spool, { recursive: true });
+  if (isSynced) mountSynced(spool);
+  const carrier = await Carrier.start();
   const [admin, box, sendsms] = [await freePort(), await freePort(), await freePort()];
   const config = join(folder, "kannel.conf");
   writeFileSync(config, kannelConfig({ admin, box, sendsms, spool, smsc: carrier.port, window }));
@@ -140,7 +150,7 @@ export async function startKannel(window: number): Promise<Gateway> {
   };
   await restart();
   return {
-    name: "Kannel 1.4.5",
+    name: isSynced ? "Kannel 1.4.5, synced" : "Kannel 1.4.5",
     carrier,
     url: () => `http://127.0.0.1:${sendsms}`,
     request,
@@ -209,8 +219,13 @@ text = "No service"
 max-messages = 0
 `;
 
+type OursOptions = { name?: string; checkout?: string; workers?: number };
+
 /** Starts our gateway from a checkout. `name` distinguishes its files from those of another one in the same run. */
-export async function startOurs(window: number, name = "ours", checkout = THIS_CHECKOUT): Promise<Gateway> {
+export async function startOurs(
+  window: number,
+  { workers = 1, name = `ours-${workers}`, checkout = THIS_CHECKOUT }: OursOptions = {},
+): Promise<Gateway> {
   const carrier = await Carrier.start();
   const installation = { checkout, dataDir: join(benchDir, name) };
   const config = join(benchDir, `${name}.toml`);
@@ -234,20 +249,22 @@ hold_seconds = 5
   godwit(installation, "environments", "set-tier", "live", "unlimited");
   const { key } = godwit(installation, "keys", "create", "--environment", "live", "--scopes", "messages:send,messages:read,links:read");
   const headers = { "content-type": "application/json", authorization: `Bearer ${String(key)}` };
+  // A commit of a comparison may not know the flag.
+  const workerFlags = workers === 1 ? [] : ["--workers", String(workers)];
   let child: ChildProcess | undefined;
   let url = "";
   const fixed = Object.entries(headers)
     .map(([header, value]) => `${header}: ${value}\r\n`)
     .join("");
   const restart = async (): Promise<void> => {
-    const started = await serve(installation, join(benchDir, `${name}.log`), ["--config", config]);
+    const started = await serve(installation, join(benchDir, `${name}.log`), ["--config", config, ...workerFlags]);
     child = started.child;
     url = started.url;
     await poll(async () => ((await isConnected(started.url, headers)) ? true : undefined), { timeoutMs: 60_000, everyMs: 200 });
   };
   await restart();
   return {
-    name: "Godwit",
+    name: workers === 1 ? "Godwit" : `Godwit, ${workers} workers`,
     carrier,
     url: () => url,
     request: (text, recipient) => {
@@ -256,7 +273,7 @@ hold_seconds = 5
       return `POST /v1/messages HTTP/1.1\r\n${lines}\r\n${body}`;
     },
     cpuUs: () => treeCpuUs(child?.pid ?? 0),
-    memoryMb: () => rssMb(child?.pid ?? 0),
+    memoryMb: () => (workers === 1 ? rssMb(child?.pid ?? 0) : Math.max(...childrenOf(child?.pid ?? 0, "main.ts").map(rssMb))),
     kill: async () => killTrees(child),
     restart,
   };

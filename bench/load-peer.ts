@@ -1,5 +1,6 @@
 /** Starts the peers of the benchmarks, and loads them. */
 import { spawn, type ChildProcess } from "node:child_process";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +18,22 @@ async function firstUrl(child: ChildProcess): Promise<string> {
     if (match !== null) return match[0];
   }
   throw new Error("the peer ended before it listened");
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+
+/** Creates a webhook endpoint for all events. */
+export async function createEndpoint({ url, headers }: Peer, target: string): Promise<string> {
+  const response = await fetch(`${url}/v1/webhook_endpoints`, { method: "POST", headers, body: JSON.stringify({ url: target }) });
+  const endpoint = (await response.json()) as { id?: string };
+  if (endpoint.id === undefined) throw new Error(`no endpoint: ${JSON.stringify(endpoint)}`);
+  return endpoint.id;
 }
 
 /** Starts a program of the folder `peers` that prints its URL. */

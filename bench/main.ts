@@ -1,5 +1,18 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
-const BENCHMARKS = ["accept", "batch", "deliver", "fairness", "gateway", "guard", "latency", "links", "webhooks", "workers"];
+const BENCHMARKS = [
+  "accept",
+  "batch",
+  "deliver",
+  "fairness",
+  "gateway",
+  "guard",
+  "latency",
+  "links",
+  "nodes",
+  "size",
+  "webhooks",
+  "workers",
+];
 
 const HELP = `Usage: npm run bench -- NAME [flags]
 
@@ -14,12 +27,19 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--rounds 3] [--seconds 8] [--rate 50] [--preload 200000] [--only "messages;streams"]
   gateway    HTTP in, SMPP out, beside Kannel
              [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
+             [--workers 2]
   guard      compares the ratios with bench/guard.json, in about two minutes
              [--write]
   latency    time of one client's 202, beside one durable insert over HTTP
              [--rounds 10] [--seconds 4]
   links      rate of a link with a definition in TOML, beside that of the Twilio link
              [--rounds 10] [--seconds 3] [--window 50]
+  nodes      one, two and three nodes on one PostgreSQL server
+             [--nodes 1,2,3] [--rounds 3] [--seconds 6] [--connections 96]
+  size       a database with ten million messages beside an empty one
+             [--messages 10000000] [--rounds 5] [--seconds 6]
+  soak       an hour at half of the maximum rate, with delivery and webhooks
+             [--minutes 60] [--share 0.5]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts
              [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
   workers    accept with one and with several workers

@@ -12,6 +12,9 @@ chmodSync(benchDir, 0o755);
 /** The processes that end with the run. */
 export const children: ChildProcess[] = [];
 
+/** The steps that undo something, after the processes have ended. */
+export const undo: (() => void)[] = [];
+
 /** A mistake in the command line. Only its message is printed. */
 export class UsageError extends Error {}
 
@@ -52,5 +55,6 @@ async function cleanUp(): Promise<void> {
       await new Promise((resolve) => child.once("exit", resolve));
     }),
   );
+  for (const each of undo.toReversed()) each();
   rmSync(benchDir, { recursive: true, force: true });
 }

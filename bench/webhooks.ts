@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile } from "./load.ts";
+import { createEndpoint } from "./load-peer.ts";
 import { children, runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
@@ -63,14 +64,6 @@ class Receiver {
   async reset(): Promise<void> {
     await fetch(`${this.url}/reset`);
   }
-}
-
-/** Creates an endpoint and returns its id. */
-async function createEndpoint({ url, headers }: GodwitPeer, target: string): Promise<string> {
-  const response = await fetch(`${url}/v1/webhook_endpoints`, { method: "POST", headers, body: JSON.stringify({ url: target }) });
-  const endpoint = (await response.json()) as { id?: string };
-  if (endpoint.id === undefined) throw new Error(`no endpoint: ${JSON.stringify(endpoint)}`);
-  return endpoint.id;
 }
 
 /** Inserts events, each with one delivery to the endpoints in turn, as the accept statement would store them. */
