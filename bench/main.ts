@@ -10,6 +10,7 @@ const BENCHMARKS = [
   "links",
   "nodes",
   "size",
+  "soak",
   "webhooks",
   "workers",
 ];

@@ -62,7 +62,7 @@ async function measure(contender: Contender): Promise<Figures> {
   const retention = { retentionDays: MIN_RETENTION_DAYS, nowMs: Date.now(), log: createLog("silent").log };
   return {
     "accept, time per message": 1_000 / rate,
-    "claim of 100": await timeOf(() => claim(contender), 5),
+    "scan of the queue, claim of 100": await timeOf(() => claim(contender), 5),
     "list of 100": await timeOf(() => get(contender, "/v1/messages?limit=100")),
     "list of one recipient": await timeOf(() => get(contender, `/v1/messages?recipient=${encodeURIComponent(first.recipient)}&limit=100`)),
     timeline: await timeOf(() => get(contender, `/v1/messages/${first.id}/events`)),

@@ -23,7 +23,7 @@ const SKIPPED_MINUTES = Math.min(10, Math.floor(minutes / 4));
 const PASSING = ["delivery_queue", "webhook_queue", "usage_changes", "provider_references"];
 const GROWING = ["messages", "events", "idempotency_keys", "webhook_deliveries"];
 
-type Minute = { messages: number; memory: number; p50: number; p99: number; cpuUs: number; queued: number } & Record<string, number>;
+type Minute = { accepted: number; memory: number; p50: number; p99: number; cpuUs: number; queued: number } & Record<string, number>;
 
 /** The sizes of tables with their indexes in MB, and the rows that wait in the queues. */
 async function readSizes(db: Database): Promise<Record<string, number>> {
@@ -50,7 +50,7 @@ async function runMinute(peer: GodwitPeer, db: Database, rate: number): Promise<
   const { requests, latenciesMs, statuses } = await runLoad({ ...peer, connections: CONNECTIONS, seconds: 60, makeBody, pauseMs });
   if ([...statuses.keys()].some((status) => status !== 202)) throw new Error(`responses: ${[...statuses].join("; ")}`);
   return {
-    messages: requests,
+    accepted: requests,
     memory: rssMb(peer.child.pid ?? 0),
     p50: quantile(latenciesMs, 0.5),
     p99: quantile(latenciesMs, 0.99),
@@ -70,7 +70,7 @@ function slope(points: readonly number[]): number {
 async function main(): Promise<void> {
   const receiver = await startPeer("receiver", "receiver.ts");
   const args = ["--workers", "1", "--simulator-speed", "50", "--webhook-allow", "127.0.0.0/8"];
-  const peer = await startGodwit("soak", { args, scopes: ["webhooks:manage"] });
+  const peer = await startGodwit("soak", { args, scopes: ["webhooks:write"] });
   const db = openBenchDatabase(peer);
   await createEndpoint(peer, `${receiver.url}/all`);
   await runLoad({ ...peer, connections: CONNECTIONS, seconds: WARM_UP_SECONDS, makeBody });
@@ -97,7 +97,7 @@ async function main(): Promise<void> {
   report(
     steps.slice(SKIPPED_MINUTES),
     rate,
-    steps.reduce((sum, { messages }) => sum + messages, 0),
+    steps.reduce((sum, { accepted }) => sum + accepted, 0),
   );
 }
 
@@ -120,7 +120,7 @@ function report(steps: readonly Minute[], rate: number, messages: number): void 
   for (const table of PASSING) row(`\`${table}\`, MB`, table, 1);
   out("\n| table that grows | bytes for each message |\n|---|---|");
   const [first, last] = [steps[0], steps.at(-1)];
-  const between = steps.slice(1).reduce((sum, step) => sum + step.messages, 0);
+  const between = steps.slice(1).reduce((sum, step) => sum + step.accepted, 0);
   for (const table of GROWING)
     out(`| \`${table}\` | ${show((((last?.[table] ?? Number.NaN) - (first?.[table] ?? Number.NaN)) * 1_048_576) / between)} |`);
 }

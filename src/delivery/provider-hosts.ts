@@ -87,12 +87,14 @@ export class ProviderHosts {
     // A link that stays open keeps its host when the country or the inbound account changes.
     const current = (): Link => linkChooser.find(link.name) ?? link;
     const inTurn = <T>(work: () => Promise<T>): Promise<T> => this.#inTurn(link, work);
+    // What the carrier repeats is stored already, and changes nothing.
+    const confirmed = (work: () => Promise<void>): Promise<void> => inTurn(() => work().then(() => db.confirmRead()));
     return {
       receive: (receipts) => inTurn(() => this.#receive(link, receipts)),
-      receiveMessages: (messages) => inTurn(() => this.#inbound.receive(current(), messages)),
-      receivePreferences: (preferences) => inTurn(() => this.consent.apply(current(), preferences)),
-      receiveUnmatched: (reports) => inTurn(() => receiveUnmatched(unmatched, current(), reports)),
-      receiveReviews: (updates) => inTurn(async () => reviews?.apply(updates)),
+      receiveMessages: (messages) => confirmed(() => this.#inbound.receive(current(), messages)),
+      receivePreferences: (preferences) => confirmed(() => this.consent.apply(current(), preferences)),
+      receiveUnmatched: (reports) => confirmed(() => receiveUnmatched(unmatched, current(), reports)),
+      receiveReviews: (updates) => confirmed(async () => reviews?.apply(updates)),
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),

@@ -89,6 +89,8 @@ export class Receipts {
         link,
         receipts.filter((receipt) => !unmatched.includes(receipt)),
       );
+      // A repeated receipt is parked already. Every other one was written by a commit of this node.
+      await this.#parts.db.confirmRead();
       this.#parts.watch.parked(link, unmatched.length);
     } finally {
       for (const key of keys) this.#parking.delete(key);

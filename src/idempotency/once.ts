@@ -42,6 +42,9 @@ export type WriteCall = {
 /** A write request whose change is recorded in the audit log. */
 export type AuditedCall = WriteCall & { origin: () => ChangeOrigin };
 
+/** Whether a transaction that requested its commit was committed. */
+type IsCommitted = (lost: ConnectionLost) => Promise<boolean>;
+
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 
 // The response is the same whether the lost session can be ended or not, so the wait is short.
@@ -112,24 +115,27 @@ export class Once {
     claim: IdempotencyClaim | undefined,
     work: (tx: Tx) => Promise<WriteResponse>,
   ): Promise<Executed | "taken"> {
-    let transaction: string | undefined;
     let response: WriteResponse | undefined;
+    let isCommitted: IsCommitted | undefined;
     try {
       await this.#db.transaction(async (tx) => {
         const [begun] = await beginClaim(tx, claim?.lock ?? null);
         if (begun?.is_locked !== true) throw new Taken();
         // A separate statement, so that its snapshot is newer than the lock.
         if (claim !== undefined && (await findResponse(tx, owner, claim.key, this.#clock.now())).length > 0) throw new Taken();
-        transaction = begun.transaction;
-        response = await work(tx);
-        if (claim === undefined) return;
-        const stored = { ...response, body: this.#bodyToStore(response, sealContext(claim, owner)) };
-        if ((await storeResponse(tx, { ...owner, ...claim }, stored, this.#clock.now())).length === 0) throw new Taken();
+        const done = (response = await work(tx));
+        if (claim === undefined) {
+          isCommitted = (lost) => this.#isCommitted(begun.transaction, lost);
+          return;
+        }
+        const body = this.#bodyToStore(done, sealContext(claim, owner));
+        if ((await storeResponse(tx, { ...owner, ...claim }, { ...done, body }, this.#clock.now())).length === 0) throw new Taken();
+        isCommitted = () => this.holds(owner, claim, body ?? done.body);
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
       if (!(error instanceof ConnectionLost)) throw error;
-      await this.#assertCommitted(error, response === undefined ? undefined : transaction);
+      await this.#assertCommitted(error, isCommitted);
     }
     return { kind: "executed", ...(response as unknown as WriteResponse) };
   }
@@ -155,20 +161,28 @@ export class Once {
     return this.#box;
   }
 
-  /** Finds out whether the transaction committed after its connection was lost. Throws 503 only if it certainly did not commit. */
-  async #assertCommitted(lost: ConnectionLost, transaction: string | undefined): Promise<void> {
-    if (transaction === undefined) {
+  /** Finds out whether the transaction committed after its connection was lost. Throws 503 only if it certainly did not commit. Without
+   *  `isCommitted` the commit was not requested. */
+  async #assertCommitted(lost: ConnectionLost, isCommitted: IsCommitted | undefined): Promise<void> {
+    if (isCommitted === undefined) {
       // The transaction can never commit, but it may still hold its locks. A retry should find them free.
       await findOut(this.#db, lost, async () => true, END_SESSION_MS);
       throw unavailable("the database connection was lost before anything was done");
     }
-    const id = transaction;
-    const found = await findOut(this.#db, lost, async () => (await transactionStatus(this.#db, id))[0]?.status ?? "unknown");
-    if (found === "committed") return;
-    if (found === "aborted") throw unavailable("the database connection was lost before anything was done");
+    const found = await findOut(this.#db, lost, () => isCommitted(lost));
+    if (found === true) return;
+    if (found === false) throw unavailable("the database connection was lost before anything was done");
     throw new Problem("internal_server_error", {
       cause: new Error("whether the request was executed could not be found out", { cause: lost }),
     });
+  }
+
+  /** Reads the outcome of a transaction without an idempotency key. A promoted standby may give its id to another transaction. */
+  async #isCommitted(transaction: string, lost: ConnectionLost): Promise<boolean> {
+    const [found] = await transactionStatus(this.#db, transaction);
+    if (this.#db.timeline === lost.timeline && found?.status === "committed") return true;
+    if (this.#db.timeline === lost.timeline && found?.status === "aborted") return false;
+    throw new Error(`the transaction is ${found?.status ?? "unknown"}`, { cause: lost });
   }
 
   /** Whether a response is stored for the key, so that the request must not be executed. */
@@ -187,6 +201,7 @@ export class Once {
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });
+    await this.#db.confirmRead();
     const body = isSealed(stored.body) ? this.#openBody(stored.body, sealContext({ scopedKey }, owner)) : stored.body;
     return { kind: "replay", status: stored.status, location: stored.location, body };
   }

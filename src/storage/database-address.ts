@@ -4,6 +4,7 @@ import { checkServerIdentity, TLSSocket, type ConnectionOptions } from "node:tls
 import type { Socket } from "node:net";
 import pg from "pg";
 import { isLoopback } from "../lib/addresses.ts";
+import { serverUrls } from "./database-servers.ts";
 
 /** `isPlaintextAllowed`: a remote server is reached as the URL says, without TLS by default. */
 export type DatabaseAddress = { url: string; isPlaintextAllowed?: boolean };
@@ -19,29 +20,29 @@ const WEAK_PARAMETERS: readonly { name: string; isVerified: (value: string) => b
 /** Returns the reason why the URL cannot be used, without its password. */
 export function findAddressFault({ url, isPlaintextAllowed = false }: DatabaseAddress): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(url)) return "must begin with postgres:// or postgresql://";
-  let host: string;
+  let remote: string | undefined;
   try {
-    host = hostOf(url);
+    remote = serverUrls(url)
+      .map(hostOf)
+      .find((host) => !isLocal(host));
   } catch (error) {
     return `cannot be read: ${(error as Error).message}`;
   }
-  if (isLocal(host) || isPlaintextAllowed) return undefined;
+  if (remote === undefined || isPlaintextAllowed) return undefined;
   const given = new URLSearchParams(url.split("?").slice(1).join("?"));
   for (const { name, isVerified } of WEAK_PARAMETERS) {
     const weak = given.getAll(name).find((value) => !isVerified(value));
     if (weak !== undefined)
-      return `${name}=${weak} does not verify the certificate of ${host}: write sslmode=verify-full, ${PLAINTEXT_HINT}`;
+      return `${name}=${weak} does not verify the certificate of ${remote}: write sslmode=verify-full, ${PLAINTEXT_HINT}`;
   }
   return undefined;
 }
 
 /** Whether connections to the server use TLS with a verified certificate. False for a socket and for loopback. */
-export const needsVerifiedTls = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean =>
-  !isPlaintextAllowed && !isLocal(hostOf(url));
+export const needsVerifiedTls = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean => !isPlaintextAllowed && isAnyRemote(url);
 
 /** Whether plain text is allowed and has an effect. */
-export const isPlaintextUsed = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean =>
-  isPlaintextAllowed && !isLocal(hostOf(url));
+export const isPlaintextUsed = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean => isPlaintextAllowed && isAnyRemote(url);
 
 /** Explains a failed handshake to the operator. */
 export function tlsHint(reason: string): string {
@@ -52,11 +53,18 @@ export function tlsHint(reason: string): string {
 
 /** The driver takes the host from the URL, from its parameters, or from PGHOST. A path is a socket. Names other than `localhost` count as
  *  remote, whatever they resolve to: the next lookup may find another address. */
-function hostOf(url: string): string {
-  // The driver prints a warning about each other mode, and only the host is of interest here.
-  return new pg.Client(url.replaceAll(/([?&]sslmode=)[^&]*/g, "$1verify-full")).host;
+const hostOf = (url: string): string => serverOf(url).host;
+
+/** The host and the port of a server, for people. */
+export function serverName(url: string): string {
+  const { host, port } = serverOf(url);
+  return `${host}:${port}`;
 }
 
+/** The driver prints a warning about each other mode, and only the address is of interest here. */
+const serverOf = (url: string): pg.Client => new pg.Client(url.replaceAll(/([?&]sslmode=)[^&]*/g, "$1verify-full"));
+
+const isAnyRemote = (url: string): boolean => serverUrls(url).some((each) => !isLocal(hostOf(each)));
 const isLocal = (host: string): boolean => host.startsWith("/") || isLoopback(host);
 
 /** The parts of the driver's client that decide about the transport. Its types do not declare them. */

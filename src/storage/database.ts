@@ -2,20 +2,8 @@
  *  interrupted work. */
 import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
-import { uuidFromText } from "../lib/uuid.ts";
-import { speedUpBind, type BindingConnection } from "./bind.ts";
-import { needsVerifiedTls, refuseClearTextPassword, verifyServer, type DatabaseAddress } from "./database-address.ts";
+import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type Session } from "./connections.ts";
 import { sql, type Sql } from "./sql.ts";
-
-type Settings = Readonly<Record<string, string>>;
-
-/** `poolSize`: the most connections at a time. `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a
- *  connection, for the statements of tests. */
-export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & {
-  poolSize?: number;
-  settings?: Settings;
-  connectTimeoutMs?: number;
-};
 
 /** Anything that runs statements: the pool, or one transaction on it. */
 export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
@@ -31,98 +19,17 @@ export class ConnectionLost extends Error {
   override name = "ConnectionLost";
   /** The name of the lost session, by which a new connection can make sure that the session has ended. */
   readonly session: string;
-  constructor(session: string, cause: unknown) {
+  /** The timeline of its server. After a failover it differs from that of the database. */
+  readonly timeline: number;
+  constructor({ sessionName, timeline }: Session, cause: unknown) {
     super("the database connection was lost with a statement under way", { cause });
-    this.session = session;
+    this.session = sessionName;
+    this.timeline = timeline;
   }
 }
 
-// Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
-const POOL_SIZE = 16;
 // Requests wait while the pool is empty. Beyond this number the service is overloaded and responds with 503.
 const MAX_WAITING = 500;
-const CONNECT_TIMEOUT_MS = 5_000;
-// No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
-const STATEMENT_TIMEOUT_MS = 10_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
-
-// Each statement has one good plan for all values: probes of an index, row by row. Planning for each execution would cost more than
-// the execution, and a planner without statistics of a new table would sort or hash the whole table. A bitmap scan of a small table
-// looks cheap to the planner as well, but has to read the dead rows of a queue each time. A sort of all weeks looks as cheap as reading
-// them side by side in order, which ends at the limit of the statement.
-const PLANNING = {
-  plan_cache_mode: "force_generic_plan",
-  enable_seqscan: "off",
-  enable_bitmapscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  enable_sort: "off",
-  jit: "off",
-};
-
-const SETTINGS: Settings = {
-  ...PLANNING,
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
-  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
-};
-
-const TYPE = { int8: 20, uuid: 2950 } as const;
-
-// The types of the driver declare only a list of names for the type numbers that a server may send.
-const builtin = pg.types as unknown as { getTypeParser(oid: number, format?: string): (text: string) => unknown };
-
-const types = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
-    if (oid === TYPE.uuid) return uuidFromText;
-    if (oid === TYPE.int8) return Number;
-    return builtin.getTypeParser(oid, format);
-  },
-};
-
-/** The connections of a process: the pool, and new ones outside the pool. */
-type Connections = {
-  pool: pg.Pool;
-  newClient: () => pg.Client;
-  begin: (client: pg.ClientBase) => Promise<void>;
-  /** The limits of the shares. */
-  limits: ConcurrencyLimit[];
-  /** Settings for all sessions that became known after the first sessions had begun. */
-  late: Map<string, string>;
-  /** How many of the late settings a session has. */
-  known: WeakMap<pg.ClientBase, number>;
-};
-
-function openConnections(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void): Connections {
-  let sessions = 0;
-  const nextSession = (): string => `godwit ${nodeName} ${(sessions += 1)}`;
-  const isVerified = "url" in target && needsVerifiedTls(target);
-  class NamedClient extends pg.Client {
-    constructor(config: pg.ClientConfig) {
-      super(config);
-      // Not in the configuration, where a name in the URL would take precedence: the name of each session must be unique.
-      (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = nextSession();
-      // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
-      // the process. Its statement fails by itself, and the pool drops the client.
-      this.on("error", () => undefined);
-      if (isVerified) verifyServer(this);
-      refuseClearTextPassword(this);
-      speedUpBind((this as unknown as { connection: BindingConnection }).connection);
-    }
-  }
-  const begin = (client: pg.ClientBase): Promise<void> => beginSession(client, target.settings ?? SETTINGS);
-  const config = {
-    ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
-    types: types,
-    connectionTimeoutMillis: target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-    // Ends a statement on a dead network, where the timeout of the server has no effect.
-    query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
-    keepAlive: true,
-  };
-  const pooled = { Client: NamedClient, max: target.poolSize ?? POOL_SIZE, idleTimeoutMillis: 60_000, onConnect: begin };
-  const pool = new pg.Pool({ ...config, ...pooled } as unknown as pg.PoolConfig);
-  pool.on("error", onIdleError);
-  return { pool, newClient: () => new NamedClient(config), begin, limits: [], late: new Map(), known: new WeakMap() };
-}
 
 export class Database implements Queryable {
   readonly #connections: Connections;
@@ -132,7 +39,7 @@ export class Database implements Queryable {
     target: DatabaseTarget,
     nodeName: string,
     onIdleError: (error: Error) => void,
-    { connections = openConnections(target, nodeName, onIdleError), limit }: { connections?: Connections; limit?: ConcurrencyLimit } = {},
+    { connections = new Connections(target, nodeName, onIdleError), limit }: { connections?: Connections; limit?: ConcurrencyLimit } = {},
   ) {
     this.#connections = connections;
     this.#limit = limit;
@@ -208,18 +115,22 @@ export class Database implements Queryable {
     await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`);
   }
 
+  /** Makes sure that a promoted standby would have everything that this process has read. A server with synchronous standbys shows a commit that
+   *  its standby does not have, if the wait for the standby was cancelled or the server was restarted. Before something outside depends on
+   *  what was read, and not on a commit that followed, this commit follows it in the log. */
+  async confirmRead(): Promise<void> {
+    await this.rows(sql`
+      select case when current_setting('synchronous_standby_names') <> '' then pg_logical_emit_message(true, 'godwit', '') end`);
+  }
+
+  /** The timeline of the server. Every promotion of a standby begins another one. */
+  get timeline(): number {
+    return this.#connections.timeline;
+  }
+
   /** Opens a connection outside the pool, for work that keeps one. The caller ends it. */
-  async openConnection(): Promise<pg.Client> {
-    const { newClient, begin } = this.#connections;
-    const client = newClient();
-    await client.connect();
-    try {
-      await begin(client);
-      return client;
-    } catch (error) {
-      await client.end();
-      throw error;
-    }
+  openConnection(): Promise<pg.Client> {
+    return this.#connections.open();
   }
 
   /** Whether two sessions that are open at the same time use one server connection, or one session uses several, as behind PgBouncer in
@@ -239,17 +150,15 @@ export class Database implements Queryable {
     );
   }
 
-  /** Sets a custom setting for every session of the pool, before its next statement. The value is a parameter, so that no list of running
-   *  statements shows it. */
+  /** Sets a custom setting for every session of the pool, before its next statement. */
   setForSessions(name: string, value: string): void {
-    this.#connections.late.set(name, value);
+    this.#connections.setForSessions(name, value);
   }
 
   /** The present use of the pool, and how much work waits for a connection. */
   get load(): { busy: number; idle: number; waiting: number } {
-    const { pool, limits } = this.#connections;
-    const { totalCount, idleCount, waitingCount } = pool;
-    const waiting = limits.reduce((sum, limit) => sum + limit.waiting, waitingCount);
+    const { totalCount, idleCount, waitingCount } = this.#connections.pool;
+    const waiting = this.#connections.limits.reduce((sum, limit) => sum + limit.waiting, waitingCount);
     return { busy: totalCount - idleCount, idle: idleCount, waiting };
   }
 
@@ -266,45 +175,29 @@ export class Database implements Queryable {
 
   /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
   async #withPooledClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
-    const { pool, late, known } = this.#connections;
-    if (pool.waitingCount >= MAX_WAITING) throw tooManyWait();
-    let client: pg.PoolClient;
+    const connections = this.#connections;
+    if (connections.pool.waitingCount >= MAX_WAITING) throw tooManyWait();
+    let client: Session & pg.PoolClient;
     try {
-      client = await pool.connect();
+      client = await connections.take();
     } catch (error) {
       throw new DatabaseUnavailable("the database cannot be reached", { cause: error });
     }
     try {
-      if (late.size !== (known.get(client) ?? 0)) await applyLate(client, this.#connections);
+      await connections.applyLater(client);
       const result = await work(client);
+      if (client.isCommitUnconfirmed) throw new Error("the connection is given up: its commit did not wait for the standby");
       client.release();
       return result;
     } catch (error) {
       const isLost = isConnectionError(error);
-      client.release(isLost || isOneOff);
-      throw isLost ? new ConnectionLost(sessionOf(client), error) : error;
+      client.release(isLost || isOneOff || sqlState(error) === READ_ONLY);
+      throw isLost ? new ConnectionLost(client, error) : error;
     }
   }
 }
 
 const tooManyWait = (): DatabaseUnavailable => new DatabaseUnavailable("too many requests wait for a database connection");
-
-async function applyLate(client: pg.ClientBase, { late, known }: Connections): Promise<void> {
-  for (const [name, value] of late) await client.query({ text: "select set_config($1, $2, false)", values: [name, value] });
-  known.set(client, late.size);
-}
-
-const sessionOf = (client: pg.ClientBase): string =>
-  (client as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name;
-
-/** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which
- *  PgBouncer may have added a host. In session mode, PgBouncer assigns a server connection with the first statement: from here on a
- *  statement cannot wait in PgBouncer, where `endSession` would not find it. */
-async function beginSession(client: pg.ClientBase, settings: Settings): Promise<void> {
-  const all = Object.entries({ ...settings, application_name: sessionOf(client) });
-  const text = all.map(([name, value]) => `set ${name} = ${client.escapeLiteral(value)}`).join(";\n");
-  await client.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
-}
 
 // Another client of the pooler can take the server connection between two statements of a probe, and hide the sharing.
 const PROBES = 3;
@@ -323,8 +216,10 @@ async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promi
 
 // 57P01–57P03: the server is stopping or starting. 08: connection exceptions.
 const isServerGone = (code: string): boolean => code.startsWith("57P") || code.startsWith("08");
-// 25006: the server is a standby. 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long.
-const isServerUnfit = (code: string): boolean => code === "25006" || code === "57014" || /^(40|53)/.test(code);
+/** The server has become a standby, or permits no more writing. */
+const READ_ONLY = "25006";
+// 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long.
+const isServerUnfit = (code: string): boolean => code === READ_ONLY || code === "57014" || /^(40|53)/.test(code);
 
 const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
 

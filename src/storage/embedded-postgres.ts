@@ -20,7 +20,7 @@ import {
   makeSocketDir,
   socketDir,
 } from "./data-directory.ts";
-import type { DatabaseTarget } from "./database.ts";
+import type { DatabaseTarget } from "./connections.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
 import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";

@@ -100,7 +100,10 @@ async function requireUsable(db: Database): Promise<Database> {
     await db.close();
     if (error instanceof StartupError) throw error;
     const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-    const reasons = cause instanceof AggregateError ? cause.errors.map(String) : [cause instanceof Error ? cause.message : String(cause)];
+    const reasons =
+      cause instanceof AggregateError
+        ? cause.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each)))
+        : [cause instanceof Error ? cause.message : String(cause)];
     const reason = reasons.join("; ");
     throw new StartupError(`the database of DATABASE_URL cannot be used: ${reason}${tlsHint(reason)}`, { cause: error });
   }

@@ -112,8 +112,9 @@ export class Rig {
     this.clock = clock;
   }
 
-  static async open(): Promise<Rig> {
-    const url = await createDatabase();
+  /** On a new database, or on the given one. */
+  static async open(given?: string): Promise<Rig> {
+    const url = given ?? (await createDatabase());
     const { db, clock } = await openStorage({ url }, "rig");
     const rig = new Rig(url, db, clock);
     atEnd(() => rig.close());

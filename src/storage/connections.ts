@@ -1,0 +1,241 @@
+/** The connections to PostgreSQL: a pool, and single ones outside it. Every session has a name of its own and the settings of this service, and
+ *  is on the primary. */
+import pg from "pg";
+import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
+import { uuidFromText } from "../lib/uuid.ts";
+import { speedUpBind, type BindingConnection } from "./bind.ts";
+import { needsVerifiedTls, refuseClearTextPassword, serverName, verifyServer, type DatabaseAddress } from "./database-address.ts";
+import { DatabaseServers, serverUrls } from "./database-servers.ts";
+
+type Settings = Readonly<Record<string, string>>;
+
+/** `poolSize`: the most connections at a time. `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a
+ *  connection, for the statements of tests. */
+export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & {
+  poolSize?: number;
+  settings?: Settings;
+  connectTimeoutMs?: number;
+};
+
+// Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
+const POOL_SIZE = 16;
+const CONNECT_TIMEOUT_MS = 5_000;
+// No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
+export const STATEMENT_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+
+// Each statement has one good plan for all values: probes of an index, row by row. Planning for each execution would cost more than
+// the execution, and a planner without statistics of a new table would sort or hash the whole table. A bitmap scan of a small table
+// looks cheap to the planner as well, but has to read the dead rows of a queue each time. A sort of all weeks looks as cheap as reading
+// them side by side in order, which ends at the limit of the statement.
+const PLANNING = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  enable_sort: "off",
+  jit: "off",
+};
+
+const SETTINGS: Settings = {
+  ...PLANNING,
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
+  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+};
+
+const TYPE = { int8: 20, uuid: 2950 } as const;
+
+// The types of the driver declare only a list of names for the type numbers that a server may send.
+const builtin = pg.types as unknown as { getTypeParser(oid: number, format?: string): (text: string) => unknown };
+
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    if (oid === TYPE.uuid) return uuidFromText;
+    if (oid === TYPE.int8) return Number;
+    return builtin.getTypeParser(oid, format);
+  },
+};
+
+/** A server, and whether its certificate is verified. */
+type Address = { name: string; config: pg.ClientConfig; isVerified: boolean };
+type SessionPlan = Address & { sessionName: string };
+
+/** A session. Its name is unique, so that a lost session can be found and ended. */
+export class Session extends pg.Client {
+  readonly sessionName: string;
+  /** The timeline of its server. Each promotion of a standby begins a new one. Zero where the server does not tell. */
+  timeline = 0;
+  /** Whether a commit returned before its synchronous standby had it, because somebody cancelled the wait. */
+  isCommitUnconfirmed = false;
+  /** How many of the settings that became known later the session has. */
+  laterSettings = 0;
+
+  constructor({ config, sessionName, isVerified }: SessionPlan) {
+    super(config);
+    this.sessionName = sessionName;
+    // Not in the configuration, where a name in the URL would take precedence.
+    (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = sessionName;
+    // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
+    // the process. Its statement fails by itself, and the pool drops the client.
+    this.on("error", () => undefined);
+    // The text of the warning depends on the language of the server, and its SQLSTATE is that of all warnings.
+    this.on("notice", ({ routine }) => (this.isCommitUnconfirmed ||= routine === "SyncRepWaitForLSN"));
+    if (isVerified) verifyServer(this);
+    refuseClearTextPassword(this);
+    speedUpBind((this as unknown as { connection: BindingConnection }).connection);
+  }
+}
+
+/** The pool of a process, and new sessions outside the pool. */
+export class Connections {
+  readonly pool: pg.Pool;
+  /** The limits of the shares of the pool. */
+  readonly limits: ConcurrencyLimit[] = [];
+  readonly #servers: DatabaseServers;
+  readonly #plan: (position?: number) => SessionPlan;
+  readonly #settings: Settings;
+  /** Settings for all sessions that became known after the first sessions had begun. */
+  readonly #later = new Map<string, string>();
+
+  constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
+    const addresses = addressesOf(target);
+    const servers = new DatabaseServers(addresses.length);
+    const shared = {
+      types,
+      connectionTimeoutMillis: target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      // Ends a statement on a dead network, where the timeout of the server has no effect.
+      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
+      keepAlive: true,
+    };
+    let sessions = 0;
+    const plan = (position = servers.current): SessionPlan => {
+      const address = addresses[position] as Address;
+      return { ...address, config: { ...shared, ...address.config }, sessionName: `godwit ${nodeName} ${(sessions += 1)}` };
+    };
+    /** The pool passes its own configuration, which names no server. */
+    class PooledSession extends Session {
+      constructor() {
+        super(plan());
+      }
+    }
+    this.#servers = servers;
+    this.#plan = plan;
+    this.#settings = target.settings ?? SETTINGS;
+    const onConnect = (client: pg.ClientBase): Promise<void> => this.#begin(client as Session);
+    const pooled = { Client: PooledSession, max: target.poolSize ?? POOL_SIZE, idleTimeoutMillis: 60_000, onConnect };
+    this.pool = new pg.Pool({ ...shared, ...pooled });
+    this.pool.on("error", onIdleError);
+  }
+
+  /** The latest timeline of a session; zero where the server does not tell. */
+  get timeline(): number {
+    return this.#servers.timeline;
+  }
+
+  /** Takes a session of the pool. */
+  take(): Promise<Session & pg.PoolClient> {
+    return this.#onPrimary(() => this.#takeCurrent());
+  }
+
+  /** Opens a session outside the pool. The caller ends it. */
+  open(): Promise<Session> {
+    return this.#onPrimary(() => this.#open(this.#plan()));
+  }
+
+  /** Sets a custom setting for every session of the pool, before its next statement. The value is a parameter, so that no list of running
+   *  statements shows it. */
+  setForSessions(name: string, value: string): void {
+    this.#later.set(name, value);
+  }
+
+  /** Gives a session the settings that became known after its begin. */
+  async applyLater(session: Session): Promise<void> {
+    if (session.laterSettings === this.#later.size) return;
+    for (const [name, value] of this.#later) await session.query({ text: "select set_config($1, $2, false)", values: [name, value] });
+    session.laterSettings = this.#later.size;
+  }
+
+  /** Opens a session. Where the server has failed, or is no longer the primary, the primary is looked for. */
+  async #onPrimary<T>(open: () => Promise<T>): Promise<T> {
+    try {
+      return await open();
+    } catch (error) {
+      if (!this.#servers.areSeveral) throw error;
+      await this.#servers.find((position) => this.#probe(position));
+      return open();
+    }
+  }
+
+  /** Takes a session of the pool, and drops those on servers that were the primary before. */
+  async #takeCurrent(): Promise<Session & pg.PoolClient> {
+    for (;;) {
+      const session = (await this.pool.connect()) as Session & pg.PoolClient;
+      if (session.timeline === this.timeline) return session;
+      session.release(true);
+    }
+  }
+
+  async #open(plan: SessionPlan): Promise<Session> {
+    const session = new Session(plan);
+    await session.connect();
+    try {
+      await this.#begin(session);
+      return session;
+    } catch (error) {
+      await session.end();
+      throw error;
+    }
+  }
+
+  async #probe(position: number): Promise<void> {
+    const plan = this.#plan(position);
+    try {
+      const session = await this.#open(plan);
+      await session.end();
+    } catch (error) {
+      throw new Error(`${plan.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  }
+
+  async #begin(session: Session): Promise<void> {
+    await beginSession(session, this.#settings);
+    session.timeline = await readTimeline(session);
+    this.#servers.noteTimeline(session.timeline);
+  }
+}
+
+function addressesOf(target: DatabaseTarget): Address[] {
+  if (!("url" in target)) {
+    const { socketDir, user, database } = target;
+    return [{ name: socketDir, config: { host: socketDir, user, database }, isVerified: false }];
+  }
+  return serverUrls(target.url).map((url) => ({
+    name: serverName(url),
+    config: { connectionString: url },
+    isVerified: needsVerifiedTls({ ...target, url }),
+  }));
+}
+
+/** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which
+ *  PgBouncer may have added a host. In session mode, PgBouncer assigns a server connection with the first statement: from here on a
+ *  statement cannot wait in PgBouncer, where `endSession` would not find it. */
+async function beginSession(session: Session, settings: Settings): Promise<void> {
+  const all = Object.entries({ ...settings, application_name: session.sessionName });
+  const text = all.map(([name, value]) => `set ${name} = ${session.escapeLiteral(value)}`).join(";\n");
+  await session.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
+  const { rows } = await session.query<{ transaction_read_only: string }>("show transaction_read_only");
+  if (rows[0]?.transaction_read_only === "on")
+    throw new Error("the server only permits reading: it is a standby, or its default_transaction_read_only is on");
+}
+
+/** The timeline is the first part of the name of a file of the log. A managed server may not permit the functions. */
+async function readTimeline(session: Session): Promise<number> {
+  try {
+    const { rows } = await session.query<{ name: string }>("select pg_walfile_name(pg_current_wal_lsn()) as name");
+    return Number.parseInt(rows[0]?.name.slice(0, 8) ?? "0", 16);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && /^(0A|42)/.test(error.code ?? "")) return 0;
+    throw error;
+  }
+}

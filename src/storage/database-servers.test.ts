@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { DatabaseServers, FormerPrimary, serverUrls } from "./database-servers.ts";
+
+describe("the servers of a URL", () => {
+  for (const [url, expected] of [
+    ["postgres://u:p@one/db", ["postgres://u:p@one/db"]],
+    ["postgres://u:p@one/db?target_session_attrs=read-write", ["postgres://u:p@one/db?target_session_attrs=read-write"]],
+    [
+      "postgresql://u:p%40@one:5433,two/db?target_session_attrs=read-write&sslrootcert=/ca.pem",
+      ["postgresql://u:p%40@one:5433/db?sslrootcert=%2Fca.pem", "postgresql://u:p%40@two/db?sslrootcert=%2Fca.pem"],
+    ],
+    ["postgres://[::1]:5432,[fd00::1]/db?target_session_attrs=primary", ["postgres://[::1]:5432/db?", "postgres://[fd00::1]/db?"]],
+    ["postgres://u@/db?host=/run/a,/run/b", ["postgres://u@/db?host=%2Frun%2Fa", "postgres://u@/db?host=%2Frun%2Fb"]],
+    ["postgres://u@/db?host=a,b&port=1,2", ["postgres://u@/db?host=a&port=1", "postgres://u@/db?host=b&port=2"]],
+    ["postgres://u@/db?host=a,b&port=1", ["postgres://u@/db?host=a&port=1", "postgres://u@/db?host=b&port=1"]],
+  ] as const)
+    test(url, () => assert.deepEqual(serverUrls(url), expected));
+
+  for (const [url, message] of [
+    ["postgres://u@one,,two/db", "a host of the list is empty"],
+    ["postgres://u@/db?host=a,b,c&port=1,2", "3 hosts have 2 ports"],
+    ["postgres://u@one,two/db?target_session_attrs=standby", "target_session_attrs=standby is not read-write or primary"],
+  ] as const)
+    test(`${url} is refused`, () => assert.throws(() => serverUrls(url), { message }));
+});
+
+describe("the primary", () => {
+  test("is the server whose probe succeeds, although another one never responds", async () => {
+    const servers = new DatabaseServers(3);
+    await servers.find((position) => {
+      if (position === 2) return Promise.resolve();
+      return position === 0 ? Promise.reject(new Error("is a standby")) : new Promise(() => undefined);
+    });
+    assert.equal(servers.current, 2);
+  });
+
+  test("is looked for once by many at the same time", async () => {
+    const servers = new DatabaseServers(2);
+    let probes = 0;
+    const probe = async (): Promise<void> => void (probes += 1);
+    await Promise.all([servers.find(probe), servers.find(probe), servers.find(probe)]);
+    assert.equal(probes, 2);
+  });
+
+  test("stays the same where no server can be used, with the reasons of all", async () => {
+    const servers = new DatabaseServers(2);
+    const found = servers.find((position) => Promise.reject(new Error(`server ${position} is away`)));
+    await assert.rejects(found, (error) => {
+      assert.ok(error instanceof AggregateError);
+      assert.deepEqual(
+        error.errors.map(({ message }: Error) => message),
+        ["server 0 is away", "server 1 is away"],
+      );
+      return true;
+    });
+    assert.equal(servers.current, 0);
+  });
+
+  test("is not a server on an earlier timeline than one seen before", () => {
+    const servers = new DatabaseServers(2);
+    servers.noteTimeline(1);
+    servers.noteTimeline(3);
+    servers.noteTimeline(3);
+    assert.throws(() => servers.noteTimeline(2), FormerPrimary);
+    assert.equal(servers.timeline, 3);
+  });
+});

@@ -1,0 +1,90 @@
+/** The servers of a DATABASE_URL. A URL may name several, of which one is the primary; after a failover another one is. The driver knows one
+ *  server only (decision 0050). */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The values of libpq's target_session_attrs with which a connection can write. */
+const WRITABLE = ["read-write", "primary"];
+
+/** Returns one URL for each server, in libpq's notation of several: `host1:port1,host2:port2` in front of the path, or lists in the
+ *  parameters `host` and `port`. Throws where the URL cannot be read. */
+export function serverUrls(url: string): [string, ...string[]] {
+  const [, scheme = "", user = "", authority = "", path = ""] = /^([a-z]+:\/\/)([^/?]*@)?([^/?]*)([^?]*)/.exec(url) ?? [];
+  const parameters = new URLSearchParams(url.slice(url.indexOf("?") + 1 || url.length));
+  const target = parameters.get("target_session_attrs");
+  if (target !== null && !WRITABLE.includes(target)) throw new Error(`target_session_attrs=${target} is not ${WRITABLE.join(" or ")}`);
+  const inParameters = parameters.get("host");
+  const hosts = (inParameters ?? authority).split(",");
+  if (hosts.length === 1) return [url];
+  if (hosts.includes("")) throw new Error("a host of the list is empty");
+  parameters.delete("target_session_attrs");
+  if (inParameters === null) return hosts.map((host) => `${scheme}${user}${host}${path}?${parameters.toString()}`) as [string, ...string[]];
+  const ports = parameters.get("port")?.split(",") ?? [];
+  if (ports.length > 1 && ports.length !== hosts.length) throw new Error(`${hosts.length} hosts have ${ports.length} ports`);
+  return hosts.map((host, index) => {
+    parameters.set("host", host);
+    const port = ports[index] ?? ports[0];
+    if (port !== undefined) parameters.set("port", port);
+    return `${scheme}${user}${authority}${path}?${parameters.toString()}`;
+  }) as [string, ...string[]];
+}
+
+/** A server that was the primary before a failover, and that may run again. What it commits is lost. */
+export class FormerPrimary extends Error {
+  override name = "FormerPrimary";
+}
+
+// The next search begins this long after one that found no primary, however many requests wait for a connection.
+const SEARCH_PAUSE_MS = 100;
+
+/** Knows which server is the primary. A promotion begins a new timeline, so a server on an earlier timeline than one seen before is a former
+ *  primary, and must not be used. */
+export class DatabaseServers {
+  readonly #count: number;
+  #current = 0;
+  #timeline = 0;
+  #search: Promise<void> | undefined;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** The position of the server that new connections use. */
+  get current(): number {
+    return this.#current;
+  }
+
+  get areSeveral(): boolean {
+    return this.#count > 1;
+  }
+
+  /** The latest timeline that a session has had; zero where the server does not tell. */
+  get timeline(): number {
+    return this.#timeline;
+  }
+
+  /** Notes the timeline of a new session. */
+  noteTimeline(timeline: number): void {
+    if (timeline < this.#timeline)
+      throw new FormerPrimary(
+        `the server is on timeline ${timeline}, and timeline ${this.#timeline} has begun: it was the primary before a failover, and must not run as one`,
+      );
+    this.#timeline = timeline;
+  }
+
+  /** Finds the primary by probes of all servers at the same time, so that one that does not respond delays nothing. One search runs at a time.
+   *  Throws the errors of all servers where none can be used. */
+  find(probe: (position: number) => Promise<void>): Promise<void> {
+    this.#search ??= this.#findNow(probe).finally(() => (this.#search = undefined));
+    return this.#search;
+  }
+
+  async #findNow(probe: (position: number) => Promise<void>): Promise<void> {
+    const positions = Array.from({ length: this.#count }, (_, position) => position);
+    try {
+      this.#current = await Promise.any(positions.map((position) => probe(position).then(() => position)));
+    } catch (error) {
+      await sleep(SEARCH_PAUSE_MS);
+      throw error;
+    }
+  }
+}

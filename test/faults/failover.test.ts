@@ -1,0 +1,191 @@
+/** The primary of the database is lost under load, and its standby is promoted: every 202 is there, no request has two effects, and the service
+ *  continues without a restart. GODWIT_TEST_FAILOVERS is the number of failovers. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, test } from "node:test";
+import { Database } from "../../src/storage/database.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { createPartitions } from "../../src/storage/partitions.ts";
+import { LINK, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertFirst, assertReplayOf, effectCount, isReplay, isStored, ONCE, unique } from "../support/replay.ts";
+import { ReplicatedServers } from "../support/replicated-servers.ts";
+import { ScriptedCarrier } from "../support/scripted-carrier.ts";
+import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
+
+const FAILOVERS = Number(process.env["GODWIT_TEST_FAILOVERS"] ?? "2");
+
+describe("failover under load", () => {
+  test("keeps every 202, and messages are accepted again without a restart", async (context) => {
+    await using servers = await ReplicatedServers.start();
+    await using godwit = await startGodwit({ databaseUrl: servers.url });
+    const { db } = godwit;
+    assert.ok(db !== undefined);
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const sent: Sent[] = [];
+    for (let count = 1; count <= FAILOVERS; count += 1) {
+      const stop = new AbortController();
+      let accepted = 0;
+      const load = sendUntil(stop.signal, { godwit, apiKey }, ({ status }) => void (accepted += status === 202 ? 1 : 0));
+      await until("messages to be accepted", () => accepted >= 100 || undefined);
+      await servers.primary.end("SIGKILL");
+      await servers.promote();
+      const promotedAt = performance.now();
+      const before = accepted;
+      await until("messages to be accepted again", () => accepted > before || undefined);
+      const gapMs = performance.now() - promotedAt;
+      await until("more messages to be accepted", () => accepted >= before + 100 || undefined);
+      stop.abort();
+      const all = await load;
+      const of = (status: number): number => all.filter((each) => each.status === status).length;
+      context.diagnostic(
+        `failover ${count}: ${of(202)} times 202, ${of(503)} times 503, ${of(500)} times 500, accepted after ${Math.round(gapMs)} ms`,
+      );
+      for (const { status } of all) assert.ok([202, 500, 503].includes(status ?? 0), `responded with ${status}`);
+      await assertEachOnce(
+        db,
+        all.filter(({ status }) => status === 202),
+      );
+      sent.push(...(await retryUnanswered(godwit, apiKey, all)));
+      await servers.addStandby();
+    }
+    await assertEachOnce(db, sent);
+    await assertNothingHalfDone(db);
+  });
+});
+
+/** Disposes of parts in their order. */
+const stopping = (...parts: readonly AsyncDisposable[]): AsyncDisposable => ({
+  [Symbol.asyncDispose]: async () => {
+    for (const part of parts) await part[Symbol.asyncDispose]();
+  },
+});
+
+/** Starts two servers and the service, and stops the standby: commits wait for it from then on. */
+async function startWithoutStandby() {
+  const servers = await ReplicatedServers.start();
+  // A statement that waits for the standby is given up after three seconds in place of twelve.
+  const godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=3000` });
+  await godwit.unlimited();
+  const apiKey = await godwit.key();
+  await servers.standby.end("SIGKILL");
+  return { servers, godwit, apiKey, ...stopping(godwit, servers) };
+}
+
+const post = (godwit: Godwit, apiKey: string, idempotencyKey: string, body: unknown): Promise<Reply> =>
+  godwit.request("POST", "/v1/messages", { key: apiKey, idempotencyKey, body });
+
+/** Runs a function of the server for the sessions whose commit waits for the standby, when there are such sessions with a table in their
+ *  last statement. */
+async function whenWaiting({ primary }: ReplicatedServers, table: string, run: string): Promise<void> {
+  await until(`a commit with ${table} to wait for the standby`, async () => {
+    const rows = await primary.query(`select ${run} from pg_stat_activity where wait_event = 'SyncRep' and query like '%${table}%'`);
+    return rows.length > 0 || undefined;
+  });
+}
+
+/** Kills the primary, and starts and promotes the standby that does not have its last commits. */
+async function failOver(servers: ReplicatedServers): Promise<void> {
+  await servers.primary.end("SIGKILL");
+  await servers.standby.start();
+  await servers.promote();
+}
+
+// Each test waits for time limits, with servers of its own.
+describe("a commit that the standby does not have", { concurrency: 3 }, () => {
+  for (const { path, body, status, table } of [
+    { path: "/v1/messages", body: () => unique(), status: 202, table: "insert into messages" },
+    { path: "/v1/suppressions", body: () => ({ recipient: "+14155550123" }), status: 201, table: "commit" },
+  ] as const)
+    for (const how of ["pg_cancel_backend", "pg_terminate_backend"] as const)
+      test(`of POST ${path} gets no ${status} after ${how}, at first or repeated, and is executed after the failover`, async () => {
+        await using parts = await startWithoutStandby();
+        const { servers, godwit, apiKey } = parts;
+        const request = { key: apiKey, idempotencyKey: randomUUID(), body: body() };
+        const first = godwit.request("POST", path, request);
+        await whenWaiting(servers, table, `${how}(pid)`);
+        assert.equal((await first).status, 500);
+        assert.equal(await isStored(godwit, request.idempotencyKey), true, "the primary shows the commit");
+        const again = await godwit.request("POST", path, request);
+        assert.ok(again.status === 500 || again.status === 503, again.text);
+        await failOver(servers);
+        await until("the service to be ready", async () => (await godwit.request("GET", "/readyz")).status === 200 || undefined);
+        assert.equal(await isStored(godwit, request.idempotencyKey), false, "the promoted standby does not have it");
+        const executed = await godwit.request("POST", path, request);
+        assertFirst(executed, status);
+        assertReplayOf(executed, await godwit.request("POST", path, request));
+      });
+
+  test("gets its 202 when the standby returns and has it", async () => {
+    await using parts = await startWithoutStandby();
+    const { servers, godwit, apiKey } = parts;
+    const [key, body] = [randomUUID(), unique()];
+    const first = post(godwit, apiKey, key, body);
+    await whenWaiting(servers, "insert into messages", "pg_terminate_backend(pid)");
+    assert.equal((await first).status, 500);
+    await servers.standby.start();
+    const again = await until("a replay", async () => {
+      const reply = await post(godwit, apiKey, key, body);
+      return reply.status === 202 ? reply : undefined;
+    });
+    assert.equal(isReplay(again), true);
+    await failOver(servers);
+    assertReplayOf(
+      again,
+      await until("the service to respond", async () => {
+        const reply = await post(godwit, apiKey, key, body);
+        return reply.status === 202 ? reply : undefined;
+      }),
+    );
+    assert.deepEqual(await effectCount(godwit, body), ONCE);
+  });
+
+  test("is not handed over by a node that finds it on the restarted primary", async () => {
+    await using parts = await openRig();
+    const { servers, rig, carrier } = parts;
+    await servers.standby.end("SIGKILL");
+    const accepting = rig.accept().catch(() => "not accepted");
+    await whenWaiting(servers, "insert into messages", "pid");
+    await servers.primary.end("SIGKILL");
+    await servers.primary.start();
+    await rig.deliver({ [LINK]: carrier });
+    await whenWaiting(servers, "delivery_queue", "pid");
+    assert.deepEqual(carrier.sends, []);
+    await servers.standby.start();
+    await until("the message to be handed over", () => carrier.sends.length === 1 || undefined);
+    await accepting;
+  });
+
+  test("of an inbound message is not acknowledged when the carrier repeats it", async () => {
+    await using parts = await openRig();
+    const { servers, rig, carrier } = parts;
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    const message = await rig.untilStatus(await rig.accept({}, { handover: delivery.handover }), "sent");
+    const { recipient: from, sender } = message;
+    const content = { channel: "sms", text: "Hello", inReplyTo: message.provider?.messageId ?? null } as const;
+    const receive = (): Promise<void> => carrier.host.receiveMessages([{ ...content, providerMessageId: "in-1", from, to: sender ?? "" }]);
+    await servers.standby.end("SIGKILL");
+    const refused = assert.rejects(receive());
+    await whenWaiting(servers, "commit", "pg_terminate_backend(pid)");
+    await refused;
+    let isAcknowledged = false;
+    const again = receive().then(() => (isAcknowledged = true));
+    await whenWaiting(servers, "synchronous_standby_names", "pid");
+    assert.equal(isAcknowledged, false);
+    await servers.standby.start();
+    await again;
+  });
+});
+
+/** Two servers with the schema, and delivery in the process of the test. */
+async function openRig() {
+  const servers = await ReplicatedServers.start();
+  const db = new Database({ url: servers.url }, "schema", () => undefined);
+  await migrate(db);
+  await createPartitions(db, Date.now());
+  await db.close();
+  const rig = await Rig.open(servers.url);
+  return { servers, rig, carrier: new ScriptedCarrier(), ...stopping(rig, servers) };
+}
