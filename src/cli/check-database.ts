@@ -11,7 +11,8 @@ import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/health.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
-import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
+import { readSchema } from "../storage/migrate.ts";
+import { knownMigrations } from "../storage/migrations.ts";
 import { countStrayRows, listWeeks } from "../storage/partitions.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
@@ -52,15 +53,15 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
   const server = await readServer(db);
   // The server read its clock between these two times; the middle is the best estimate.
   const skewMs = Math.round(server.nowMs - (askedAt + Date.now()) / 2);
-  const version = await schemaVersion(db);
-  const isCurrent = version === knownMigrations().length;
+  const schema = await readSchema(db);
+  const isCurrent = schema.isUsable && schema.version >= knownMigrations().length;
   return [
     ok(
       "database",
       `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${clusterLocation(config.dataDir)}` : "of DATABASE_URL"}`,
     ),
     ...checkTransport(config),
-    checkSchema(version),
+    checkSchema(schema),
     await runCheck("durability", () => checkDurability(db)),
     checkConnections(server, config.workers),
     checkClock(skewMs),
@@ -94,7 +95,7 @@ function clusterLocation(dataDir: string): string {
   return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, to which ${dataDir} leads` : dataDir;
 }
 
-function checkSchema(version: number): Check {
+function checkSchema({ version, isUsable }: { version: number; isUsable: boolean }): Check {
   const known = knownMigrations().length;
   if (version === known) return ok("schema", `version ${version}`);
   if (version < known)
@@ -103,6 +104,7 @@ function checkSchema(version: number): Check {
       `version ${version}, this godwit brings ${known}: the next start or godwit migrate applies it`,
       "run godwit migrate, or start the service",
     );
+  if (isUsable) return ok("schema", `version ${version}, of a newer godwit; this one knows ${known} and works on it`);
   return fail("schema", `version ${version} is newer than the ${known} this godwit knows`, "run the godwit that wrote it, or a newer one");
 }
 

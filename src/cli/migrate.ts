@@ -1,36 +1,56 @@
-/** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied. */
-import { randomBytes } from "node:crypto";
+/** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied, or would apply. */
 import { readConfig } from "../config.ts";
-import { migrate as runMigrations } from "../storage/migrate.ts";
-import { openDatabase } from "../storage/open-database.ts";
-import { type Command } from "./command.ts";
+import { groupDigits } from "../lib/group-digits.ts";
+import { migrate as runMigrations, type MigrationWatch } from "../storage/migrate.ts";
+import { planMigrations, type PlannedMigration } from "../storage/plan-migrations.ts";
+import type { Command, Input } from "./command.ts";
 import { print, say } from "./output.ts";
+import { withUnmigratedDatabase } from "./with-database.ts";
 
 export const migrate: Command = {
   name: "migrate",
   about: [
-    "Applies the migrations that the database has not had, in order, once, and one process at a time. `godwit serve` does the same when it starts: this is for those who want it done before.",
-    "Migrations go forward only. A database of a newer godwit is refused.",
+    "Applies the migrations that the database has not had, in order, once, and one process at a time. `godwit serve` does the same when it starts. Running nodes go on: a migration waits at most half a second for a lock, and then lets them pass before it tries again.",
+    "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
+    "Migrations go forward only. A database of a newer godwit is refused, unless its migrations say that this one works on it.",
   ],
-  usage: ["migrate [--json]"],
-  flags: {},
+  usage: ["migrate [--plan] [--json]"],
+  flags: { plan: { type: "boolean", help: "print what would be done, and change nothing" } },
   settings: "database",
-  examples: [["Before the nodes are changed over:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"]],
+  examples: [
+    ["What will the upgrade do?", "godwit migrate --plan"],
+    ["Before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
+  ],
   async run({ flags }) {
-    const config = readConfig(flags, "database");
-    const { db, close } = await openDatabase({
-      ...config,
-      command: "migrate",
-      mayJoin: true,
-      nodeName: randomBytes(6).toString("hex"),
-      say,
-      onLog: () => undefined,
-    });
-    try {
-      const { version, applied } = await runMigrations(db);
+    await withUnmigratedDatabase(readConfig(flags, "database"), "migrate", async ({ db }) => {
+      if (flags["plan"] === true) return printPlan(flags, await planMigrations(db));
+      const { version, applied } = await runMigrations(db, undefined, PROGRESS);
       print(flags, { schema: version, applied: applied.length === 0 ? null : applied });
-    } finally {
-      await close();
-    }
+    });
   },
 };
+
+/** Progress for people. Programs read the result. */
+const PROGRESS: MigrationWatch = {
+  begun: ({ name, steps }) => say(steps.length === 1 ? `migration ${name}` : `migration ${name}, ${steps.length} steps`),
+  advanced: (_, { about, isRepeated }, rows) => {
+    if (about !== undefined) say(isRepeated ? `  ${about}: ${groupDigits(rows)} rows` : `  ${about}`);
+  },
+  waiting: (_, attempts) => {
+    if (attempts === 1 || attempts % 10 === 0) say(`  a table is in use for longer than half a second: attempt ${attempts + 1} follows`);
+  },
+};
+
+function printPlan(flags: Input["flags"], plan: { schema: number; pending: readonly PlannedMigration[] }): void {
+  if (flags["json"] === true) return print(flags, plan);
+  if (plan.pending.length === 0) return void process.stdout.write(`schema ${plan.schema}: nothing to do\n`);
+  const lines = plan.pending.flatMap(({ version, name, works_with: worksWith, steps, locks }) => [
+    `${name}: ${worksWith === version ? "stop nodes of earlier releases first" : `nodes that know schema ${worksWith} or later may run`}`,
+    ...(steps.length === 1 ? [] : steps.map((step, index) => `  step ${index + 1}: ${step}`)),
+    ...locks.map(({ table, lock, rows, bytes }) => `  ${lock} lock on ${table}: about ${groupDigits(rows)} rows, ${megabytes(bytes)} MB`),
+    ...(locks.length === 0 ? ["  no locks on existing tables"] : []),
+  ]);
+  process.stdout.write(`schema ${plan.schema}, ${plan.pending.length} to apply\n${lines.join("\n")}\n`);
+}
+
+const megabytes = (bytes: number): string => groupDigits(Math.ceil(bytes / 1_048_576));

@@ -221,7 +221,8 @@ const READ_ONLY = "25006";
 // 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long.
 const isServerUnfit = (code: string): boolean => code === READ_ONLY || code === "57014" || /^(40|53)/.test(code);
 
-const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
+/** The SQLSTATE of an error of the server. */
+export const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
 
 /** Whether the connection failed: an error of a socket, or of a server that stops, and not the server's response to the statement. */
 function isConnectionError(error: unknown): boolean {

@@ -1,40 +1,54 @@
-/** Migrations: forward only, in order, once, and one node at a time. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { assert } from "../lib/assert.ts";
-import type { Database, Queryable } from "./database.ts";
+/** Brings the schema up to date: migrations in order, once, and one process at a time. Other nodes go on working meanwhile: a migration waits
+ *  for a lock only briefly, because every statement that needs the table waits behind it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { sqlState, type Database, type Queryable } from "./database.ts";
 import { DATABASE_LOCK, LOCKS } from "./locks.ts";
+import { knownMigrations, type Migration, type Step } from "./migrations.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
-
-const FOLDER = join(import.meta.dirname, "migrations");
 
 // The rebuild of a large table takes time, and so does the wait for another node that migrates.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 const OLDEST_SERVER = 15;
-
-type Migration = { version: number; name: string; text: string };
+// The requests of running nodes wait as long as a migration waits for its lock.
+const LOCK_TIMEOUT_MS = 500;
+const LOCK_PAUSE_MS = 1_000;
+// A transaction that holds a table this long is somebody's forgotten session.
+const MOST_LOCK_ATTEMPTS = 600;
 
 export type MigrateResult = { version: number; applied: readonly string[] };
 
-export function knownMigrations(folder = FOLDER): Migration[] {
-  const migrations = readdirSync(folder)
-    .filter((file) => file.endsWith(".sql"))
-    .toSorted()
-    .map((file) => ({ version: Number(file.slice(0, 4)), name: file.slice(0, -4), text: readFileSync(join(folder, file), "utf8") }));
-  migrations.forEach(({ version, name }, index) => assert(version === index + 1, `migration ${name} is out of order`));
-  return migrations;
+/** Receives the progress of a migration. */
+export type MigrationWatch = {
+  begun(migration: Migration): void;
+  /** A step has ended, or one turn of a repeated step, which changed `rows` so far. */
+  advanced(migration: Migration, step: Step, rows: number): void;
+  waiting(migration: Migration, attempts: number): void;
+};
+
+type Run = (text: string) => Promise<pg.QueryResult>;
+
+/** The version of the schema, zero for a database without one, and whether this release works on it once it has migrated it. */
+export async function readSchema(db: Queryable, newest = knownMigrations().length): Promise<{ version: number; isUsable: boolean }> {
+  const [table] = await db.rows<{ has_table: boolean; has_works_with: boolean }>(sql`
+    select to_regclass('schema_migrations') is not null as has_table,
+           exists (select from pg_attribute
+                    where attrelid = to_regclass('schema_migrations') and attname = 'works_with') as has_works_with`);
+  if (table?.has_table !== true) return { version: 0, isUsable: true };
+  const applied = await db.rows<AppliedRow>(
+    table.has_works_with
+      ? sql`select version, works_with from schema_migrations order by version`
+      : sql`select version, null::integer as works_with from schema_migrations order by version`,
+  );
+  return { version: applied.at(-1)?.version ?? 0, isUsable: isUsable(applied, newest) };
 }
 
-/** The version of the schema; zero for a database without one. */
-export async function schemaVersion(db: Queryable): Promise<number> {
-  const [table] = await db.rows<{ has_table: boolean }>(sql`select to_regclass('schema_migrations') is not null as has_table`);
-  if (table?.has_table !== true) return 0;
-  const [row] = await db.rows<{ version: number }>(sql`select coalesce(max(version), 0) as version from schema_migrations`);
-  return row?.version ?? 0;
-}
-
-export async function migrate(db: Database, migrations: readonly Migration[] = knownMigrations()): Promise<MigrateResult> {
+export async function migrate(
+  db: Database,
+  migrations: readonly Migration[] = knownMigrations(),
+  watch?: MigrationWatch,
+): Promise<MigrateResult> {
   return db.session(STATEMENT_TIMEOUT_MS, async (run) => {
     const server = await run("select current_setting('server_version_num')::int / 10000 as major");
     const { major } = server.rows[0] as { major: number };
@@ -43,20 +57,71 @@ export async function migrate(db: Database, migrations: readonly Migration[] = k
     await run(
       "create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz not null default now())",
     );
-    const { rows } = await run("select coalesce(max(version), 0) as version from schema_migrations");
-    const current = (rows[0] as { version: number }).version;
+    await addWorksWith(run);
+    const { rows } = await run("select version, works_with from schema_migrations order by version");
+    const applied = rows as AppliedRow[];
+    const current = applied.at(-1)?.version ?? 0;
     const newest = migrations.length;
-    if (current > newest) {
+    if (!isUsable(applied, newest))
       throw new StartupError(
         `the database has schema ${current}, newer than the ${newest} this godwit knows: run the godwit that wrote it, or a newer one`,
       );
-    }
     const pending = migrations.slice(current);
-    for (const { version, name, text } of pending) {
-      await run(`begin;\n${text};\ninsert into schema_migrations (version, name) values (${version}, '${name}');\ncommit`);
-    }
+    for (const migration of pending) await apply(run, migration, watch);
     // Not in a `finally`: a session that fails is ended, and its lock with it.
     await run(`select pg_advisory_unlock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
-    return { version: newest, applied: pending.map(({ name }) => name) };
+    return { version: Math.max(current, newest), applied: pending.map(({ name }) => name) };
   });
+}
+
+/** `works_with` is null for a migration on whose schema no earlier release works. */
+type AppliedRow = { version: number; works_with: number | null };
+
+/** Adds the column to a database of version 0.1. It is not a migration: nodes of that version would refuse to start beside this one. */
+async function addWorksWith(run: Run): Promise<void> {
+  const { rowCount } = await run("select from pg_attribute where attrelid = 'schema_migrations'::regclass and attname = 'works_with'");
+  if (rowCount === 0) await run("alter table schema_migrations add column works_with integer");
+}
+
+/** A later release may have migrated the database. Its migrations say which earlier releases work on their schema. */
+const isUsable = (applied: readonly AppliedRow[], newest: number): boolean =>
+  applied.every(({ version, works_with: worksWith }) => version <= newest || (worksWith !== null && worksWith <= newest));
+
+async function apply(run: Run, migration: Migration, watch?: MigrationWatch): Promise<void> {
+  const { version, name, worksWith, steps } = migration;
+  watch?.begun(migration);
+  const note = `insert into schema_migrations (version, name, works_with) values (${version}, '${name}', ${worksWith < version ? worksWith : "null"})`;
+  for (const [index, step] of steps.entries()) {
+    const isLast = index === steps.length - 1;
+    let [changed, all] = [0, 0];
+    do {
+      const results = await withLocks(run, step.text, isLast && !step.isRepeated ? note : "", (attempts) =>
+        watch?.waiting(migration, attempts),
+      );
+      changed = results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+      all += changed;
+      watch?.advanced(migration, step, all);
+    } while (step.isRepeated && changed > 0);
+    if (isLast && step.isRepeated) await run(note);
+  }
+}
+
+const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK = "40P01";
+
+/** Runs statements in one transaction. A lock that is not free soon is requested again after a pause, in which others use the table. */
+async function withLocks(run: Run, text: string, note: string, onWait: (attempts: number) => void): Promise<pg.QueryResult[]> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      const result = await run(`begin;\nset local lock_timeout = ${LOCK_TIMEOUT_MS};\n${text};\n${note};\ncommit`);
+      // One result for each statement; the first two and the last belong to the transaction.
+      return [result].flat().slice(2, -1);
+    } catch (error) {
+      const state = sqlState(error);
+      if ((state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || attempts >= MOST_LOCK_ATTEMPTS) throw error;
+      await run("rollback");
+      onWait(attempts);
+      await sleep(LOCK_PAUSE_MS);
+    }
+  }
 }

@@ -222,6 +222,8 @@ export type StartOptions = {
   isOneProcess?: boolean;
   /** Replace timings of production. */
   timings?: Partial<Timings>;
+  /** The `src/main.ts` of another checkout, which is started as a process with its own timings. */
+  main?: string;
 };
 
 /** With another number, the services of the tests are processes with so many workers. */
@@ -244,8 +246,9 @@ export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
     ...(simulatorSpeed === undefined ? {} : { GODWIT_SIMULATOR_SPEED: String(simulatorSpeed) }),
     ...env,
   };
-  const isProcess = asProcess ?? (url === undefined || settings.GODWIT_WORKERS !== "1");
-  const started = await (isProcess ? startProcess(args, settings, timings) : startHere(args, settings, timings));
+  const { main } = options;
+  const isProcess = asProcess ?? (main !== undefined || url === undefined || settings.GODWIT_WORKERS !== "1");
+  const started = await (isProcess ? startProcess(args, settings, { timings, main }) : startHere(args, settings, timings));
   // The proxy cannot be made to trust a test's certificate.
   const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
   const godwit = new Godwit({ ...started, proxy, databaseUrl: url, configFile });
@@ -269,10 +272,12 @@ async function startHere(args: readonly string[], env: Record<string, string>, t
   return { url: service.url, child: undefined, logs, output, stop };
 }
 
-async function startProcess(args: readonly string[], env: Record<string, string>, timings?: Partial<Timings>): Promise<Started> {
+type ProcessOptions = { timings: Partial<Timings>; main: string | undefined };
+
+async function startProcess(args: readonly string[], env: Record<string, string>, { timings, main }: ProcessOptions): Promise<Started> {
   const { child, logs, output, waitFor, exit } =
-    timings === undefined
-      ? spawnGodwit(["serve", ...args], env)
+    main !== undefined
+      ? spawnGodwit(["serve", ...args], env, { main })
       : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: programPath("serve-node") });
   const listening = await waitFor((line) => line.msg === (env["GODWIT_WORKERS"] === "1" ? "listening" : "all workers listen"));
   const stop = (signal: NodeJS.Signals): Promise<number | null> => {

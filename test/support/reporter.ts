@@ -12,6 +12,8 @@ export type Report = { isGreen: boolean; closing: string };
 
 export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
+const SHOWS_FIGURES = process.env["GODWIT_TEST_FIGURES"] === "1";
+
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** Reports the runs of `files`. A process runs one file, or several as suites that have the names of the files. */
@@ -28,8 +30,8 @@ export async function reportOf(stream: ReturnType<typeof run>, root: string, fil
   // The events of one process come together, those of a test before those of the suite that it is in.
   for await (const { type, data } of stream) {
     if (type === "test:stderr" || type === "test:stdout") process.stderr.write(data.message);
-    // An error that no test waits for fails the process of its file.
-    else if (type === "test:diagnostic" && data.message.startsWith("Error:")) say(data.message);
+    // An error that no test waits for fails the process of its file. The figures of tests are for those who ask.
+    else if (type === "test:diagnostic" && (data.message.startsWith("Error:") || SHOWS_FIGURES)) say(data.message);
     else if (type === "test:summary") {
       isGreen &&= data.success;
       const file = data.file === undefined ? "" : relative(root, data.file);

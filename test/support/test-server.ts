@@ -8,7 +8,8 @@ import pg from "pg";
 import { Database } from "../../src/storage/database.ts";
 import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
-import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { knownMigrations } from "../../src/storage/migrations.ts";
 import { createPartitions } from "../../src/storage/partitions.ts";
 import { findPrograms } from "../../src/storage/postgres-binaries.ts";
 import { cachedFolder, moveIntoPlace } from "./cache.ts";
@@ -89,7 +90,7 @@ export async function makeTemplate(url: string): Promise<void> {
  *  belongs to one user) and the week (partitions are by week). */
 function pristineFolder(): string {
   const hash = createHash("sha256");
-  for (const { text } of knownMigrations()) hash.update(text);
+  for (const { text } of knownMigrations().flatMap(({ steps }) => steps)) hash.update(text);
   const week = Math.floor(Date.now() / (7 * 24 * 3_600_000));
   hash.update(`${findPrograms(undefined, () => undefined).version} ${process.getuid?.()} ${week}`);
   return join(cachedFolder("servers"), hash.digest("hex").slice(0, 16));

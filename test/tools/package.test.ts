@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { knownMigrations } from "../../src/storage/migrate.ts";
+import { knownMigrations } from "../../src/storage/migrations.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../support/expect.ts";
 
@@ -91,7 +91,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^(bin\/godwit|dist\/.+\.(js|sql)|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
+        !/^(bin\/godwit|dist\/.+\.(js|sql)|dist\/storage\/migrations\/locks\.json|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
           path,
         ),
     ),

@@ -1,0 +1,120 @@
+/** Nodes of the previous release and of this one on one database, under load, while nodes of both are killed and started again: every request ends in
+ *  one effect. GODWIT_TEST_MIXED_SECONDS is the time under load. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createDatabase } from "../support/database.ts";
+import { until } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { missingPrevious, checkOutPrevious } from "../support/previous-release.ts";
+import { seeded } from "../support/seed.ts";
+import { assertSubmittedOnce, storedMessagesOf, tallyOf, type Sent } from "../support/sending.ts";
+
+const SECONDS = Number(process.env["GODWIT_TEST_MIXED_SECONDS"] ?? "12");
+const CLIENTS = 12;
+// Simulated carriers respond and report at once.
+const SPEED = 1_000;
+
+type Release = "previous" | "this";
+
+/** Two nodes of each release, of which any can be killed and started again. */
+class MixedNodes {
+  readonly #databaseUrl: string;
+  readonly #main: string;
+  readonly #nodes = new Map<string, Godwit>();
+
+  constructor(databaseUrl: string, main: string) {
+    this.#databaseUrl = databaseUrl;
+    this.#main = main;
+  }
+
+  async start(release: Release, number: number): Promise<void> {
+    const options = { databaseUrl: this.#databaseUrl, roles: "api,dispatch", simulatorSpeed: SPEED, asProcess: true };
+    this.#nodes.set(`${release} ${number}`, await startGodwit(release === "this" ? options : { ...options, main: this.#main }));
+  }
+
+  get names(): string[] {
+    return [...this.#nodes.keys()];
+  }
+
+  node(name: string): Godwit {
+    return this.#nodes.get(name) ?? assert.fail(name);
+  }
+
+  async killAndStart(name: string): Promise<void> {
+    const [release = "", number] = name.split(" ");
+    await this.node(name).stop("SIGKILL");
+    await this.start(release as Release, Number(number));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.names.map((name) => this.node(name).stop()));
+  }
+}
+
+type Response = { status: number | undefined; id: string | undefined; text: string };
+
+async function sendOnce(node: Godwit, apiKey: string, key: string): Promise<Response> {
+  try {
+    const { status, json, text } = await node.send(apiKey, { client_reference: key }, { idempotencyKey: key, isDeclared: false });
+    return { status, id: status === 202 ? String(json["id"]) : undefined, text };
+  } catch {
+    return { status: undefined, id: undefined, text: "the connection broke" };
+  }
+}
+
+describe("the previous release and this one", () => {
+  test("share a database under load, with kills: every key ends in one message", async (context) => {
+    const missing = missingPrevious();
+    if (missing !== undefined) return context.skip(missing);
+    const random = seeded(context);
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+    const nodes = new MixedNodes(await createDatabase(), checkOutPrevious());
+    await nodes.start("previous", 1);
+    await Promise.all([nodes.start("this", 1), nodes.start("previous", 2)]);
+    const first = nodes.node("previous 1");
+    await first.unlimited();
+    const apiKey = await first.key();
+    const stop = new AbortController();
+    const sent: Sent[] = [];
+    const counts = new Map<string, number>();
+    const client = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        const key = randomUUID();
+        // A client repeats a request, with the same key and on any node, until it knows the outcome.
+        for (;;) {
+          const { status, id, text } = await sendOnce(nodes.node(pick(nodes.names)), apiKey, key);
+          counts.set(String(status), (counts.get(String(status)) ?? 0) + 1);
+          assert.ok(status === undefined || [202, 409, 429, 500, 503].includes(status), text);
+          if (status === 202) {
+            sent.push({ key, status, id, isReplay: false });
+            break;
+          }
+          await sleep(50);
+        }
+      }
+    };
+    const clients = Promise.all(Array.from({ length: CLIENTS }, client));
+    const deadline = performance.now() + SECONDS * 1_000;
+    let kills = 0;
+    while (performance.now() < deadline) {
+      await sleep(300 + random() * 1_200);
+      await nodes.killAndStart(pick(nodes.names));
+      kills += 1;
+    }
+    stop.abort();
+    await clients;
+    const reader = nodes.node(nodes.names[0] ?? "");
+    const { db } = reader;
+    assert.ok(db !== undefined);
+    await until("every message to reach its last status", async () => {
+      const [row] = await reader.rows<{ open: number }>("select count(*)::integer as open from delivery_queue");
+      return row?.open === 0 || undefined;
+    });
+    const messages = await storedMessagesOf(db);
+    context.diagnostic(`${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tallyOf(messages)}`);
+    assertSubmittedOnce(messages, sent);
+    await nodes.stop();
+  });
+});

@@ -1,0 +1,221 @@
+/** Migrations: their order, the releases that work on a schema, their locks, steps, and what they do beside a running service. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { Database } from "../../src/storage/database.ts";
+import { migrate, readSchema } from "../../src/storage/migrate.ts";
+import { knownMigrations, parseMigration, type Migration } from "../../src/storage/migrations.ts";
+import { planMigrations, readLocks } from "../../src/storage/plan-migrations.ts";
+import { createDatabase, createEmptyDatabase } from "../support/database.ts";
+import { until } from "../support/expect.ts";
+import { runGodwit, SECRET_KEY } from "../support/harness.ts";
+
+const open = (url: string): Database => new Database({ url }, "migrations", () => undefined);
+
+/** The modes of locks, the weakest first. */
+const MODES = [
+  "AccessShareLock",
+  "RowShareLock",
+  "RowExclusiveLock",
+  "ShareUpdateExclusiveLock",
+  "ShareLock",
+  "ShareRowExclusiveLock",
+  "ExclusiveLock",
+  "AccessExclusiveLock",
+];
+
+/** Applies a migration, and returns the strongest lock that it takes on each table of before. Reading is left out: it stops nothing. */
+async function locksOf(db: Database, { steps }: Migration): Promise<Record<string, string>> {
+  return db.session(60_000, async (run) => {
+    const { rows: tables } = await run(
+      "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
+    );
+    const existing = new Set((tables as { name: string }[]).map(({ name }) => name));
+    const strongest = new Map<string, number>();
+    for (const { text } of steps) {
+      await run(`begin;\n${text}`);
+      const { rows } = await run(`select relation::regclass::text as name, mode from pg_locks
+                                   where pid = pg_backend_pid() and relation is not null and locktype = 'relation'`);
+      await run("commit");
+      for (const { name, mode } of rows as { name: string; mode: string }[])
+        if (existing.has(name)) strongest.set(name, Math.max(strongest.get(name) ?? 0, MODES.indexOf(mode)));
+    }
+    return Object.fromEntries(
+      Array.from(strongest)
+        .filter(([, mode]) => mode > 0)
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([name, mode]) => [name, inWords(MODES[mode] ?? "")]),
+    );
+  });
+}
+
+/** `AccessExclusiveLock` as PostgreSQL's documentation writes it. */
+const inWords = (mode: string): string =>
+  mode
+    .replace(/Lock$/, "")
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ")
+    .toLowerCase();
+
+test("the file of locks has the locks that the migrations take", async () => {
+  const db = open(await createEmptyDatabase());
+  try {
+    const found: Record<string, Record<string, string>> = {};
+    for (const migration of knownMigrations()) found[migration.name] = await locksOf(db, migration);
+    if (process.env["GODWIT_WRITE_LOCKS"] === "1")
+      writeFileSync(join(import.meta.dirname, "../../src/storage/migrations/locks.json"), `${JSON.stringify(found, null, 2)}\n`);
+    assert.deepEqual(readLocks(), found, "npm run migration-locks writes the file");
+  } finally {
+    await db.close();
+  }
+});
+
+describe("the text of a migration", () => {
+  const HEADER = "-- Releases that know schema 27 or later work on this schema.\n";
+
+  test("is one step, and no earlier release works on its schema", () => {
+    assert.deepEqual(parseMigration("0007_some", "select 1;"), {
+      version: 7,
+      name: "0007_some",
+      worksWith: 7,
+      steps: [{ about: undefined, text: "select 1;", isRepeated: false }],
+    });
+  });
+
+  test("names the releases that work on its schema, and its steps", () => {
+    const text = `${HEADER}\n-- Step: one\nselect 1;\n-- Repeated step: many\nselect 2;\n`;
+    assert.deepEqual(parseMigration("0030_some", text), {
+      version: 30,
+      name: "0030_some",
+      worksWith: 27,
+      steps: [
+        { about: "one", text: "\nselect 1;\n", isRepeated: false },
+        { about: "many", text: "\nselect 2;\n", isRepeated: true },
+      ],
+    });
+  });
+
+  for (const [text, message] of [
+    ["select 1;", /does not say which releases work on its schema/],
+    ["-- Releases that know schema 31 or later work on this schema.\nselect 1;", /names a later schema than its own/],
+    [`${HEADER}select 1;\n-- Step: one\nselect 2;`, /has a statement in front of its first step/],
+  ] as const)
+    test(`is refused: ${message.source}`, () => assert.throws(() => parseMigration("0030_some", text), message));
+});
+
+describe("a schema of a later release", () => {
+  const known = knownMigrations().length;
+
+  async function withLater(worksWith: readonly (number | null)[]): Promise<string> {
+    const url = await createDatabase();
+    const db = open(url);
+    await migrate(db);
+    for (const [index, value] of worksWith.entries())
+      await db.script(
+        `insert into schema_migrations (version, name, works_with) values (${known + 1 + index}, 'later', ${value ?? "null"})`,
+      );
+    await db.close();
+    return url;
+  }
+
+  test("is used, where all its migrations say that this release works on it", async () => {
+    const db = open(await withLater([known, known - 1]));
+    assert.deepEqual(await migrate(db), { version: known + 2, applied: [] });
+    assert.deepEqual(await readSchema(db), { version: known + 2, isUsable: true });
+    await db.close();
+  });
+
+  for (const worksWith of [[null], [known + 1], [null, known], [known + 1, known]])
+    test(`is refused, where they say ${JSON.stringify(worksWith)}`, async () => {
+      const db = open(await withLater(worksWith));
+      await assert.rejects(migrate(db), /newer than the \d+ this godwit knows/);
+      assert.equal((await readSchema(db)).isUsable, false);
+      await db.close();
+    });
+});
+
+describe("a migration beside a running service", () => {
+  let db: Database;
+  let url: string;
+  before(async () => {
+    url = await createDatabase();
+    db = open(url);
+  });
+  after(() => db.close());
+
+  const next = (text: string): Migration[] => {
+    const version = knownMigrations().length + 1;
+    return [
+      ...knownMigrations(),
+      parseMigration(`00${version}_test`, `-- Releases that know schema 1 or later work on this schema.\n${text}`),
+    ];
+  };
+
+  test("does not keep others waiting while it waits for a table, and is applied when the table is free", async () => {
+    const holder = open(url);
+    const release = Promise.withResolvers<void>();
+    const held = holder.transaction(async (tx) => {
+      await tx.rows({ name: "hold", text: "lock table accounts in access share mode", values: [] });
+      await release.promise;
+    });
+    let attempts = 0;
+    const watch = { begun: () => undefined, advanced: () => undefined, waiting: () => void (attempts += 1) };
+    const migrating = migrate(db, next("alter table accounts add column for_test integer"), watch);
+    await until("a second attempt", () => attempts >= 2 || undefined);
+    // Behind a migration that waited without a limit, this statement would wait until the holder ends.
+    await holder.rows({ name: "read", text: "select from accounts", values: [] });
+    release.resolve();
+    await held;
+    assert.equal((await migrating).applied.length, 1);
+    assert.equal((await readSchema(db)).version, knownMigrations().length + 1);
+    await db.script(`alter table accounts drop column for_test; delete from schema_migrations where version > ${knownMigrations().length}`);
+    await holder.close();
+  });
+
+  test("changes a large table in parts, with its progress", async () => {
+    await db.script("create table for_test (id integer primary key, filled boolean); insert into for_test select generate_series(1, 25)");
+    const rows: number[] = [];
+    const watch = {
+      begun: () => undefined,
+      advanced: (_: unknown, __: unknown, count: number) => void rows.push(count),
+      waiting: () => undefined,
+    };
+    const text = `-- Step: an index
+                  create index if not exists for_test_unfilled on for_test (id) where filled is null;
+-- Repeated step: filled
+update for_test set filled = true where id in (select id from for_test where filled is null limit 10)`;
+    await migrate(db, next(text), watch);
+    assert.deepEqual(rows.slice(1), [10, 20, 25, 25]);
+    await db.script(`drop table for_test; delete from schema_migrations where version > ${knownMigrations().length}`);
+  });
+
+  test("that fails leaves the schema as it was", async () => {
+    await assert.rejects(migrate(db, next("create table for_test (); select 1 / 0")), /division by zero/);
+    assert.deepEqual(await readSchema(db), { version: knownMigrations().length, isUsable: true });
+    const [row] = await db.rows<{ name: string | null }>({
+      name: "made",
+      text: "select to_regclass('for_test')::text as name",
+      values: [],
+    });
+    assert.equal(row?.name, null);
+  });
+});
+
+describe("godwit migrate --plan", () => {
+  test("prints what is pending, with the locks and the size of the tables, and changes nothing", async () => {
+    const url = await createEmptyDatabase();
+    const db = open(url);
+    await migrate(db, knownMigrations().slice(0, 9));
+    const env = { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY };
+    const { code, stdout } = await runGodwit(["migrate", "--plan"], env);
+    assert.equal(code, 0);
+    assert.match(stdout, /^schema 9, \d+ to apply\n0010_event_positions: stop nodes of earlier releases first\n/);
+    assert.match(stdout, /^  access exclusive lock on events: about 0 rows, \d+ MB$/m);
+    assert.equal((await readSchema(db)).version, 9);
+    const json = JSON.parse((await runGodwit(["migrate", "--plan", "--json"], env)).stdout) as unknown;
+    assert.deepEqual(json, JSON.parse(JSON.stringify(await planMigrations(db))));
+    assert.match((await runGodwit(["migrate"], env)).stderr, /^migration 0010_event_positions$/m);
+    assert.equal((await runGodwit(["migrate", "--plan"], env)).stdout, `schema ${knownMigrations().length}: nothing to do\n`);
+    await db.close();
+  });
+});
