@@ -9,8 +9,8 @@ import { isPlaintextUsed } from "../storage/database-address.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../storage/database.ts";
-import { missingDurability } from "../storage/health.ts";
-import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
+import { readHold } from "../setup/hold.ts";
+import { missingDurability, onlyReading, readChecksums, readServer, type ServerState } from "../storage/health.ts";
 import { readSchema } from "../storage/migrate.ts";
 import { knownMigrations } from "../storage/migrations.ts";
 import { countStrayRows, listWeeks } from "../storage/partitions.ts";
@@ -63,6 +63,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
     ...checkTransport(config),
     checkSchema(schema),
     await runCheck("durability", () => checkDurability(db)),
+    await runCheck("checksums", () => checkChecksums(db)),
     checkConnections(server, config.workers),
     checkClock(skewMs),
     ...(isCurrent
@@ -71,6 +72,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
           await runCheck("secret key", () => checkSecretKey(db, config)),
           await runCheck("queue", () => checkQueue(db)),
           await runCheck("inbound", () => checkInbound(db)),
+          await runCheck("delivery", () => checkHold(db, server.nowMs)),
         ]
       : []),
     // The tables of another schema version may differ from what the queries expect.
@@ -112,6 +114,24 @@ async function checkDurability(db: Queryable): Promise<Check> {
   const off = await missingDurability(db);
   if (off.length === 0) return ok("durability", "fsync, synchronous_commit and full_page_writes are on");
   return fail("durability", `off: ${off.join(", ")}; confirmed messages can be lost`, "switch them on in the server's settings");
+}
+
+/** With checksums a damaged page is an error; without them it is a wrong response. */
+async function checkChecksums(db: Queryable): Promise<Check> {
+  const { areOn, failures } = await readChecksums(db);
+  if (!areOn)
+    return warn(
+      "checksums",
+      "data_checksums is off: a damaged page is not noticed",
+      "stop PostgreSQL, run pg_checksums --enable, and start it",
+    );
+  if (failures === 0) return ok("checksums", "data_checksums is on, and no damaged page was read");
+  return fail("checksums", `${failures} damaged pages were read`, "check the disk, and restore a backup (docs/backup.md)");
+}
+
+async function checkHold(db: Queryable, nowMs: number): Promise<Check> {
+  const hold = await readHold(db, nowMs);
+  return hold === undefined ? ok("delivery", "not on hold") : warn("delivery", hold.reason, "run godwit resume");
 }
 
 /** Each worker of a node has its pool, and one connection for LISTEN. */

@@ -27,6 +27,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./inbound.ts")).inbound,
   },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./doctor.ts")).doctor },
+  backup: {
+    summary: "create, verify and restore backups of the embedded database",
+    load: async () => (await import("./backup.ts")).backup,
+  },
+  hold: { summary: "accept messages, and hand none over", load: async () => (await import("./resume.ts")).hold },
+  resume: { summary: "hand messages over again, after a hold", load: async () => (await import("./resume.ts")).resume },
   migrate: { summary: "bring the database's schema up to date", load: async () => (await import("./migrate.ts")).migrate },
   completion: {
     summary: "print a script that completes commands in your shell",

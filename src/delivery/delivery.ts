@@ -126,6 +126,10 @@ export class Delivery {
     return this.#advancer.isBusy ? this.#backlog.total : 0;
   }
 
+  get isOnHold(): boolean {
+    return this.#parts.linkChooser.hold !== undefined;
+  }
+
   get lanes(): ReadonlyMap<string, Lane> {
     return this.#lanes;
   }
@@ -162,8 +166,12 @@ export class Delivery {
     });
     this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
     const fallbacks = { db, clock, composer, box, handover: this.handover, wakeWebhooks, leaseMs: queueLeaseMs };
-    this.#job.repeat(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
-    this.#job.repeat(paced(() => expireQueued(db, this.#advancer)));
+    // During a hold, whether these messages were handed over is not known.
+    const unlessHeld = (work: () => Promise<number>) => (): Promise<number> =>
+      this.#parts.linkChooser.hold === undefined ? work() : Promise.resolve(0);
+    const startFallbacks = unlessHeld(() => startDueFallbacks(fallbacks));
+    this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
+    this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));
     this.#job.repeat(paced(() => expireWithoutReceipt(db, this.#advancer)));
     this.#job.repeat(paced(() => this.#receipts.applyMissed()));
     this.#job.repeat(paced(() => deleteOldParked(db, clock.now())));
@@ -272,7 +280,7 @@ export class Delivery {
       rateOf: (sender) => linkChooser.rateOf(link.name, sender),
       backlog: this.#backlog,
       slowed: this.#slowed,
-      isHalted: () => linkChooser.pauseOf(link.name) !== undefined,
+      isHalted: () => (linkChooser.hold ?? linkChooser.pauseOf(link.name)) !== undefined,
       announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.#passOn(lane, message, dueAtMs),
       log,
@@ -314,7 +322,7 @@ export class Delivery {
   #openLinks(): OpenLink[] {
     return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
-      const pause = this.#parts.linkChooser.pauseOf(name);
+      const pause = this.#parts.linkChooser.hold ?? this.#parts.linkChooser.pauseOf(name);
       const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
       const state = pause === undefined ? own : { kind: "paused" as const, reason: pause };
       return [{ name, state, inFlight: ownedCount, lastError }];

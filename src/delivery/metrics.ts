@@ -93,6 +93,13 @@ export function watchLanes(registry: Registry, delivery: Delivery): void {
     registers: [registry],
     collect: () => backlog.set(delivery.backlog),
   });
+  const held: Gauge = new Gauge({
+    name: "godwit_delivery_on_hold",
+    help: "1 while no link sends, as after the restoration of a backup, until godwit resume.",
+    aggregator: "max",
+    registers: [registry],
+    collect: () => held.set(delivery.isOnHold ? 1 : 0),
+  });
   const paused: Gauge = new Gauge({
     name: "godwit_link_throttled",
     help: "1 while the carrier wants this process to slow down.",

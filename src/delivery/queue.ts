@@ -229,6 +229,23 @@ export const findExpired = (db: Queryable, nowMs: number, max: number): Promise<
    where q.ctid >= '(0,0)'::tid and q.expires_at <= ${new Date(nowMs)} and q.state = ${QUEUE_STATE.waiting}
    limit ${max}`);
 
+/** The messages of the queue with smaller ids than `before`, in their order, from `after` on. */
+export const findQueuedBefore = (db: Queryable, before: MessageId, after: MessageId | undefined, max: number): Promise<QueueRow[]> =>
+  db.rows<QueueRow>(sql`
+  select message_id, account_id, environment
+    from delivery_queue
+   where message_id > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000') and message_id < ${before}
+   order by message_id
+   limit ${max}`);
+
+export const countQueuedBefore = (db: Queryable, before: MessageId): Promise<{ status: string; count: number }[]> =>
+  db.rows<{ status: string; count: number }>(sql`
+  select m.status, count(*)::integer as count
+    from delivery_queue q
+    join messages m on m.account_id = q.account_id and m.environment = q.environment and m.id = q.message_id
+   where q.message_id < ${before}
+   group by m.status`);
+
 /** The lanes that are not empty, as the relation `lane`. One index probe per lane finds the next one. */
 const LANES = `
 with recursive lane as (

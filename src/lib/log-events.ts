@@ -64,6 +64,12 @@ export const LOG_EVENTS = {
       "A carrier reported about a number of which no link is configured, and about messages that are not known. The newest 1,000 reports are kept.",
     action: "See `godwit inbound list`; configure a link for the number, or remove the number from the carrier's callback of `link`.",
   },
+  "delivery.on_hold": {
+    level: "warn",
+    meaning:
+      "The database was restored from a backup. Messages are accepted, and none is handed over: those that wait may have left after the backup.",
+    action: "Decide about the waiting messages with `godwit resume` (docs/backup.md).",
+  },
   "delivery.preference_unowned": {
     level: "warn",
     meaning: "A person stopped or resumed messages in the carrier's app, and no account has the number or has sent to the person from it.",

@@ -8,6 +8,7 @@ import { isSameAccount, SIMULATOR_LINK, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow } from "./plan.ts";
 import {
   bestRoute,
+  HOLD,
   highestRank,
   linksWith,
   NOTHING_CREATED,
@@ -81,6 +82,11 @@ export class LinkChooser {
   /** Why a link is paused; undefined where it is not. */
   pauseOf(name: string): string | undefined {
     return this.#routing.created.pauses.get(name);
+  }
+
+  /** Why no link sends; undefined where they may. Messages are accepted for their links meanwhile. */
+  get hold(): string | undefined {
+    return this.pauseOf(HOLD);
   }
 
   /** The senders that the configuration file gives to an owner. */

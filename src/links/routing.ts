@@ -21,6 +21,9 @@ export type CreatedPlan = {
   pauses: ReadonlyMap<string, string>;
 };
 
+/** The name under which a pause of all links is stored. No link has it. */
+export const HOLD = "*";
+
 export const NOTHING_CREATED: CreatedPlan = { links: [], closed: [], senders: [], routes: [], pauses: new Map() };
 
 /** The links and routes of one account. */

@@ -47,6 +47,14 @@ export async function readServer(db: Queryable): Promise<ServerState> {
   };
 }
 
+/** Whether pages have checksums, and how many damaged ones the server has read in this database. */
+export async function readChecksums(db: Queryable): Promise<{ areOn: boolean; failures: number }> {
+  const [row] = await db.rows<{ are_on: boolean; failures: number }>(sql`
+    select current_setting('data_checksums') = 'on' as are_on,
+           coalesce((select checksum_failures from pg_stat_database where datname = current_database()), 0)::float8 as failures`);
+  return { areOn: row?.are_on === true, failures: row?.failures ?? 0 };
+}
+
 const NEEDED = ["fsync", "synchronous_commit", "full_page_writes"] as const;
 
 /** Returns the settings that are off. Without any one of them the server may lose committed transactions. */

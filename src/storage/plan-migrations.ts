@@ -11,7 +11,7 @@ import { sql } from "./sql.ts";
 const LOCKS_FILE = join(import.meta.dirname, "migrations", "locks.json");
 
 export type TableLocks = Readonly<Record<string, string>>;
-export type PlannedLock = { table: string; lock: string; rows: number; bytes: number };
+type PlannedLock = { table: string; lock: string; rows: number; bytes: number };
 export type PlannedMigration = {
   version: number;
   name: string;

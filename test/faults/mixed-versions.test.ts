@@ -113,7 +113,9 @@ describe("the previous release and this one", () => {
       return row?.open === 0 || undefined;
     });
     const messages = await storedMessagesOf(db);
-    context.diagnostic(`${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tallyOf(messages)}`);
+    context.diagnostic(
+      `${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tallyOf(messages)}`,
+    );
     assertSubmittedOnce(messages, sent);
     await nodes.stop();
   });

@@ -22,7 +22,8 @@ export function checkOutPrevious(): string {
   const folder = mkdtempSync(join(tmpdir(), "godwit-previous-"));
   atEnd(async () => rmSync(folder, { recursive: true, force: true }));
   const isDone =
-    git("clone", "--quiet", "--shared", "--no-checkout", ROOT, folder) && git("-C", folder, "checkout", "--quiet", "--detach", PREVIOUS_RELEASE);
+    git("clone", "--quiet", "--shared", "--no-checkout", ROOT, folder) &&
+    git("-C", folder, "checkout", "--quiet", "--detach", PREVIOUS_RELEASE);
   if (!isDone) throw new Error(`the commit ${PREVIOUS_RELEASE} cannot be checked out`);
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   return join(folder, "src", "main.ts");

@@ -1,0 +1,101 @@
+/** godwit backup: creates, verifies and restores backups of the embedded database. */
+import { realpathSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { readConfig, type Config } from "../config.ts";
+import { groupDigits } from "../lib/group-digits.ts";
+import { findFaults, readManifest, type BackupManifest, type Progress } from "../storage/backup-files.ts";
+import { createBackup } from "../storage/create-backup.ts";
+import { clusterPath, socketDir } from "../storage/data-directory.ts";
+import { readSchema } from "../storage/migrate.ts";
+import { readWholeBackup } from "../storage/read-backup.ts";
+import { restoreBackup } from "../storage/restore-backup.ts";
+import { EXIT, UsageError, type Command, type Input } from "./command.ts";
+import { print, say } from "./output.ts";
+import { withUnmigratedDatabase } from "./with-database.ts";
+
+export const backup: Command = {
+  name: "backup",
+  about: [
+    "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
+    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, and reads every row, which needs as much disk space again.",
+    "restore writes a backup into a data directory that has no database. Put the secret key beside it. The next start accepts messages and hands none over: those that waited at the time of the backup may have left after it. godwit resume decides about them.",
+    "Run it as root, or as the user that owns the database.",
+  ],
+  usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--json]"],
+  flags: { recover: { type: "boolean", help: "restore the backup beside it for the moment, and read every row" } },
+  settings: "database",
+  exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
+  examples: [
+    ["Every night:", "godwit backup create /backup/godwit-$(date +%F)"],
+    ["Is it good?", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
+    ["On a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
+  ],
+  async run(input) {
+    const [verb, folder] = input.words;
+    if (folder === undefined) throw new UsageError("name the folder of the backup");
+    const config = readConfig(input.flags, "database");
+    if (config.databaseUrl !== undefined)
+      throw new UsageError(
+        "DATABASE_URL is set: use pg_basebackup or pg_dump, and godwit hold before the first start of what was restored",
+      );
+    return VERBS[verb ?? ""]?.(input, resolve(folder), config);
+  },
+};
+
+type Verb = (input: Input, folder: string, config: Config) => Promise<number | void>;
+
+const create: Verb = ({ flags }, folder, config) =>
+  withUnmigratedDatabase(config, "backup", async ({ db }) => {
+    const { dataDir } = config;
+    const { version: schema } = await readSchema(db);
+    const source = { cluster: realpathSync(clusterPath(dataDir)), sockets: socketDir(dataDir), schema };
+    print(flags, summaryOf(folder, await createBackup(source, folder, percent("saved"))));
+    say("the secret key is not part of the backup: keep a copy of it elsewhere");
+  });
+
+const verify: Verb = async ({ flags }, folder) => {
+  const manifest = readManifest(folder);
+  const faults = await findFaults(folder, manifest, percent("read"));
+  const rows = flags["recover"] === true && faults.length === 0 ? await readRecovered(folder) : null;
+  print(flags, { ...summaryOf(folder, manifest), faults: faults.length === 0 ? null : faults, rows });
+  return faults.length === 0 ? EXIT.done : EXIT.failed;
+};
+
+/** Restores the backup beside it, reads every row, and returns their number. */
+async function readRecovered(folder: string): Promise<number> {
+  const dataDir = `${folder}.verify`;
+  rmSync(dataDir, { recursive: true, force: true });
+  try {
+    await restoreBackup(folder, { dataDir, progress: percent("restored"), say });
+    return await readWholeBackup(dataDir, (table, rows) => say(`${table}: ${groupDigits(rows)} rows`));
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+const restore: Verb = async ({ flags }, folder, { dataDir }) => {
+  print(flags, summaryOf(folder, await restoreBackup(folder, { dataDir, progress: percent("restored"), say })));
+  say(`put the secret key into ${dataDir}/secret.key, or GODWIT_SECRET_KEY; then start the service, and decide with godwit resume`);
+};
+
+const VERBS: Readonly<Record<string, Verb>> = { create, verify, restore };
+
+const summaryOf = (folder: string, { created_at: createdAt, postgres, schema, files }: BackupManifest): object => ({
+  backup: folder,
+  created_at: createdAt,
+  postgres,
+  schema,
+  files: files.length,
+  bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+/** Tells every tenth of the work. */
+function percent(verb: string): Progress {
+  let told = 0;
+  return (done, all) => {
+    const tenths = Math.floor((done / Math.max(all, 1)) * 10);
+    if (tenths <= told) return;
+    told = tenths;
+    say(`${verb} ${tenths * 10} % of ${groupDigits(Math.ceil(all / 1_048_576))} MB`);
+  };
+}

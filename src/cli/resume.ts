@@ -1,0 +1,86 @@
+/** godwit hold and godwit resume: accept messages without handing them over, and decide about the messages of a restored database. */
+import { createInterface } from "node:readline/promises";
+import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.ts";
+import { groupDigits } from "../lib/group-digits.ts";
+import { cliOrigin } from "../lib/origin.ts";
+import { Advancer } from "../messages/advance.ts";
+import { beginHold, endHold, readHold } from "../setup/hold.ts";
+import { UsageError, type Command, type Input } from "./command.ts";
+import { print, say } from "./output.ts";
+import { withDatabase, type OpenedDatabase } from "./with-database.ts";
+
+export const hold: Command = {
+  name: "hold",
+  about: [
+    "Accepts messages and hands none over, on all nodes, until godwit resume. Receipts and inbound messages are taken as before.",
+    "For a database of DATABASE_URL that was restored from a backup: run it before the first node starts. A restored embedded database begins with a hold by itself.",
+  ],
+  usage: ["hold [--json]"],
+  flags: {},
+  settings: "database",
+  examples: [["After pg_restore, before the nodes start:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit hold"]],
+  run: (input) =>
+    withDatabase(input, "hold", async ({ db, clock }) => {
+      const isNew = await beginHold(db, clock, "the operator requested it", cliOrigin());
+      if (!isNew) say("the hold has begun already");
+      print(input.flags, { on_hold: true, reason: (await readHold(db, clock.now()))?.reason });
+    }),
+};
+
+export const resume: Command = {
+  name: "resume",
+  about: [
+    "Ends a hold. Messages that waited in the queue or were being sent when the hold began may have been handed over after the backup: the restored database cannot tell. Either they are sent, and some may arrive twice; or they end as failed with the code outcome_unknown, and some may not arrive at all. A message whose receipt comes later is corrected by it.",
+    "Asks which of the two, where it runs in a terminal and no flag says it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
+  ],
+  usage: ["resume [--send | --end] [--json]"],
+  flags: {
+    send: { type: "boolean", help: "send the messages from before the hold" },
+    end: { type: "boolean", help: "end them as failed with the code outcome_unknown" },
+  },
+  settings: "database",
+  examples: [
+    ["Decide in a terminal:", "godwit resume"],
+    ["No message may arrive twice:", "godwit resume --end"],
+  ],
+  run: (input) => withDatabase(input, "resume", (database) => run(input, database)),
+};
+
+async function run(input: Input, { db, clock }: OpenedDatabase): Promise<void> {
+  const held = await readHold(db, clock.now());
+  if (held === undefined) {
+    say("there is no hold: messages are handed over");
+    return print(input.flags, { on_hold: false, sent: 0, ended: 0 });
+  }
+  const counts = await countHeld(db, held.sinceMs);
+  const waiting = (counts.queued ?? 0) + (counts.sending ?? 0);
+  say(held.reason);
+  say(describe(counts));
+  const isEnd = waiting > 0 && (await choose(input)) === "end";
+  const advancer = new Advancer({ db, clock, wakeWebhooks: () => undefined, watch: { advanced: () => undefined } });
+  const ended = isEnd
+    ? await endHeld(db, advancer, held.sinceMs, (count) => say(`ended ${groupDigits(count)} of ${groupDigits(waiting)}`))
+    : 0;
+  await endHold(db, clock, cliOrigin());
+  print(input.flags, { on_hold: false, sent: waiting - ended, ended });
+}
+
+const describe = ({ queued = 0, sending = 0, scheduled = 0 }: HeldCounts): string =>
+  `from before: ${groupDigits(queued)} queued, ${groupDigits(sending)} being sent, ${groupDigits(scheduled)} scheduled for later`;
+
+async function choose({ flags: { send, end } }: Input): Promise<"send" | "end"> {
+  if (send === true && end === true) throw new UsageError("--send and --end exclude each other");
+  if (send === true) return "send";
+  if (end === true) return "end";
+  if (!process.stdin.isTTY)
+    throw new UsageError("say --send or --end: messages from before the hold may have been handed over after the backup");
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    for (;;) {
+      const text = (await terminal.question("send them (some may arrive twice), or end them as outcome_unknown? [send/end] ")).trim();
+      if (text === "send" || text === "end") return text;
+    }
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,39 @@
+/** The hold: no node hands over a message, starts a fallback or expires a message of the queue. Messages are accepted, and receipts applied, as
+ *  before. A restored database begins with a hold: messages that wait in it may have been handed over after the backup. */
+import { recordInstallationChange } from "../audit/record-change.ts";
+import { actorText, type ChangeOrigin } from "../lib/origin.ts";
+import { isoTime } from "../lib/time.ts";
+import { HOLD } from "../links/routing.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Queryable } from "../storage/database.ts";
+import { deletePause, raiseVersion, readPauses, writePause } from "./queries.ts";
+
+/** `sinceMs`: messages from before may have been handed over after the backup. */
+export type Hold = { sinceMs: number; reason: string };
+
+const SINCE = /^on hold since (\S+): /;
+
+/** Begins a hold. One that has begun already stays as it is. Returns whether it is new. */
+export const beginHold = (db: Database, clock: Clock, why: string, origin: ChangeOrigin): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const nowMs = clock.now();
+    const reason = `on hold since ${isoTime(nowMs)}: ${why}`;
+    if (!(await writePause(tx, { link: HOLD, reason, ends_at: null, paused_by: actorText(origin.actor) }))) return false;
+    await raiseVersion(tx);
+    await recordInstallationChange(tx, nowMs, origin, { action: "link.paused", target: { type: "link", id: HOLD } });
+    return true;
+  });
+
+export async function readHold(db: Queryable, nowMs: number): Promise<Hold | undefined> {
+  const hold = (await readPauses(db, nowMs)).find(({ link }) => link === HOLD);
+  return hold && { sinceMs: Date.parse(SINCE.exec(hold.reason)?.[1] ?? ""), reason: hold.reason };
+}
+
+/** Ends the hold on all nodes. */
+export const endHold = (db: Database, clock: Clock, origin: ChangeOrigin): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    if (!(await deletePause(tx, HOLD))) return false;
+    await raiseVersion(tx);
+    await recordInstallationChange(tx, clock.now(), origin, { action: "link.resumed", target: { type: "link", id: HOLD } });
+    return true;
+  });
