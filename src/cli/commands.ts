@@ -31,6 +31,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "create, verify and restore backups of the embedded database",
     load: async () => (await import("./backup.ts")).backup,
   },
+  database: {
+    summary: "move the embedded database to a newer PostgreSQL",
+    load: async () => (await import("./database.ts")).database,
+  },
   hold: { summary: "accept messages, and hand none over", load: async () => (await import("./resume.ts")).hold },
   resume: { summary: "hand messages over again, after a hold", load: async () => (await import("./resume.ts")).resume },
   migrate: { summary: "bring the database's schema up to date", load: async () => (await import("./migrate.ts")).migrate },

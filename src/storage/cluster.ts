@@ -83,6 +83,6 @@ export function checkMajor(cluster: string, { version }: Programs): void {
   const major = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
   if (version.split(".")[0] === major) return;
   throw new StartupError(
-    `${cluster} was written by PostgreSQL ${major}, this godwit brings ${version}: dump it with the older godwit and restore it here`,
+    `${cluster} was written by PostgreSQL ${major}, and this godwit brings ${version}: godwit database upgrade moves it (docs/upgrading.md)`,
   );
 }

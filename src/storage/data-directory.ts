@@ -58,7 +58,7 @@ export function makeDataDir(dataDir: string): void {
 }
 
 /** The files of a data directory, and those that a crash leaves behind. */
-const OWN_FILES = /^(postgres|postgres\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
+const OWN_FILES = /^(postgres|postgres\.unfinished|postgres\.pg\d+|upgrade\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
 
 /** Gives the directory to the user of the service, and closes it to others. A directory with files of others is not changed. */
 export function claimDataDir(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): void {

@@ -45,7 +45,7 @@ const programsIn = (native: string, version: string): Programs => ({
 
 /** Creates the symbolic links of the package. npm packages cannot contain them; the package lists them, and its install script creates
  *  them unless install scripts are switched off, which is common for good reasons. */
-function createLinks(native: string): void {
+export function createLinks(native: string): void {
   const list = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as { source: string; target: string }[];
   const parent = dirname(native);
   for (const { source, target } of list) {

