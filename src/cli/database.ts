@@ -22,7 +22,8 @@ export const database: Command = {
   async run({ flags }) {
     const { dataDir, databaseUrl } = readConfig(flags, "database");
     if (databaseUrl !== undefined) throw new UsageError("DATABASE_URL is set: upgrade that server with pg_upgrade");
-    const onTable = (table: string, rows: number, done: number, all: number): void => say(`${done}/${all} ${table}: ${groupDigits(rows)} rows`);
+    const onTable = (table: string, rows: number, done: number, all: number): void =>
+      say(`${done}/${all} ${table}: ${groupDigits(rows)} rows`);
     const result = await upgradeCluster({ dataDir, oldPostgres: resolve(neededFlag(flags, "old-postgres")), say, onTable });
     print(flags, result);
     if (result.kept !== null) say(`the old cluster is kept in ${result.kept}: delete it when the service works`);

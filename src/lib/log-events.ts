@@ -275,6 +275,11 @@ export const LOG_EVENTS = {
       "The clock of the database made a step of `step_ms` that the clock of this machine does not confirm. The service continues with the time as it was, until both clocks agree or the step is undone. At a start: the other nodes do not follow the step, or the clock of this machine is much nearer to the time that the service last stored.",
     action: "Compare both clocks with the right time, and correct the wrong one (NTP).",
   },
+  "storage.disk_full": {
+    level: "error",
+    meaning: "The disk of the embedded database is full. Requests get 503 and nothing that was accepted is lost.",
+    action: "Make room on the disk, or lower `GODWIT_RETENTION_DAYS`. The service recovers by itself.",
+  },
   "storage.durability_off": {
     level: "warn",
     meaning: "The database may lose committed transactions in a crash: the settings in `off` are switched off.",

@@ -117,6 +117,8 @@ function logPartitions(log: Log, { moved, skipped, failures }: PartitionReport, 
 }
 
 function logPostgres(log: Log, line: string): void {
+  if (/No space left on device/.test(line))
+    return log.error({ event: "storage.disk_full", postgres: line }, "the disk of the database is full");
   if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ event: "storage.postgres_log", postgres: line }, "postgres");
   else log.debug({ postgres: line }, "postgres");
 }

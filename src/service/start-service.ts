@@ -7,7 +7,6 @@ import { within } from "../lib/wait.ts";
 import { Announcer } from "../storage/announce.ts";
 import type { Database } from "../storage/database.ts";
 import { watchStorage } from "../storage/metrics.ts";
-import { sql } from "../storage/sql.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { SpanWatch } from "../tracing/exporter.ts";
 import { spanWatch } from "../tracing/metrics.ts";
@@ -77,10 +76,10 @@ const READY_TIMEOUT_MS = 2_000;
 // A load balancer acts after several failed checks, seconds apart, so a result that is one second old does not delay it.
 const READY_TRUST_MS = 1_000;
 
-/** Every load balancer reads the readiness. One query a second reaches the database. */
+/** Every load balancer reads the readiness. One commit a second reaches the database. */
 const readiness = (db: Database): (() => Promise<boolean>) =>
   remembered(READY_TRUST_MS, async () => {
-    const isUp = db.rows(sql`select 1`).then(
+    const isUp = db.probeWrite().then(
       () => true,
       () => false,
     );

@@ -90,6 +90,8 @@ export class Session extends pg.Client {
 /** The pool of a process, and new sessions outside the pool. */
 export class Connections {
   readonly pool: pg.Pool;
+  /** Whether a statement failed for lack of disk or memory, and nothing that needs them was done since. */
+  hasStorageFault = false;
   /** The limits of the shares of the pool. */
   readonly limits: ConcurrencyLimit[] = [];
   readonly #servers: DatabaseServers;

@@ -123,6 +123,17 @@ export class Database implements Queryable {
       select case when current_setting('synchronous_standby_names') <> '' then pg_logical_emit_message(true, 'godwit', '') end`);
   }
 
+  /** Commits something, so that a database that permits only reading, or whose standby is away, fails here. After a statement failed for lack of disk or
+   *  memory, pages are written as well: the log may have room where the tables have none. */
+  async probeWrite(): Promise<void> {
+    if (!this.#connections.hasStorageFault) return void (await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`));
+    await this.transaction(async (tx) => {
+      await tx.rows(sql`create temporary table godwit_probe (filler text) on commit drop`);
+      await tx.rows(sql`insert into godwit_probe select repeat('x', 1000) from generate_series(1, 100)`);
+    });
+    this.#connections.hasStorageFault = false;
+  }
+
   /** The timeline of the server. Every promotion of a standby begins another one. */
   get timeline(): number {
     return this.#connections.timeline;
@@ -191,6 +202,7 @@ export class Database implements Queryable {
       return result;
     } catch (error) {
       const isLost = isConnectionError(error);
+      if (isStorageFault(sqlState(error) ?? "")) connections.hasStorageFault = true;
       client.release(isLost || isOneOff || sqlState(error) === READ_ONLY);
       throw isLost ? new ConnectionLost(client, error) : error;
     }
@@ -218,8 +230,10 @@ async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promi
 const isServerGone = (code: string): boolean => code.startsWith("57P") || code.startsWith("08");
 /** The server has become a standby, or permits no more writing. */
 const READ_ONLY = "25006";
-// 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long.
-const isServerUnfit = (code: string): boolean => code === READ_ONLY || code === "57014" || /^(40|53)/.test(code);
+/** Out of disk or memory, or an error of the disk. */
+const isStorageFault = (code: string): boolean => /^(53[12]|58)/.test(code);
+// 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long. 58: an error of the disk.
+const isServerUnfit = (code: string): boolean => code === READ_ONLY || code === "57014" || /^(40|53|58)/.test(code);
 
 /** The SQLSTATE of an error of the server. */
 export const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);

