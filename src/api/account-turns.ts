@@ -9,13 +9,15 @@ import type { Route } from "./route.ts";
 // Messages of several requests share a commit, so an account may use most of it while the others are idle. Beside others its requests must
 // not fill a turn of the event loop: eight take a millisecond or two.
 const SENDS = { total: Infinity, alone: 3_000, shared: 8, maxWaiting: 2_000 };
+// A second of work or less. Bulk messages beyond it can be sent later, and must not delay those that cannot.
+const BULK_WAITING = 250;
 // Lists, batches and imports take the processor and the database for a long time each.
 const HEAVY = { alone: 2, shared: 1, maxWaiting: 200 };
 // Each other request uses a connection of the database for a moment.
 const LIGHT = { alone: 4, shared: 3, maxWaiting: 500 };
 const RETRY_SECONDS = 1;
 
-type Weighed = Pick<Route, "weight" | "isUrgent">;
+type Weighed = Pick<Route, "weight" | "urgency">;
 type TurnCall = { credential: Pick<Credential, "accountId">; body: unknown };
 
 export class AccountTurns {
@@ -34,15 +36,16 @@ export class AccountTurns {
   }
 
   /** Runs the handler of a route when it is the account's turn. */
-  run<T>({ weight, isUrgent }: Weighed, { body, credential: { accountId } }: TurnCall, work: () => Promise<T>): Promise<T> {
+  run<T>({ weight, urgency }: Weighed, { body, credential: { accountId } }: TurnCall, work: () => Promise<T>): Promise<T> {
     const account = idKey(accountId);
-    const sends = isUrgent?.(body) === true ? this.#urgentSends : this.#sends;
+    const urgent = urgency?.(body) ?? "usual";
+    const sends = urgent === "urgent" ? this.#urgentSends : this.#sends;
     const mine = weight === "send" ? sends : weight === "heavy" ? this.#heavy : this.#light;
     this.#sends.note(account);
     this.#urgentSends.note(account);
     this.#heavy.note(account);
     this.#light.note(account);
-    if (!mine.isFull(account)) return mine.run(account, work);
+    if (!mine.isFull(account, urgent === "bulk" ? BULK_WAITING : undefined)) return mine.run(account, work);
     this.#rejected();
     throw new Problem("rate_limit_exceeded", {
       detail: "too many requests of this account wait: send fewer at a time",

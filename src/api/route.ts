@@ -34,6 +34,8 @@ export type Call<Body, Query, Params> = {
   gone: () => AbortSignal;
 };
 
+export type Urgency = "urgent" | "usual" | "bulk";
+
 export type RouteResponse = { status: number; body: string; location?: string | null; isReplay?: boolean };
 
 /** A streaming response: frames of text, until they end or the client disconnects. */
@@ -63,8 +65,8 @@ export type Route = {
   /** How much of the service a request takes (`account-turns.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
    *  the processor or the database for milliseconds. Light by default. */
   weight?: "send" | "heavy";
-  /** Whether a request of weight `send` must not wait for others of its account. */
-  isUrgent?: (body: unknown) => boolean;
+  /** Of a request of weight `send`: `urgent` must not wait for others of its account, and `bulk` is refused first where too many wait. */
+  urgency?: (body: unknown) => Urgency;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

@@ -45,9 +45,9 @@ export class FairLimit {
     this.#room = room;
   }
 
-  /** Whether the owner has so much work waiting that no more should be added. */
-  isFull(owner: string): boolean {
-    return (this.#owners.get(owner)?.waiting.length ?? 0) >= this.#limits.maxWaiting;
+  /** Whether the owner has so much work waiting that no more should be added. `most` is for work that is refused earlier. */
+  isFull(owner: string, most = this.#limits.maxWaiting): boolean {
+    return (this.#owners.get(owner)?.waiting.length ?? 0) >= most;
   }
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** The HTTP routes of messages. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toResponse, type Call, type Route } from "../api/route.ts";
+import { route, toResponse, type Call, type Route, type Urgency } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
@@ -55,6 +55,9 @@ const SEND_PROBLEMS = [
   "service_window_closed",
 ] as const;
 
+const URGENCIES: Readonly<Record<string, Urgency>> = { high: "urgent", bulk: "bulk" };
+const urgencyOf = (body: unknown): Urgency => URGENCIES[(body as { priority?: string }).priority ?? ""] ?? "usual";
+
 export type MessageRouteParts = { db: Database; acceptor: Acceptor; composer: Composer; changer: MessageChanger };
 
 export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteParts): Route[] => [
@@ -62,7 +65,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     method: "POST",
     path: "/v1/messages",
     weight: "send",
-    isUrgent: (body) => (body as { priority?: unknown }).priority === "high",
+    urgency: urgencyOf,
     summary: "Send a message",
     description:
       "Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.",

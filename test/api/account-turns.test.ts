@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { clientOfAccount } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit } from "../support/harness.ts";
-import { Lock } from "../support/locks.ts";
+import { HELD_BODY, holdAccepts, Lock } from "../support/locks.ts";
 import { readMetrics } from "../support/metrics-text.ts";
 
 test("an account whose requests are stuck does not delay another account, and too many of them get 429", async () => {
@@ -24,4 +24,24 @@ test("an account whose requests are stuck does not delay another account, and to
   const refused = (await Promise.all(stuck)).filter(({ status }) => status === 429);
   assert.ok(refused.length > 0);
   for (const { headers } of refused) assert.match(headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+});
+
+test("where many messages of an account wait, its bulk messages get 429 first, and the others are accepted", async () => {
+  await using godwit = await startGodwit({ isOneProcess: true });
+  await godwit.unlimited();
+  const [busy, other] = [await clientOfAccount(godwit, "busy"), await clientOfAccount(godwit, "other")];
+  // Beside another account with work, few messages of an account are stored at a time, and the others wait.
+  assert.equal((await godwit.send(other.key)).status, 202);
+  const hold = await holdAccepts(godwit.databaseUrl as string);
+  const held = Array.from({ length: 40 }, () => godwit.send(busy.key, { body: HELD_BODY }));
+  await hold.waiting();
+  const bulk = Array.from({ length: 400 }, () => godwit.send(busy.key, { priority: "bulk" }));
+  await until("a bulk message is refused", async () =>
+    (await readMetrics(godwit)).get('godwit_http_rejected_total{reason="work_of_account"}'),
+  );
+  const normal = Array.from({ length: 40 }, () => godwit.send(busy.key));
+  await hold[Symbol.asyncDispose]();
+  for (const { status } of await Promise.all([...held, ...normal])) assert.equal(status, 202);
+  const statuses = new Set((await Promise.all(bulk)).map(({ status }) => status));
+  assert.deepEqual(statuses, new Set([202, 429]));
 });
