@@ -13,6 +13,8 @@ export type LoadOptions = {
   hasKey: boolean;
   /** The time from the start of a request to that of the next one on its connection; 0: at once after the response. */
   pauseMs?: number;
+  /** The local addresses of the connections, in turn; one address by default. */
+  addresses?: readonly string[];
 };
 export type LoadResult = { requests: number; seconds: number; latenciesMs: Float64Array; statuses: Map<number, number> };
 
@@ -37,8 +39,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       },
     };
   };
-  const { connections, url, pauseMs } = options;
-  await Promise.all(Array.from({ length: connections }, () => runConnection(url, next, pauseMs)));
+  const { connections, url, pauseMs, addresses = [] } = options;
+  const open = (index: number): Promise<void> => runConnection(url, next, pauseMs, addresses[index % addresses.length]);
+  await Promise.all(Array.from({ length: connections }, (_, index) => open(index)));
   const seconds = (performance.now() - startedAt) / 1_000;
   return { requests: latencies.length, seconds, latenciesMs: Float64Array.from(latencies).toSorted(), statuses };
 }
@@ -50,7 +53,7 @@ export const quantile = (sorted: Float64Array, q: number): number =>
 export type Exchange = { request: string; onResponse: (status: number) => void };
 
 /** Runs one connection until there is no next request. Requests start at least `pauseMs` after each other. */
-export function runConnection(url: string, next: () => Exchange | undefined, pauseMs = 0): Promise<void> {
+export function runConnection(url: string, next: () => Exchange | undefined, pauseMs = 0, localAddress?: string): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let pending = "";
@@ -62,7 +65,9 @@ export function runConnection(url: string, next: () => Exchange | undefined, pau
       if (current === undefined) socket.end();
       else socket.write(current.request);
     };
-    const socket = connect(Number(port), hostname, () => send(socket));
+    const socket = connect({ port: Number(port), host: hostname, ...(localAddress === undefined ? {} : { localAddress }) }, () =>
+      send(socket),
+    );
     socket.setNoDelay(true);
     socket.on("data", (chunk) => {
       pending = pending === "" ? chunk.toString("latin1") : pending + chunk.toString("latin1");

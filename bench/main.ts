@@ -9,6 +9,7 @@ const BENCHMARKS = [
   "latency",
   "links",
   "nodes",
+  "overload",
   "size",
   "soak",
   "webhooks",
@@ -37,6 +38,8 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--rounds 10] [--seconds 3] [--window 50]
   nodes      one, two and three nodes on one PostgreSQL server
              [--nodes 1,2,3] [--rounds 3] [--seconds 6] [--connections 96]
+  overload   ten times the connections that saturate the service, for a minute
+             [--connections 64] [--times 10] [--seconds 60]
   size       a database with ten million messages beside an empty one
              [--messages 10000000] [--rounds 5] [--seconds 6]
   soak       an hour at half of the maximum rate, with delivery and webhooks

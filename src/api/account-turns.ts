@@ -1,5 +1,6 @@
 /** The turns of accounts: how much work of one account runs at a time, so that no account keeps the processor and the database from the
  *  others. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import { FairLimit, type Room } from "../lib/fair-limit.ts";
@@ -16,6 +17,10 @@ const HEAVY = { alone: 2, shared: 1, maxWaiting: 200 };
 // Each other request uses a connection of the database for a moment.
 const LIGHT = { alone: 4, shared: 3, maxWaiting: 500 };
 const RETRY_SECONDS = 1;
+// A client that repeats at once gets its response after this time: refusals would take the processor from accepted requests otherwise. Beyond
+// this number of them, responses are not delayed, since each keeps its request in memory.
+const REFUSAL_MS = 1_000;
+const MAX_DELAYED = 2_000;
 
 type Weighed = Pick<Route, "weight" | "urgency">;
 type TurnCall = { credential: Pick<Credential, "accountId">; body: unknown };
@@ -26,6 +31,7 @@ export class AccountTurns {
   readonly #heavy: FairLimit;
   readonly #light: FairLimit;
   readonly #rejected: () => void;
+  #delayed = 0;
 
   /** `heavy` and `light`: how many requests of each kind run at a time. `room`: how many sends of an account may run. */
   constructor(rejected: () => void, { heavy, light }: { heavy: number; light: number }, room?: Room) {
@@ -47,6 +53,13 @@ export class AccountTurns {
     this.#light.note(account);
     if (!mine.isFull(account, urgent === "bulk" ? BULK_WAITING : undefined)) return mine.run(account, work);
     this.#rejected();
+    return this.#refuse();
+  }
+
+  async #refuse(): Promise<never> {
+    this.#delayed += 1;
+    if (this.#delayed <= MAX_DELAYED) await sleep(REFUSAL_MS);
+    this.#delayed -= 1;
     throw new Problem("rate_limit_exceeded", {
       detail: "too many requests of this account wait: send fewer at a time",
       headers: { "retry-after": String(RETRY_SECONDS) },

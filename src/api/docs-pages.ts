@@ -46,6 +46,8 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["packaging", "Installing", "npm, systemd, containers, dashboards"],
       ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
       ["scale", "Capacity", "what a message costs, and what a rate needs"],
+      ["backup", "Backup and restore", "save the database, bring it back, and decide about waiting messages"],
+      ["upgrading", "Upgrading", "new versions beside running nodes, and a newer PostgreSQL"],
       ["tracing", "Tracing", "the caller's trace, and spans for a collector"],
       ["cli", "Command line", "every command"],
       ["links", "Links and routes", "carriers in the configuration file"],

@@ -32,7 +32,7 @@ test("where many messages of an account wait, its bulk messages get 429 first, a
   const [busy, other] = [await clientOfAccount(godwit, "busy"), await clientOfAccount(godwit, "other")];
   // Beside another account with work, few messages of an account are stored at a time, and the others wait.
   assert.equal((await godwit.send(other.key)).status, 202);
-  const hold = await holdAccepts(godwit.databaseUrl as string);
+  const hold = await holdAccepts(godwit.databaseUrl);
   const held = Array.from({ length: 40 }, () => godwit.send(busy.key, { body: HELD_BODY }));
   await hold.waiting();
   const bulk = Array.from({ length: 400 }, () => godwit.send(busy.key, { priority: "bulk" }));
