@@ -37,6 +37,10 @@ async function refuse(name: string): Promise<number> {
 
 /** Prints an error that the user can fix as one sentence. Any other error is a bug of ours and is thrown again with its stack. */
 async function explain(error: unknown, command: Command): Promise<number> {
+  if (error instanceof Error && error.name === "DatabaseUnavailable") {
+    process.stderr.write(`godwit: ${error.message}: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`);
+    return EXIT.failure;
+  }
   if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;
   const { usageText } = await import("./cli/help.ts");
   const more = error.name === "UsageError" ? `\n${usageText(command)}\ngodwit help ${command.name} tells more.\n` : "";

@@ -54,7 +54,7 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   try {
     return await (config.workers > 1 && channel === undefined ? supervise(run) : runNode(run));
   } finally {
-    flush();
+    await flush();
     channel?.close();
   }
 }

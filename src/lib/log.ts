@@ -3,6 +3,7 @@ import { Writable } from "node:stream";
 import pino, { type DestinationStream } from "pino";
 import type { EventOf } from "./log-events.ts";
 import { isoTime } from "./time.ts";
+import { within } from "./wait.ts";
 
 /** Every warning and error names its event, from the table in log-events.ts. */
 export type Log = {
@@ -24,18 +25,21 @@ const FLUSH_INTERVAL_MS = 250;
 // A stalled reader of standard output must not fill the memory: beyond this size, lines are dropped and counted.
 const MAX_BUFFER_BYTES = 16 * 1_048_576;
 
+// A reader that takes nothing does not keep the process from its end.
+const LAST_FLUSH_MS = 2_000;
+
 const LINES_DROPPED: EventOf<"warn"> = "log.lines_dropped";
 
 export type LogOutput = {
   log: Log;
   /** Writes a line of fields that need no escaping, unchanged: for the line of each request. */
   writeLine: (fields: string) => void;
-  flush: () => void;
+  flush: () => Promise<void>;
 };
 
 /** `isShared`: several processes write to the same output. */
 export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput {
-  if (style === "silent") return { log: pino({ level: "silent" }), writeLine: () => undefined, flush: () => undefined };
+  if (style === "silent") return { log: pino({ level: "silent" }), writeLine: () => undefined, flush: () => Promise.resolve() };
   if (style === "pretty") return logTo(prettyStream());
   const sizes = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
   const destination = pino.destination({ dest: 1, ...sizes, maxLength: MAX_BUFFER_BYTES, sync: false });
@@ -50,16 +54,17 @@ export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput
   });
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
   timer.unref();
-  return logTo(destination, () => {
+  return logTo(destination, async () => {
     clearInterval(timer);
-    destination.flushSync();
+    // Not `flushSync`, which never returns where the reader is gone.
+    await within(new Promise<void>((resolve) => destination.flush(() => resolve())), LAST_FLUSH_MS);
   });
 }
 
 const INFO = 30;
 
 /** A log of JSON lines on any stream; `flush` empties the stream's own buffer. */
-export function logTo(stream: DestinationStream, flush: () => void = () => undefined): LogOutput {
+export function logTo(stream: DestinationStream, flush: () => Promise<void> = () => Promise.resolve()): LogOutput {
   // Lines of one turn of the event loop are written to the stream together.
   let pending = "";
   const writePending = (): void => {
@@ -74,7 +79,7 @@ export function logTo(stream: DestinationStream, flush: () => void = () => undef
     },
     flush: () => {
       if (pending !== "") writePending();
-      flush();
+      return flush();
     },
   };
 }

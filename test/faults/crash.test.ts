@@ -374,3 +374,11 @@ describe("a graceful stop", () => {
     assert.equal(await within(godwit.stop(), LIMIT_MS), 0);
   });
 });
+
+test("a service whose log has no reader any more stops when it is asked to", async () => {
+  const godwit = await startGodwit({ asProcess: true });
+  godwit.child.stdout?.destroy();
+  const exited = new Promise<number | null>((resolve) => void godwit.child.once("exit", resolve));
+  godwit.child.kill("SIGTERM");
+  assert.equal(await within(exited, LIMIT_MS), 0);
+});
