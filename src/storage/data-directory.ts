@@ -27,7 +27,7 @@ import { StartupError } from "./startup-error.ts";
 
 // The kernel's limit for the path of a Unix socket, without the final zero.
 const SOCKET_PATH_LIMIT = 107;
-const SOCKET_NAME = ".s.PGSQL.5432";
+export const SOCKET_NAME = ".s.PGSQL.5432";
 
 /** The folder of the cluster: inside the data directory, or a symbolic link from there to a folder that its user can reach. */
 export const clusterPath = (dataDir: string): string => join(dataDir, "postgres");
