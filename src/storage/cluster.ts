@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chownSync, existsSync, lchownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { explainDiskError } from "./data-directory.ts";
+import { explainDiskError, renameFlushed } from "./data-directory.ts";
 import { EMBEDDED_ADMIN } from "./embedded-roles.ts";
 import type { Programs } from "./postgres-binaries.ts";
 import type { RunAs } from "./run-as.ts";
@@ -58,7 +58,7 @@ export function initialise(
     const reason = output.split("\n").find((line) => /error|FATAL|could not|PANIC/.test(line)) ?? output;
     throw explainDiskError(new StartupError(`the database could not be created: ${reason}`, { cause: output }), dataDir);
   }
-  renameSync(unfinished, cluster);
+  renameFlushed(unfinished, cluster);
 }
 
 /** Lets only two users of the machine connect: the one that owns the files, and root. PostgreSQL learns their names from the kernel. Files

@@ -4,11 +4,14 @@ import {
   accessSync,
   chmodSync,
   chownSync,
+  closeSync,
   constants,
   existsSync,
+  fsyncSync,
   lchownSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -24,7 +27,7 @@ import { StartupError } from "./startup-error.ts";
 
 // The kernel's limit for the path of a Unix socket, without the final zero.
 const SOCKET_PATH_LIMIT = 107;
-const SOCKET_NAME = ".s.PGSQL.5432";
+export const SOCKET_NAME = ".s.PGSQL.5432";
 
 /** The folder of the cluster: inside the data directory, or a symbolic link from there to a folder that its user can reach. */
 export const clusterPath = (dataDir: string): string => join(dataDir, "postgres");
@@ -138,6 +141,18 @@ export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
   if (runAs !== undefined) chownSync(dir, runAs.uid, runAs.gid);
 }
 
+/** Renames a file or folder, and flushes the folder that holds it. Without the flush, a power cut seconds later can undo the renaming,
+ *  although the database has meanwhile committed transactions that depend on it. */
+export function renameFlushed(from: string, to: string): void {
+  renameSync(from, to);
+  const folder = openSync(dirname(to), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
 const SECRET_KEY_BYTES = 32;
 
 export const secretKeyPath = (dataDir: string): string => join(dataDir, "secret.key");
@@ -149,7 +164,7 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
     if (!existsSync(path)) {
       const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
       writeFileSync(unfinished, `${randomBytes(SECRET_KEY_BYTES).toString("base64")}\n`, { mode: 0o600, flush: true });
-      renameSync(unfinished, path);
+      renameFlushed(unfinished, path);
     }
     return readSecretKey(path);
   } catch (error) {

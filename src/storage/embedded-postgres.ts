@@ -18,6 +18,7 @@ import {
   linkCluster,
   makeDataDir,
   makeSocketDir,
+  SOCKET_NAME,
   socketDir,
 } from "./data-directory.ts";
 import type { DatabaseTarget } from "./connections.ts";
@@ -132,6 +133,7 @@ export class EmbeddedPostgres {
       linkCluster(dataDir, cluster);
       checkMajor(cluster, programs);
       const sockets = socketDir(dataDir);
+      removeStaleLocks(cluster, sockets);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);
       const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings });
       await server.#startChild();
@@ -305,9 +307,14 @@ async function endOrphan(cluster: string): Promise<void> {
   const pid = Number(readPidFile(cluster)[0]);
   if (processesIn(cluster).includes(pid)) await stopServer(cluster, pid);
   await waitForBackends(cluster);
-  // The pid in a file that was left behind may belong to another program by now, and PostgreSQL would then refuse to start. When no
-  // process works in the folder, the file is stale and is removed. Without /proc this cannot be known, and the file stays.
-  if (existsSync("/proc/self/cwd") && processesIn(cluster).length === 0) rmSync(join(cluster, "postmaster.pid"), { force: true });
+}
+
+/** Removes the lock files that a killed server left behind. Their pid may belong to another program by now, and a power cut may have left
+ *  them empty: PostgreSQL would refuse to start. When no process works in the folder, they are stale. Without /proc this cannot be known,
+ *  and they stay. */
+function removeStaleLocks(cluster: string, sockets: string): void {
+  if (!existsSync("/proc/self/cwd") || processesIn(cluster).length > 0) return;
+  for (const path of [join(cluster, "postmaster.pid"), join(sockets, `${SOCKET_NAME}.lock`)]) rmSync(path, { force: true });
 }
 
 /** Waits for the processes of a server whose main process was killed. They end by themselves when they notice that; the next server could

@@ -15,10 +15,11 @@ import { createDatabase, inspectionOf } from "../support/database.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
-import { assertFirst, effectCount, isReplay, NEVER, unique } from "../support/replay.ts";
+import { assertFirst, effectCount, NEVER, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
 import {
   assertEachOnce,
+  assertKeysReplay,
   assertNothingDone,
   assertNothingHalfDone,
   assertSubmittedOnce,
@@ -84,16 +85,6 @@ async function settledAfter(db: Database, diedAtMs: number): Promise<void> {
   await until("every held message to end", () => isNone("select from delivery_queue"), SETTLE_MS);
   const since = new Date(diedAtMs + CLOCK_MARGIN_MS);
   await until("the receipts of living carriers", () => isNone("select from messages where status = 'sent' and sent_at > $1", since));
-}
-
-/** Checks that every key still has its first response, which does not show the current status of the message. */
-async function assertKeysReplay(godwit: Godwit, apiKey: string, sent: readonly Sent[]): Promise<void> {
-  const some = sent.filter((_, index) => index % Math.ceil(sent.length / 100) === 0);
-  for (const { key, id } of some) {
-    const reply = await godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key });
-    assert.equal(isReplay(reply), true, reply.text);
-    assert.deepEqual([reply.status, reply.json["id"], reply.json["status"], reply.json["sequence"]], [202, id, "queued", 1]);
-  }
 }
 
 describe("a service that is killed under load", () => {

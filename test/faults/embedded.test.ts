@@ -115,7 +115,7 @@ test("a second start on the same directory is refused in one sentence", async ()
 
 test("the remains of a crash do not prevent the next start", async () => {
   const env = { GODWIT_DATA_DIR: await servedFolder() };
-  // A lock of a process that has ended, and a pid file with the number of another program: this test.
+  // A lock of a process that has ended, a pid file with the number of another program: this test, and a lock file that a power cut emptied.
   const lock = { pid: 999_999, host: "elsewhere", boot: "", startedAt: "1", command: "serve" };
   writeFileSync(
     join(env.GODWIT_DATA_DIR, "godwit.lock"),
@@ -129,6 +129,7 @@ test("the remains of a crash do not prevent the next start", async () => {
     join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"),
     `${process.pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`,
   );
+  writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", ".s.PGSQL.5432.lock"), "");
   await using godwit = await startGodwit({ asProcess: true, env });
   assert.equal((await godwit.request("GET", "/readyz")).status, 200);
 });

@@ -14,19 +14,19 @@ const RESPONSE_LIMIT_MS = 60_000;
 const PAUSE_MS = 20;
 const RETRIES_AT_ONCE = 32;
 
-/** `status` is undefined if the connection broke before the response. */
-export type Sent = { key: string; status: number | undefined; id: string | undefined; isReplay: boolean };
+/** `status` is undefined if the connection broke before the response. `id` and `text`, the body, are those of a response with 202. */
+export type Sent = { key: string; status: number | undefined; id: string | undefined; text: string | undefined; isReplay: boolean };
 
 async function sendWithKey(godwit: Godwit, apiKey: string, key: string = randomUUID()): Promise<Sent> {
   let reply: Reply | undefined;
   try {
     reply = await within(godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key }), RESPONSE_LIMIT_MS);
   } catch {
-    return { key, status: undefined, id: undefined, isReplay: false };
+    return { key, status: undefined, id: undefined, text: undefined, isReplay: false };
   }
   assert.ok(reply !== undefined, `${key} had no response for ${RESPONSE_LIMIT_MS} ms`);
-  const id = reply.status === 202 ? String(reply.json["id"]) : undefined;
-  return { key, status: reply.status, id, isReplay: reply.headers.get("idempotent-replayed") === "true" };
+  const accepted = reply.status === 202 ? { id: String(reply.json["id"]), text: reply.text } : { id: undefined, text: undefined };
+  return { key, status: reply.status, ...accepted, isReplay: reply.headers.get("idempotent-replayed") === "true" };
 }
 
 /** Sends new messages over `connections` connections until the signal is aborted or the connections break. */
@@ -47,6 +47,17 @@ export async function sendUntil(
   };
   await Promise.all(Array.from({ length: connections }, work));
   return all;
+}
+
+/** Asserts that the keys of up to 100 of the requests still have their first response, whose body does not show the current status of the
+ *  message. */
+export async function assertKeysReplay(godwit: Godwit, apiKey: string, sent: readonly Sent[]): Promise<void> {
+  const open = sent.filter((_, index) => index % Math.ceil(sent.length / 100) === 0).values();
+  const work = async (): Promise<void> => {
+    for (const { key, id, text } of open)
+      assert.deepEqual(await sendWithKey(godwit, apiKey, key), { key, status: 202, id, text, isReplay: true });
+  };
+  await Promise.all(Array.from({ length: RETRIES_AT_ONCE }, work));
 }
 
 /** Repeats every request that had no 202 under its key, as a client does, until the response is a 202. */
