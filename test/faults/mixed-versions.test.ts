@@ -88,7 +88,7 @@ describe("the previous release and this one", () => {
           counts.set(String(status), (counts.get(String(status)) ?? 0) + 1);
           assert.ok(status === undefined || [202, 409, 429, 500, 503].includes(status), text);
           if (status === 202) {
-            sent.push({ key, status, id, isReplay: false });
+            sent.push({ key, status, id, isReplay: false, text });
             break;
           }
           await sleep(50);

@@ -17,6 +17,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -93,6 +94,12 @@ export class PowerCutDisk {
     await poll(isUnflushed, { timeoutMs: UNFLUSHED_MS, everyMs: 1 });
   }
 
+  /** Makes each flush take so many seconds, or as long as before. */
+  setFlushSeconds(seconds: number | undefined): void {
+    if (seconds === undefined) rmSync(this.#path("delay"), { force: true });
+    else writeFileSync(this.#path("delay"), String(seconds));
+  }
+
   /** Cuts the power. From now on, each access to the disk fails that the kernel cannot serve from its memory. */
   async cut(): Promise<void> {
     // The disk ends first: the end of nbdfuse must not flush it.
@@ -131,7 +138,14 @@ export class PowerCutDisk {
     // A test that is killed must not leave the programs behind.
     this.#nbdkit = spawn(
       NBDKIT,
-      ["--exit-with-parent", "--unix", socket, "python", PLUGIN, `backing=${this.#path("backing")}`, `log=${this.#path("log")}`],
+      [
+        "--exit-with-parent",
+        "--unix",
+        socket,
+        "python",
+        PLUGIN,
+        ...["backing", "log", "delay"].map((name) => `${name}=${this.#path(name)}`),
+      ],
       { stdio: ["ignore", "ignore", "inherit"] },
     );
     await until("nbdkit to listen", () => existsSync(socket));

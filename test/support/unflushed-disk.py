@@ -21,6 +21,8 @@ FLUSH_SECONDS = 0.005
 
 backing_path = None
 log_path = None
+# A file with the seconds of a flush, for tests of a slow disk. Without the file the disk is as fast as an SSD.
+delay_path = None
 backing = None
 log = None
 size = 0
@@ -29,18 +31,20 @@ unflushed = {}
 
 
 def config(key, value):
-    global backing_path, log_path
+    global backing_path, log_path, delay_path
     if key == "backing":
         backing_path = value
     elif key == "log":
         log_path = value
+    elif key == "delay":
+        delay_path = value
     else:
         raise RuntimeError("unknown parameter " + key)
 
 
 def config_complete():
-    if backing_path is None or log_path is None:
-        raise RuntimeError("the parameters backing and log are required")
+    if backing_path is None or log_path is None or delay_path is None:
+        raise RuntimeError("the parameters backing, log and delay are required")
 
 
 def after_fork():
@@ -120,10 +124,22 @@ def write_all(data):
         view = view[os.write(log, view) :]
 
 
+def flush_seconds():
+    # `open` is a function of the plugin.
+    try:
+        delay = os.open(delay_path, os.O_RDONLY)
+    except FileNotFoundError:
+        return FLUSH_SECONDS
+    try:
+        return float(os.read(delay, 32))
+    finally:
+        os.close(delay)
+
+
 def flush(handle, flags):
     if not unflushed:
         return
-    time.sleep(FLUSH_SECONDS)
+    time.sleep(flush_seconds())
     for number, content in unflushed.items():
         os.pwrite(backing, content, number * BLOCK)
     # The log is emptied last: a kill before this line leaves blocks in both files, of which the restored log may only repeat some.
