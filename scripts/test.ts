@@ -1,6 +1,6 @@
 /** Runs tests, the most expensive files first, and prints how long they took.
  *
- *  node scripts/test.ts               the checks of the code, then every test but those of pace
+ *  node scripts/test.ts               the checks of the code, then every test but those of pace and ha
  *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console; also as test/api
  *  node scripts/test.ts FILE…         these files */
 import { spawnSync } from "node:child_process";
@@ -40,7 +40,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
 };
 
 /** Groups that run only when they are named. */
-const SEPARATE: Readonly<Record<string, Group>> = { pace: { pattern: "test/pace/*.test.ts" } };
+const SEPARATE: Readonly<Record<string, Group>> = { pace: { pattern: "test/pace/*.test.ts" }, ha: { pattern: "test/ha/*.test.ts" } };
 
 const ALL_GROUPS: Readonly<Record<string, Group>> = { ...GROUPS, ...SEPARATE };
 
