@@ -45,6 +45,11 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["production", "Going to production", "TLS, PostgreSQL, nodes, backup, upgrades"],
       ["packaging", "Installing", "npm, systemd, containers, dashboards"],
       ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
+      [
+        "high-availability",
+        "High availability",
+        "the loss of the primary: synchronous replication, Patroni, what to see and what not to do",
+      ],
       ["scale", "Capacity", "what a message costs, and what a rate needs"],
       ["backup", "Backup and restore", "save the database, bring it back, and decide about waiting messages"],
       ["upgrading", "Upgrading", "new versions beside running nodes, and a newer PostgreSQL"],

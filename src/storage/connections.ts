@@ -1,5 +1,6 @@
 /** The connections to PostgreSQL: a pool, and single ones outside it. Every session has a name of its own and the settings of this service, and
  *  is on the primary. */
+import type { Socket } from "node:net";
 import pg from "pg";
 import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
@@ -20,6 +21,8 @@ export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: strin
 // Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
 const POOL_SIZE = 16;
 const CONNECT_TIMEOUT_MS = 5_000;
+// A server that responds closes the connection at once.
+const END_TIMEOUT_MS = 2_000;
 // No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
@@ -84,6 +87,16 @@ export class Session extends pg.Client {
     if (isVerified) verifyServer(this);
     refuseClearTextPassword(this);
     speedUpBind((this as unknown as { connection: BindingConnection }).connection);
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  /** Ends the session, also on a server that has vanished. The open connection would otherwise keep the process from ending. */
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    const { connection } = this as unknown as { connection: { stream: Socket } };
+    const limit = setTimeout(() => connection.stream.destroy(), END_TIMEOUT_MS).unref();
+    this.once("end", () => clearTimeout(limit));
+    return callback === undefined ? super.end() : super.end(callback);
   }
 }
 
@@ -158,15 +171,18 @@ export class Connections {
     session.laterSettings = this.#later.size;
   }
 
-  /** Opens a session. Where the server has failed, or is no longer the primary, the primary is looked for. */
+  /** Opens a session. Where the server has failed, or is no longer the primary, the primary is looked for. After a search in vain the next
+   *  search comes before a new connection, which to a server that has vanished would take its whole time limit. A session of the pool comes
+   *  before a search, which also fails where the server has no more connections. */
   async #onPrimary<T>(open: () => Promise<T>): Promise<T> {
-    try {
-      return await open();
-    } catch (error) {
-      if (!this.#servers.areSeveral) throw error;
-      await this.#servers.find((position) => this.#probe(position));
-      return open();
-    }
+    if (!this.#servers.isLost || this.pool.idleCount > 0)
+      try {
+        return await open();
+      } catch (error) {
+        if (!this.#servers.areSeveral) throw error;
+      }
+    await this.#servers.find((position) => this.#probe(position));
+    return open();
   }
 
   /** Takes a session of the pool, and drops those on servers that were the primary before. */

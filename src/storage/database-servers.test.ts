@@ -35,6 +35,26 @@ describe("the primary", () => {
     assert.equal(servers.current, 2);
   });
 
+  test("is found when it is promoted while another server does not respond", async () => {
+    const servers = new DatabaseServers(2);
+    let probes = 0;
+    await servers.find((position) => {
+      if (position === 0) return new Promise(() => undefined);
+      probes += 1;
+      return probes < 3 ? Promise.reject(new Error("is a standby")) : Promise.resolve();
+    });
+    assert.deepEqual([servers.current, probes], [1, 3]);
+  });
+
+  test("is lost after a search in vain, until it is found", async () => {
+    const servers = new DatabaseServers(2);
+    assert.equal(servers.isLost, false);
+    await assert.rejects(servers.find(() => Promise.reject(new Error("is away"))));
+    assert.equal(servers.isLost, true);
+    await servers.find(() => Promise.resolve());
+    assert.equal(servers.isLost, false);
+  });
+
   test("is looked for once by many at the same time", async () => {
     const servers = new DatabaseServers(2);
     let probes = 0;

@@ -33,7 +33,7 @@ export class FormerPrimary extends Error {
   override name = "FormerPrimary";
 }
 
-// The next search begins this long after one that found no primary, however many requests wait for a connection.
+// The next probe of a server, and the next search, begin this long after one in vain, however many requests wait for a connection.
 const SEARCH_PAUSE_MS = 100;
 
 /** Knows which server is the primary. A promotion begins a new timeline, so a server on an earlier timeline than one seen before is a former
@@ -42,6 +42,7 @@ export class DatabaseServers {
   readonly #count: number;
   #current = 0;
   #timeline = 0;
+  #isLost = false;
   #search: Promise<void> | undefined;
 
   constructor(count: number) {
@@ -55,6 +56,11 @@ export class DatabaseServers {
 
   get areSeveral(): boolean {
     return this.#count > 1;
+  }
+
+  /** Whether the last search found no primary. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** The latest timeline that a session has had; zero where the server does not tell. */
@@ -78,13 +84,31 @@ export class DatabaseServers {
     return this.#search;
   }
 
+  /** Probes a server again while another one has not responded: a standby may be promoted in the meantime. */
   async #findNow(probe: (position: number) => Promise<void>): Promise<void> {
-    const positions = Array.from({ length: this.#count }, (_, position) => position);
+    const failed = new Set<number>();
+    let isFound = false;
+    const find = async (position: number): Promise<number> => {
+      for (;;) {
+        try {
+          await probe(position);
+          return position;
+        } catch (error) {
+          failed.add(position);
+          if (isFound || failed.size === this.#count) throw error;
+          await sleep(SEARCH_PAUSE_MS);
+        }
+      }
+    };
     try {
-      this.#current = await Promise.any(positions.map((position) => probe(position).then(() => position)));
+      this.#current = await Promise.any(Array.from({ length: this.#count }, (_, position) => find(position)));
+      this.#isLost = false;
     } catch (error) {
+      this.#isLost = true;
       await sleep(SEARCH_PAUSE_MS);
       throw error;
+    } finally {
+      isFound = true;
     }
   }
 }

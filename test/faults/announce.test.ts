@@ -5,8 +5,10 @@ import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 import { Announcer } from "../../src/storage/announce.ts";
 import { Database } from "../../src/storage/database.ts";
+import { listen, notify } from "../../src/storage/listen.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "../support/database.ts";
-import { until } from "../support/expect.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { NEVER_MS, until } from "../support/expect.ts";
 import { keepLines } from "../support/log-lines.ts";
 
 test("an unavailable database is logged once for listening and once for notifying", async () => {
@@ -49,4 +51,41 @@ test("a part that comes after the first one has begun to listen looks for work a
   assert.deepEqual([calls, later], [1, 1]);
   await announcer.stop();
   await db.close();
+});
+
+test("a listening connection whose server has vanished is replaced", async () => {
+  const databaseUrl = await createDatabase();
+  const wire = await DatabaseWire.to(databaseUrl);
+  // A check fails after the time limit of a statement.
+  const db = new Database({ url: `${wire.url}?query_timeout=1000`, connectTimeoutMs: CONNECT_TIMEOUT_MS }, "test", () => undefined);
+  let times = 0;
+  const received: string[] = [];
+  const listening = listen(db, "test_channel", {
+    onMessage: (payload) => received.push(payload),
+    onListening: () => (times += 1),
+    onError: () => undefined,
+    checkMs: 50,
+  });
+  await until("it to listen", () => times === 1 || undefined);
+  wire.freezeAll();
+  await until("it to listen again", () => times >= 2 || undefined);
+  const notifier = new Database({ url: databaseUrl, connectTimeoutMs: CONNECT_TIMEOUT_MS }, "test", () => undefined);
+  await notify(notifier, "test_channel", ["new work"]);
+  await until("the notification", () => received.includes("new work") || undefined);
+  await listening.stop();
+  await Promise.all([db.close(), notifier.close()]);
+  await wire.close();
+});
+
+test("the end of a listening connection does not wait for a server that has vanished", async () => {
+  const wire = await DatabaseWire.to(await createDatabase());
+  const db = new Database({ url: wire.url, connectTimeoutMs: CONNECT_TIMEOUT_MS }, "test", () => undefined);
+  let isListening = false;
+  const onListening = (): boolean => (isListening = true);
+  const listening = listen(db, "test_channel", { onMessage: () => undefined, onListening, onError: () => undefined, checkMs: NEVER_MS });
+  await until("it to listen", () => isListening || undefined);
+  wire.freezeAll();
+  await listening.stop();
+  await db.close();
+  await wire.close();
 });

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { poll } from "../../src/lib/wait.ts";
+import { poll, within } from "../../src/lib/wait.ts";
 import { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
@@ -236,4 +236,13 @@ test("a node ends lost sessions only in its own database, also where another ins
   } finally {
     await Promise.all([own.close(), other.close()]);
   }
+});
+
+test("a service whose database has vanished ends on SIGTERM", async () => {
+  const wire = await DatabaseWire.to(await createDatabase());
+  await using godwit = await startGodwit({ databaseUrl: wire.url, asProcess: true });
+  assertFirst(await godwit.send(await godwit.key()));
+  wire.freezeAll();
+  assert.equal(await within(godwit.stop("SIGTERM"), LIMIT_MS), 0);
+  await wire.close();
 });

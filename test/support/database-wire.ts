@@ -62,6 +62,11 @@ export class DatabaseWire {
     for (const socket of this.#near) socket.destroy();
   }
 
+  /** Passes on nothing more, not even the end of a connection, as a machine that has vanished. New connections work. */
+  freezeAll(): void {
+    for (const socket of this.#sockets) socket.pause();
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
