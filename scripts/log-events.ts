@@ -19,7 +19,9 @@ const table = (): string =>
   [
     "| event | level | meaning | what to do |",
     "|---|---|---|---|",
-    ...Object.entries(LOG_EVENTS).map(([event, { level, meaning, action }]) => `| \`${event}\` | ${level} | ${meaning} | ${action} |`),
+    ...Object.entries(LOG_EVENTS)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([event, { level, meaning, action }]) => `| \`${event}\` | ${level} | ${meaning} | ${action} |`),
   ].join("\n");
 
 if (import.meta.main) writeFileSync(PAGE, readPage().shouldBe);

@@ -87,7 +87,7 @@ export class ProviderHosts {
     // A link that stays open keeps its host when the country or the inbound account changes.
     const current = (): Link => linkChooser.find(link.name) ?? link;
     const inTurn = <T>(work: () => Promise<T>): Promise<T> => this.#inTurn(link, work);
-    // What the carrier repeats is stored already, and changes nothing.
+    // A repetition of the carrier is stored already, and changes nothing.
     const confirmed = (work: () => Promise<void>): Promise<void> => inTurn(() => work().then(() => db.confirmRead()));
     return {
       receive: (receipts) => inTurn(() => this.#receive(link, receipts)),

@@ -65,7 +65,7 @@ type Address = { name: string; config: pg.ClientConfig; isVerified: boolean };
 type SessionPlan = Address & { sessionName: string };
 
 /** A session. Its name is unique, so that a lost session can be found and ended. */
-export class Session extends pg.Client {
+export class DatabaseSession extends pg.Client {
   readonly sessionName: string;
   /** The timeline of its server. Each promotion of a standby begins a new one. Zero where the server does not tell. */
   timeline = 0;
@@ -129,7 +129,7 @@ export class Connections {
       return { ...address, config: { ...shared, ...address.config }, sessionName: `godwit ${nodeName} ${(sessions += 1)}` };
     };
     /** The pool passes its own configuration, which names no server. */
-    class PooledSession extends Session {
+    class PooledSession extends DatabaseSession {
       constructor() {
         super(plan());
       }
@@ -137,7 +137,7 @@ export class Connections {
     this.#servers = servers;
     this.#plan = plan;
     this.#settings = target.settings ?? SETTINGS;
-    const onConnect = (client: pg.ClientBase): Promise<void> => this.#begin(client as Session);
+    const onConnect = (client: pg.ClientBase): Promise<void> => this.#begin(client as DatabaseSession);
     const pooled = { Client: PooledSession, max: target.poolSize ?? POOL_SIZE, idleTimeoutMillis: 60_000, onConnect };
     this.pool = new pg.Pool({ ...shared, ...pooled });
     this.pool.on("error", onIdleError);
@@ -149,12 +149,12 @@ export class Connections {
   }
 
   /** Takes a session of the pool. */
-  take(): Promise<Session & pg.PoolClient> {
+  take(): Promise<DatabaseSession & pg.PoolClient> {
     return this.#onPrimary(() => this.#takeCurrent());
   }
 
   /** Opens a session outside the pool. The caller ends it. */
-  open(): Promise<Session> {
+  open(): Promise<DatabaseSession> {
     return this.#onPrimary(() => this.#open(this.#plan()));
   }
 
@@ -165,7 +165,7 @@ export class Connections {
   }
 
   /** Gives a session the settings that became known after its begin. */
-  async applyLater(session: Session): Promise<void> {
+  async applyLater(session: DatabaseSession): Promise<void> {
     if (session.laterSettings === this.#later.size) return;
     for (const [name, value] of this.#later) await session.query({ text: "select set_config($1, $2, false)", values: [name, value] });
     session.laterSettings = this.#later.size;
@@ -186,16 +186,16 @@ export class Connections {
   }
 
   /** Takes a session of the pool, and drops those on servers that were the primary before. */
-  async #takeCurrent(): Promise<Session & pg.PoolClient> {
+  async #takeCurrent(): Promise<DatabaseSession & pg.PoolClient> {
     for (;;) {
-      const session = (await this.pool.connect()) as Session & pg.PoolClient;
+      const session = (await this.pool.connect()) as DatabaseSession & pg.PoolClient;
       if (session.timeline === this.timeline) return session;
       session.release(true);
     }
   }
 
-  async #open(plan: SessionPlan): Promise<Session> {
-    const session = new Session(plan);
+  async #open(plan: SessionPlan): Promise<DatabaseSession> {
+    const session = new DatabaseSession(plan);
     await session.connect();
     try {
       await this.#begin(session);
@@ -216,7 +216,7 @@ export class Connections {
     }
   }
 
-  async #begin(session: Session): Promise<void> {
+  async #begin(session: DatabaseSession): Promise<void> {
     await beginSession(session, this.#settings);
     session.timeline = await readTimeline(session);
     this.#servers.noteTimeline(session.timeline);
@@ -238,7 +238,7 @@ function addressesOf(target: DatabaseTarget): Address[] {
 /** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which
  *  PgBouncer may have added a host. In session mode, PgBouncer assigns a server connection with the first statement: from here on a
  *  statement cannot wait in PgBouncer, where `endSession` would not find it. */
-async function beginSession(session: Session, settings: Settings): Promise<void> {
+async function beginSession(session: DatabaseSession, settings: Settings): Promise<void> {
   const all = Object.entries({ ...settings, application_name: session.sessionName });
   const text = all.map(([name, value]) => `set ${name} = ${session.escapeLiteral(value)}`).join(";\n");
   await session.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
@@ -248,7 +248,7 @@ async function beginSession(session: Session, settings: Settings): Promise<void>
 }
 
 /** The timeline is the first part of the name of a file of the log. A managed server may not permit the functions. */
-async function readTimeline(session: Session): Promise<number> {
+async function readTimeline(session: DatabaseSession): Promise<number> {
   try {
     const { rows } = await session.query<{ name: string }>("select pg_walfile_name(pg_current_wal_lsn()) as name");
     return Number.parseInt(rows[0]?.name.slice(0, 8) ?? "0", 16);

@@ -28,7 +28,7 @@ export function serverUrls(url: string): [string, ...string[]] {
   }) as [string, ...string[]];
 }
 
-/** A server that was the primary before a failover, and that may run again. What it commits is lost. */
+/** A server that was the primary before a failover, and that may run again. Its commits are lost. */
 export class FormerPrimary extends Error {
   override name = "FormerPrimary";
 }

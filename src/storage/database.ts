@@ -2,7 +2,7 @@
  *  interrupted work. */
 import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
-import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type Session } from "./connections.ts";
+import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type DatabaseSession } from "./connections.ts";
 import { sql, type Sql } from "./sql.ts";
 
 /** Anything that runs statements: the pool, or one transaction on it. */
@@ -21,7 +21,7 @@ export class ConnectionLost extends Error {
   readonly session: string;
   /** The timeline of its server. After a failover it differs from that of the database. */
   readonly timeline: number;
-  constructor({ sessionName, timeline }: Session, cause: unknown) {
+  constructor({ sessionName, timeline }: DatabaseSession, cause: unknown) {
     super("the database connection was lost with a statement under way", { cause });
     this.session = sessionName;
     this.timeline = timeline;
@@ -188,7 +188,7 @@ export class Database implements Queryable {
   async #withPooledClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
     const connections = this.#connections;
     if (connections.pool.waitingCount >= MAX_WAITING) throw tooManyWait();
-    let client: Session & pg.PoolClient;
+    let client: DatabaseSession & pg.PoolClient;
     try {
       client = await connections.take();
     } catch (error) {
