@@ -35,7 +35,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, responseTimeou
   await delivery.start();
   const report = (msg: string): void => {
     log.info({ claimedCount: delivery.lanes.get(link.name)?.ownedCount }, msg);
-    flush();
+    void flush();
   };
   process.on("SIGUSR2", () => report("claimed"));
   report("delivering");
