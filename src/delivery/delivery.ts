@@ -204,9 +204,9 @@ export class Delivery {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#changes.values());
-    await this.#job.stop();
     const lanes = Array.from(this.#lanes.values());
-    await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
+    // The lanes send nothing more from now on, although a background task may still wait for the database.
+    await Promise.all([this.#job.stop(), ...lanes.map((lane) => lane.drain(DRAIN_MS))]);
     // Calls without a response are aborted. Their messages may have left, so an unknown outcome is stored.
     this.#deadlines.abortAll();
     await Promise.all(lanes.map((lane) => lane.drain(GIVE_UP_MS)));
