@@ -125,6 +125,7 @@ describe("a commit that the standby does not have", { concurrency: 3 }, () => {
   test("gets its 202 when the standby returns and has it", async () => {
     await using parts = await startWithoutStandby();
     const { servers, godwit, apiKey } = parts;
+    await until("the service not to be ready", async () => (await godwit.request("GET", "/readyz")).status === 503 || undefined);
     const [key, body] = [randomUUID(), unique()];
     const first = post(godwit, apiKey, key, body);
     await whenWaiting(servers, "insert into messages", "pg_terminate_backend(pid)");
