@@ -1,11 +1,11 @@
 /** godwit backup: creates, verifies and restores backups of the embedded database. */
-import { realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { readConfig, type Config } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import { findFaults, readManifest, type BackupManifest, type Progress } from "../storage/backup-files.ts";
 import { createBackup } from "../storage/create-backup.ts";
-import { clusterPath, socketDir } from "../storage/data-directory.ts";
+import { clusterPath, requireCluster, socketDir } from "../storage/data-directory.ts";
 import { readSchema } from "../storage/migrate.ts";
 import { readWholeBackup } from "../storage/read-backup.ts";
 import { restoreBackup } from "../storage/restore-backup.ts";
@@ -44,14 +44,16 @@ export const backup: Command = {
 
 type Verb = (input: Input, folder: string, config: Config) => Promise<number | void>;
 
-const create: Verb = ({ flags }, folder, config) =>
-  withUnmigratedDatabase(config, "backup", async ({ db }) => {
-    const { dataDir } = config;
+const create: Verb = ({ flags }, folder, config) => {
+  const { dataDir } = config;
+  requireCluster(dataDir);
+  return withUnmigratedDatabase(config, "backup", async ({ db }) => {
     const { version: schema } = await readSchema(db);
     const source = { cluster: realpathSync(clusterPath(dataDir)), sockets: socketDir(dataDir), schema };
     print(flags, summaryOf(folder, await createBackup(source, folder, percent("saved"))));
     say("the secret key is not part of the backup: keep a copy of it elsewhere");
   });
+};
 
 const verify: Verb = async ({ flags }, folder) => {
   const manifest = readManifest(folder);
@@ -63,12 +65,13 @@ const verify: Verb = async ({ flags }, folder) => {
 
 /** Restores the backup beside it, reads every row, and returns their number. */
 async function readRecovered(folder: string): Promise<number> {
-  const dataDir = `${folder}.verify`;
-  rmSync(dataDir, { recursive: true, force: true });
+  const dataDir = mkdtempSync(`${folder}.verify-`);
   try {
     await restoreBackup(folder, { dataDir, progress: percent("restored"), say });
     return await readWholeBackup(dataDir, (table, rows) => say(`${table}: ${groupDigits(rows)} rows`));
   } finally {
+    // Where the user of the database cannot reach the folder, the database is elsewhere.
+    if (existsSync(clusterPath(dataDir))) rmSync(realpathSync(clusterPath(dataDir)), { recursive: true, force: true });
     rmSync(dataDir, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,7 @@
 /** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied, or would apply. */
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
+import { requireCluster } from "../storage/data-directory.ts";
 import { migrate as runMigrations, type MigrationWatch } from "../storage/migrate.ts";
 import { planMigrations, type PlannedMigration } from "../storage/plan-migrations.ts";
 import type { Command, Input } from "./command.ts";
@@ -22,7 +23,9 @@ export const migrate: Command = {
     ["Before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
   ],
   async run({ flags }) {
-    await withUnmigratedDatabase(readConfig(flags, "database"), "migrate", async ({ db }) => {
+    const config = readConfig(flags, "database");
+    if (flags["plan"] === true && config.databaseUrl === undefined) requireCluster(config.dataDir);
+    await withUnmigratedDatabase(config, "migrate", async ({ db }) => {
       if (flags["plan"] === true) return printPlan(flags, await planMigrations(db));
       const { version, applied } = await runMigrations(db, undefined, PROGRESS);
       print(flags, { schema: version, applied: applied.length === 0 ? null : applied });

@@ -47,6 +47,7 @@ export const resume: Command = {
 };
 
 async function run(input: Input, { db, clock }: OpenedDatabase): Promise<void> {
+  if (input.flags["send"] === true && input.flags["end"] === true) throw new UsageError("--send and --end exclude each other");
   const held = await readHold(db, clock.now());
   if (held === undefined) {
     say("there is no hold: messages are handed over");
@@ -69,7 +70,6 @@ const describe = ({ queued = 0, sending = 0, scheduled = 0 }: HeldCounts): strin
   `from before: ${groupDigits(queued)} queued, ${groupDigits(sending)} being sent, ${groupDigits(scheduled)} scheduled for later`;
 
 async function choose({ flags: { send, end } }: Input): Promise<"send" | "end"> {
-  if (send === true && end === true) throw new UsageError("--send and --end exclude each other");
   if (send === true) return "send";
   if (end === true) return "end";
   if (!process.stdin.isTTY)

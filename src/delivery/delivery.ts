@@ -172,7 +172,7 @@ export class Delivery {
     const startFallbacks = unlessHeld(() => startDueFallbacks(fallbacks));
     this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));
-    this.#job.repeat(paced(() => expireWithoutReceipt(db, this.#advancer)));
+    this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, this.#advancer))));
     this.#job.repeat(paced(() => this.#receipts.applyMissed()));
     this.#job.repeat(paced(() => deleteOldParked(db, clock.now())));
     this.#job.repeat(paced(() => deleteOldInboundIds(db, clock.now())));

@@ -1,6 +1,7 @@
 /** The messages of a restored database that may have been handed over after the backup: those that waited in the queue or were being sent. */
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
 import type { Status } from "../messages/states.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import { newId, type MessageId } from "../lib/id.ts";
@@ -27,10 +28,10 @@ export type HeldCounts = Partial<Record<Extract<Status, "scheduled" | "queued" |
 
 /** Counts the messages of the queue from before a time, by status. */
 export const countHeld = async (db: Queryable, beforeMs: number): Promise<HeldCounts> =>
-  Object.fromEntries((await countQueuedBefore(db, firstIdOf(beforeMs))).map(({ status, count }) => [status, count]));
+  Object.fromEntries((await countQueuedBefore(db, firstIdOf(beforeMs), beforeMs)).map(({ status, count }) => [status, count]));
 
-/** Ends the queued and sending messages from before a time as failed with an unknown outcome. A scheduled message stays: its time has not come.
- *  Calls `onEnded` with their number so far, and returns it. */
+/** Ends the messages from before a time as failed with an unknown outcome. A message whose `send_at` is later has not left, and stays. Calls
+ *  `onEnded` with their number so far, and returns it. */
 export async function endHeld(db: Database, advancer: Advancer, beforeMs: number, onEnded: (count: number) => void): Promise<number> {
   let ended = 0;
   let after: MessageId | undefined;
@@ -42,12 +43,27 @@ export async function endHeld(db: Database, advancer: Advancer, beforeMs: number
       db,
       rows.map((row) => ({ accountId: row.account_id, environment: row.environment, id: row.message_id })),
     );
-    const changes = messages.map((message) => changeBy(message, restoredSignal, advancer.now())).filter((change) => change !== undefined);
-    const written = await Promise.all(changes.map((change) => advancer.submit(change)));
+    const mayHaveLeft = messages.filter(({ sendAtMs }) => sendAtMs === null || sendAtMs <= beforeMs);
+    const written = await Promise.all(mayHaveLeft.map((message) => endOne(advancer, message)));
     ended += written.filter(Boolean).length;
     onEnded(ended);
   }
 }
+
+/** A scheduled message becomes queued first, as at its time. */
+async function endOne(advancer: Advancer, message: Message): Promise<boolean> {
+  const nowMs = advancer.now();
+  const queued = message.status === "scheduled" ? changeBy(message, queuedSignal(nowMs), nowMs) : undefined;
+  if (queued !== undefined && !(await advancer.submit(queued))) return false;
+  const change = changeBy(queued?.after ?? message, restoredSignal, advancer.now());
+  return change !== undefined && advancer.submit(change);
+}
+
+const queuedSignal = (nowMs: number): Signal => ({
+  status: "queued",
+  detail: { reason: "send_at has come" },
+  move: { kind: "wait", state: "waiting", atMs: nowMs, lane: "" },
+});
 
 /** An id that is not greater than those of the messages from this time on. */
 function firstIdOf(timeMs: number): MessageId {

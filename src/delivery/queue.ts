@@ -238,13 +238,15 @@ export const findQueuedBefore = (db: Queryable, before: MessageId, after: Messag
    order by message_id
    limit ${max}`);
 
-export const countQueuedBefore = (db: Queryable, before: MessageId): Promise<{ status: string; count: number }[]> =>
+/** Counts them by status. A message whose `send_at` is later than the time counts as scheduled, and one whose `send_at` has passed as queued. */
+export const countQueuedBefore = (db: Queryable, before: MessageId, timeMs: number): Promise<{ status: string; count: number }[]> =>
   db.rows<{ status: string; count: number }>(sql`
-  select m.status, count(*)::integer as count
+  select case when m.send_at > ${new Date(timeMs)} then 'scheduled' when m.status = 'scheduled' then 'queued' else m.status end as status,
+         count(*)::integer as count
     from delivery_queue q
     join messages m on m.account_id = q.account_id and m.environment = q.environment and m.id = q.message_id
    where q.message_id < ${before}
-   group by m.status`);
+   group by 1`);
 
 /** The lanes that are not empty, as the relation `lane`. One index probe per lane finds the next one. */
 const LANES = `

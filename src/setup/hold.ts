@@ -26,7 +26,9 @@ export const beginHold = (db: Database, clock: Clock, why: string, origin: Chang
 
 export async function readHold(db: Queryable, nowMs: number): Promise<Hold | undefined> {
   const hold = (await readPauses(db, nowMs)).find(({ link }) => link === HOLD);
-  return hold && { sinceMs: Date.parse(SINCE.exec(hold.reason)?.[1] ?? ""), reason: hold.reason };
+  if (hold === undefined) return undefined;
+  const sinceMs = Date.parse(SINCE.exec(hold.reason)?.[1] ?? "");
+  return { sinceMs: Number.isNaN(sinceMs) ? nowMs : sinceMs, reason: hold.reason };
 }
 
 /** Ends the hold on all nodes. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, writeFileSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StartupError } from "./startup-error.ts";
@@ -31,8 +31,17 @@ export function readManifest(backup: string): BackupManifest {
   } catch (error) {
     throw new StartupError(`${backup} is not a complete backup: it has no ${MANIFEST}`, { cause: error });
   }
-  const manifest = JSON.parse(text) as BackupManifest;
+  let manifest: BackupManifest;
+  try {
+    manifest = JSON.parse(text) as BackupManifest;
+  } catch (error) {
+    throw new StartupError(`${join(backup, MANIFEST)} is damaged`, { cause: error });
+  }
   if (manifest.format !== 1) throw new StartupError(`${backup} has a format that this godwit does not know: use the godwit that wrote it`);
+  const outside = [...manifest.folders, ...manifest.files.map(({ path }) => path)].find(
+    (path) => isAbsolute(path) || path.split("/").includes(".."),
+  );
+  if (outside !== undefined) throw new StartupError(`${join(backup, MANIFEST)} is damaged: it names ${outside}`);
   return manifest;
 }
 

@@ -1,10 +1,11 @@
 /** Creates a backup of the embedded server while it runs: its files between two calls of the server's backup functions, and the log from the first call
  *  to the second one. The server replays that log when the backup is restored, which makes the files consistent. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, type Dirent } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, type Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import pg from "pg";
 import { copyFile, FILES, syncFolders, writeManifest, type BackupFile, type BackupManifest, type Progress } from "./backup-files.ts";
+import { explainDiskError } from "./data-directory.ts";
 import { EMBEDDED_ADMIN, EMBEDDED_DATABASE } from "./embedded-roles.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -16,34 +17,41 @@ const SLOT = "godwit_backup";
 
 export type BackupSource = { cluster: string; sockets: string; schema: number };
 
-/** Writes a backup into a folder, which must not exist or be empty. A folder with a manifest is complete. */
+/** Writes a backup into a folder, which must not exist or be empty. The manifest is written last: a folder with one is complete. */
 export async function createBackup(source: BackupSource, to: string, progress: Progress): Promise<BackupManifest> {
   if (existsSync(to) && readdirSync(to).length > 0) throw new StartupError(`${to} is not empty: name a new folder`);
-  const unfinished = `${to}.unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(join(unfinished, FILES), { recursive: true, mode: 0o700 });
+  if (`${to}${sep}`.startsWith(`${source.cluster}${sep}`)) throw new StartupError(`${to} is inside the database: name another folder`);
   const admin = new pg.Client({ host: source.sockets, user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE });
   admin.on("error", () => undefined);
   await admin.connect();
   try {
-    const manifest = await copyAll(admin, source, unfinished, progress);
-    writeManifest(unfinished, manifest);
-    await syncFolders([unfinished]);
-    rmSync(to, { recursive: true, force: true });
-    renameSync(unfinished, to);
-    await syncFolders([dirname(to)]);
+    await takeSlot(admin);
+    mkdirSync(join(to, FILES), { recursive: true, mode: 0o700 });
+    const manifest = await copyAll(admin, source, to, progress);
+    writeManifest(to, manifest);
+    await syncFolders([to, dirname(to)]);
     return manifest;
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true });
-    throw error;
+    throw explainDiskError(error, to);
   } finally {
     await admin.end();
   }
 }
 
+const DUPLICATE_OBJECT = "42710";
+
+/** The slot keeps the log until this session ends, although checkpoints happen meanwhile. */
+async function takeSlot(admin: pg.Client): Promise<void> {
+  try {
+    await admin.query(`select pg_create_physical_replication_slot('${SLOT}', true, true)`);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === DUPLICATE_OBJECT)
+      throw new StartupError("another backup of this database is running");
+    throw error;
+  }
+}
+
 async function copyAll(admin: pg.Client, { cluster, schema }: BackupSource, to: string, progress: Progress): Promise<BackupManifest> {
-  // The slot keeps the log until this session ends, although checkpoints happen meanwhile.
-  await admin.query(`select pg_create_physical_replication_slot('${SLOT}', true, true)`);
   const started = await admin.query<{ file: string; version: string }>(
     "select pg_walfile_name(pg_backup_start('godwit', true)) as file, current_setting('server_version') as version",
   );
@@ -59,8 +67,9 @@ async function copyAll(admin: pg.Client, { cluster, schema }: BackupSource, to: 
       const facts = await copyFile(join(cluster, path), target, (count) => progress(Math.min((done += count), all), all));
       copied.push({ path, ...facts });
     } catch (error) {
-      // The server deletes files meanwhile, and its log says so.
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      // The server deletes files meanwhile, and its log says so. The slot keeps the log itself.
+      const { code, path: missing } = error as NodeJS.ErrnoException;
+      if (code !== "ENOENT" || missing !== join(cluster, path) || path.startsWith("pg_wal")) throw error;
       rmSync(target, { force: true });
     }
   };

@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { copyFile, FILES, readManifest, syncFolders, type BackupManifest, type Progress } from "./backup-files.ts";
 import { isAbsent } from "./cluster.ts";
-import { clusterPath, findClusterFolder, linkCluster, makeDataDir } from "./data-directory.ts";
+import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir } from "./data-directory.ts";
 import { takeLock } from "./directory-lock.ts";
 import { chooseUser } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
@@ -13,6 +13,11 @@ const markPath = (dataDir: string): string => join(clusterPath(dataDir), MARK);
 
 /** Whether the database was restored and has not been started since. */
 export const isRestored = (dataDir: string): boolean => existsSync(markPath(dataDir));
+/** Carries the mark of a restoration over to the files that replace it. */
+export function keepRestored(fromCluster: string, toCluster: string): void {
+  if (existsSync(join(fromCluster, MARK))) renameSync(join(fromCluster, MARK), join(toCluster, MARK));
+}
+
 export const forgetRestored = (dataDir: string): void => rmSync(markPath(dataDir), { force: true });
 
 type RestoreOptions = { dataDir: string; progress: Progress; say: (line: string) => void };
@@ -24,6 +29,7 @@ export async function restoreBackup(backup: string, { dataDir, progress, say }: 
   if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid})`);
   try {
     const runAs = chooseUser(clusterPath(dataDir));
+    claimDataDir(dataDir, runAs, say);
     const cluster = findClusterFolder(dataDir, runAs, say);
     if (!isAbsent(cluster)) throw new StartupError(`${cluster} has a database: name another --data-dir, or move it away`);
     const unfinished = join(dirname(cluster), "postgres.unfinished");

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { poll } from "../lib/wait.ts";
+import { syncFolders } from "./backup-files.ts";
 import { identity } from "./cluster.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
 import { Database } from "./database.ts";
@@ -16,6 +17,7 @@ import { EMBEDDED_ADMIN, EMBEDDED_DATABASE, ensureRoles, type SocketAddress } fr
 import { migrate, readSchema } from "./migrate.ts";
 import { knownMigrations } from "./migrations.ts";
 import { createLinks, findPrograms } from "./postgres-binaries.ts";
+import { keepRestored } from "./restore-backup.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -52,8 +54,12 @@ export async function upgradeCluster({ dataDir, oldPostgres, say, onTable }: Upg
     const copied = await copyInto(workspace, old, { say, onTable });
     await old[Symbol.asyncDispose]();
     const kept = `${cluster}.pg${from}`;
+    const made = realpathSync(clusterPath(workspace));
+    keepRestored(cluster, made);
+    await syncFolders([made, dirname(made)]);
     renameSync(cluster, kept);
-    renameSync(realpathSync(clusterPath(workspace)), cluster);
+    renameSync(made, cluster);
+    await syncFolders([dirname(cluster)]);
     return { from, to, ...copied, kept };
   } finally {
     rmSync(workspace, { recursive: true, force: true });

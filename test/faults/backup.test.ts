@@ -1,6 +1,6 @@
 /** Backups of the embedded database: created under load, verified, and restored. A restored service begins with a hold. */
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -22,6 +22,7 @@ const envOf = (name: string): Record<string, string> => ({ GODWIT_DATA_DIR: data
 async function restore(name: string): Promise<void> {
   const { code, stderr } = await runGodwit(["backup", "restore", join(folder, "backup")], envOf(name));
   assert.equal(code, 0, stderr);
+  assert.ok(lstatSync(join(dataDirOf(name), "postgres")).isDirectory(), "the database is in the data directory");
   cpSync(join(dataDirOf("data"), "secret.key"), join(dataDirOf(name), "secret.key"));
 }
 
@@ -65,6 +66,11 @@ describe("a backup", () => {
     const { faults, rows } = JSON.parse(stdout) as { faults: unknown; rows: number };
     assert.equal(faults, null);
     assert.ok(rows > before202.length * 4, `${rows} rows`);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes("verify")),
+      [],
+      "nothing is left of the recovery",
+    );
   });
 
   test("with a changed, a missing and another file is found damaged, and is not restored", async () => {
@@ -98,6 +104,18 @@ describe("a backup", () => {
       assert.equal(code, 1, stderr);
       assert.match(stderr, message);
     });
+
+  test("of a data directory without a database is refused, and creates none", async () => {
+    for (const args of [
+      ["backup", "create", join(folder, "of-nothing")],
+      ["migrate", "--plan"],
+    ]) {
+      const { code, stderr } = await runGodwit(args, envOf("absent"));
+      assert.equal(code, 1);
+      assert.match(stderr, /has no database: name the --data-dir of the service/);
+      assert.equal(existsSync(dataDirOf("absent")), false);
+    }
+  });
 
   test("of a database of DATABASE_URL is refused, with the way to do it", async () => {
     const { code, stderr } = await runGodwit(["backup", "create", "x"], { DATABASE_URL: "postgres://godwit@127.0.0.1/godwit" });
