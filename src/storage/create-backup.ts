@@ -6,7 +6,7 @@ import { dirname, join, sep } from "node:path";
 import pg from "pg";
 import { copyFile, FILES, syncFolders, writeManifest, type BackupFile, type BackupManifest, type Progress } from "./backup-files.ts";
 import { explainDiskError } from "./data-directory.ts";
-import { EMBEDDED_ADMIN, EMBEDDED_DATABASE } from "./embedded-roles.ts";
+import { connectAsAdmin } from "./embedded-roles.ts";
 import { StartupError } from "./startup-error.ts";
 
 // The server makes these again when it starts, or they belong to the running server. The log is copied at the end.
@@ -21,9 +21,7 @@ export type BackupSource = { cluster: string; sockets: string; schema: number };
 export async function createBackup(source: BackupSource, to: string, progress: Progress): Promise<BackupManifest> {
   if (existsSync(to) && readdirSync(to).length > 0) throw new StartupError(`${to} is not empty: name a new folder`);
   if (`${to}${sep}`.startsWith(`${source.cluster}${sep}`)) throw new StartupError(`${to} is inside the database: name another folder`);
-  const admin = new pg.Client({ host: source.sockets, user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE });
-  admin.on("error", () => undefined);
-  await admin.connect();
+  const admin = await connectAsAdmin(source.sockets);
   try {
     await takeSlot(admin);
     mkdirSync(join(to, FILES), { recursive: true, mode: 0o700 });

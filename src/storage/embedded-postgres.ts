@@ -23,7 +23,7 @@ import {
 } from "./data-directory.ts";
 import type { DatabaseTarget } from "./connections.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
-import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
+import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
@@ -34,8 +34,6 @@ const READY_TIMEOUT_MS = 120_000;
 const FAST_STOP_MS = 8_000;
 const IMMEDIATE_STOP_MS = 3_000;
 const RESTART_PAUSE_MS = 500;
-// It is part of the name of the socket. The server listens on no port.
-const DEFAULT_PORT = 5432;
 // After `kill -9` of the postmaster its children need a moment to end. Until then a new postmaster is refused.
 const START_ATTEMPTS = 20;
 

@@ -9,6 +9,9 @@ export const EMBEDDED_DATABASE = "postgres";
 /** Exists only while a cluster of version 0.1 is converted. */
 const CONVERTER = "godwit_converter";
 
+// It is part of the name of the socket. The server listens on no port.
+export const DEFAULT_PORT = 5432;
+
 export type SocketAddress = { host: string; port: number };
 
 type Run = (text: string) => Promise<pg.QueryResult>;
@@ -65,11 +68,19 @@ const NOT_OWNED = `
 const isMissingRole = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === "28000" && /role .* does not exist/.test(error.message);
 
-async function asRole<T>(address: SocketAddress, user: string, work: (run: Run) => Promise<T>): Promise<T> {
+/** Connects as the superuser, to the server with its socket in this folder. The caller ends the connection. */
+export const connectAsAdmin = (host: string): Promise<pg.Client> => connectAs({ host, port: DEFAULT_PORT }, EMBEDDED_ADMIN);
+
+async function connectAs(address: SocketAddress, user: string): Promise<pg.Client> {
   const client = new pg.Client({ ...address, user, database: EMBEDDED_DATABASE });
   // The statement that is under way fails by itself.
   client.on("error", () => undefined);
   await client.connect();
+  return client;
+}
+
+async function asRole<T>(address: SocketAddress, user: string, work: (run: Run) => Promise<T>): Promise<T> {
+  const client = await connectAs(address, user);
   try {
     return await work((text) => client.query(text));
   } finally {

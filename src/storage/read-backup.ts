@@ -1,7 +1,7 @@
 /** Starts a restored backup, and reads every row of every table. PostgreSQL compares each page with its checksum when it reads it. */
-import pg from "pg";
+import type pg from "pg";
 import { EmbeddedPostgres } from "./embedded-postgres.ts";
-import { EMBEDDED_ADMIN, EMBEDDED_DATABASE } from "./embedded-roles.ts";
+import { connectAsAdmin } from "./embedded-roles.ts";
 import { socketDir } from "./data-directory.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -9,10 +9,9 @@ import { StartupError } from "./startup-error.ts";
 export async function readWholeBackup(dataDir: string, onTable: (table: string, rows: number) => void): Promise<number> {
   const server = await EmbeddedPostgres.start({ dataDir, command: "backup", say: () => undefined, onLog: () => undefined });
   if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);
-  const admin = new pg.Client({ host: socketDir(dataDir), user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE });
-  admin.on("error", () => undefined);
+  let admin: pg.Client | undefined;
   try {
-    await admin.connect();
+    admin = await connectAsAdmin(socketDir(dataDir));
     const { rows: tables } = await admin.query<{ name: string }>(
       "select oid::regclass::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
     );
@@ -26,7 +25,7 @@ export async function readWholeBackup(dataDir: string, onTable: (table: string, 
     }
     return all;
   } finally {
-    await admin.end();
+    await admin?.end();
     await server.stop();
   }
 }

@@ -13,7 +13,7 @@ import { clusterPath, socketDir } from "./data-directory.ts";
 import { Database } from "./database.ts";
 import { takeLock } from "./directory-lock.ts";
 import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
-import { EMBEDDED_ADMIN, EMBEDDED_DATABASE, ensureRoles, type SocketAddress } from "./embedded-roles.ts";
+import { connectAsAdmin, DEFAULT_PORT, EMBEDDED_ADMIN, EMBEDDED_DATABASE, ensureRoles, type SocketAddress } from "./embedded-roles.ts";
 import { migrate, readSchema } from "./migrate.ts";
 import { knownMigrations } from "./migrations.ts";
 import { createLinks, findPrograms } from "./postgres-binaries.ts";
@@ -22,7 +22,6 @@ import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
 const START_MS = 120_000;
-const PORT = 5432;
 
 export type UpgradeOptions = {
   dataDir: string;
@@ -103,11 +102,11 @@ class OldServer implements AsyncDisposable {
       await ended;
       rmSync(sockets, { recursive: true, force: true });
     };
-    const address = { host: sockets, port: PORT };
+    const address = { host: sockets, port: DEFAULT_PORT };
     const isReady = async (): Promise<true | undefined> => {
       if (child.exitCode !== null)
         throw new StartupError(`PostgreSQL of the old version did not start: ${output.trim().split("\n").at(-1) ?? ""}`);
-      return existsSync(join(sockets, `.s.PGSQL.${PORT}`))
+      return existsSync(join(sockets, `.s.PGSQL.${DEFAULT_PORT}`))
         ? ensureRoles(address).then(
             () => true as const,
             () => undefined,
@@ -122,7 +121,7 @@ class OldServer implements AsyncDisposable {
   }
 
   connect(): Promise<pg.Client> {
-    return connectAs(this.address.host, EMBEDDED_ADMIN);
+    return connectAsAdmin(this.address.host);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -140,7 +139,7 @@ async function copyInto(dataDir: string, old: OldServer, { say, onTable }: Watch
   const source = await old.connect();
   try {
     await copySchema(server, old);
-    const target = await connectAs(socketDir(dataDir), EMBEDDED_ADMIN);
+    const target = await connectAsAdmin(socketDir(dataDir));
     try {
       return await copyRows(source, target, old.address, onTable);
     } finally {
@@ -227,11 +226,4 @@ async function copyRows(
   await target.query("vacuum analyze");
   await target.query("checkpoint");
   return { tables: tables.length, rows };
-}
-
-async function connectAs(host: string, user: string): Promise<pg.Client> {
-  const client = new pg.Client({ host, user, database: EMBEDDED_DATABASE });
-  client.on("error", () => undefined);
-  await client.connect();
-  return client;
 }
