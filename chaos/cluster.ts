@@ -58,9 +58,9 @@ export class Ends {
   }
 }
 
-type ClusterOptions = { random: Random; signal: AbortSignal; ends: Ends; isKept: boolean };
+type ClusterOptions = { random: Random; workers: number; signal: AbortSignal; ends: Ends; isKept: boolean };
 
-export async function startCluster({ random, signal, ends, isKept }: ClusterOptions): Promise<Cluster> {
+export async function startCluster({ random, workers, signal, ends, isKept }: ClusterOptions): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "godwit-chaos-"));
   if (!isKept) ends.add(() => rmSync(folder, { recursive: true, force: true }));
   const database = await ChaosDatabase.start(folder);
@@ -81,7 +81,7 @@ export async function startCluster({ random, signal, ends, isKept }: ClusterOpti
   };
   const nodes: ChaosNode[] = [];
   for (let number = 1; number <= NODES; number += 1) {
-    const node = new ChaosNode({ name: `node-${number}`, port: await freePort(), folder, env });
+    const node = new ChaosNode({ name: `node-${number}`, port: await freePort(), folder, env, workers });
     ends.add(() => node.stop());
     await node.ready(signal);
     nodes.push(node);

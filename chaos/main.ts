@@ -22,6 +22,7 @@ waits until all work is done, and verifies every promise of the service.
   --seconds N            the same in seconds
   --seed N               the same seed draws the same list of faults; default random
   --faults-per-minute N  default 13
+  --workers N            worker processes of each node; default 1
   --rate N               actions of clients per second, each with one or several requests; default 15
   --without KINDS        leaves out faults of these kinds, with commas between them; the others keep their times
   --settle N             seconds to wait for each kind of work to end; default 120
@@ -39,6 +40,7 @@ type Options = {
   faultsPerMinute: number;
   without: ReadonlySet<string>;
   rate: number;
+  workers: number;
   isJson: boolean;
   isKept: boolean;
 };
@@ -51,6 +53,7 @@ function readOptions(): Options | "help" {
       seed: { type: "string" },
       "faults-per-minute": { type: "string", default: "13" },
       rate: { type: "string", default: "15" },
+      workers: { type: "string", default: "1" },
       without: { type: "string", default: "" },
       settle: { type: "string", default: "120" },
       json: { type: "boolean", default: false },
@@ -72,6 +75,7 @@ function readOptions(): Options | "help" {
     faultsPerMinute: number("faults-per-minute", values["faults-per-minute"]),
     without: new Set(values.without.split(",")),
     rate: number("rate", values.rate),
+    workers: Math.trunc(number("workers", values.workers)),
     isJson: values.json,
     isKept: values.keep,
   };
@@ -79,9 +83,21 @@ function readOptions(): Options | "help" {
 
 type Run = Options & { signal: AbortSignal; ends: Ends; say: (line: string) => void };
 
-async function runChaos({ runMs, settleMs, seed, faultsPerMinute, without, rate, isKept, signal, ends, say }: Run): Promise<Report> {
+async function runChaos({
+  runMs,
+  settleMs,
+  seed,
+  faultsPerMinute,
+  without,
+  rate,
+  workers,
+  isKept,
+  signal,
+  ends,
+  say,
+}: Run): Promise<Report> {
   const startedAt = performance.now();
-  const cluster = await startCluster({ random: randomFrom(seed + 1), signal, ends, isKept });
+  const cluster = await startCluster({ random: randomFrom(seed + 1), workers, signal, ends, isKept });
   const drawn = drawFaults(randomFrom(seed), { runMs, faultsPerMinute, nodes: cluster.nodes.length });
   const plan = drawn.filter(({ kind }) => !without.has(kind));
   say(`seed ${seed}: ${plan.length} faults in ${runMs / 1_000} s; files in ${cluster.folder}`);

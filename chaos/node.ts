@@ -1,6 +1,6 @@
-/** One Godwit node as a process. The node is started again whenever its process ends, until it is stopped. */
+/** One Godwit node as a process, or as a supervisor with its workers. The node is started again whenever its process ends, until it is stopped. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,10 @@ const SHORT: Timings = { ...TIMINGS, queueLeaseMs: 4_000, linkLeaseMs: 3_000, we
 const RESTART_PAUSE_MS = 200;
 const READY_POLL_MS = 100;
 
-export type NodeOptions = { name: string; port: number; folder: string; env: Readonly<Record<string, string>> };
+export type NodeOptions = { name: string; port: number; folder: string; env: Readonly<Record<string, string>>; workers: number };
+
+// Of the kills of a node with several workers, every third one kills its supervisor, and the others one worker.
+const SUPERVISOR_KILLS = 3;
 
 /** The environment of every process of Godwit. The compile cache saves most of the time that a process takes to start. */
 export const processEnv = (): Record<string, string> => ({
@@ -28,6 +31,7 @@ export class ChaosNode {
   readonly #options: NodeOptions;
   #child: ChildProcess | undefined;
   #isStopping = false;
+  #kills = 0;
   /** The number of processes that were started. */
   starts = 0;
 
@@ -40,16 +44,34 @@ export class ChaosNode {
   }
 
   kill(): void {
-    this.#signal("SIGKILL");
+    this.#kills += 1;
+    const workers = this.#workers();
+    const worker = workers[this.#kills % workers.length];
+    if (worker === undefined || this.#kills % SUPERVISOR_KILLS === 0) this.#signal("SIGKILL");
+    else signalProcess(worker, "SIGKILL");
   }
 
-  /** Freezes the process that runs now, which may be killed meanwhile. */
+  /** Freezes the processes that run now, which may be killed meanwhile. */
   async freeze(lasts: Promise<unknown>): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
+    const workers = this.#workers();
     signalChild(child, "SIGSTOP");
+    for (const worker of workers) signalProcess(worker, "SIGSTOP");
     await lasts;
+    for (const worker of workers) signalProcess(worker, "SIGCONT");
     signalChild(child, "SIGCONT");
+  }
+
+  /** The process ids of the workers. With one worker there is no supervisor, and the list is empty. */
+  #workers(): number[] {
+    const pid = this.#child?.pid;
+    if (this.#options.workers === 1 || pid === undefined) return [];
+    try {
+      return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+    } catch {
+      return [];
+    }
   }
 
   async isReady(): Promise<boolean> {
@@ -77,10 +99,10 @@ export class ChaosNode {
   }
 
   #start(): void {
-    const { name, port, folder, env } = this.#options;
+    const { name, port, folder, env, workers } = this.#options;
     const log = openSync(join(folder, `${name}.log`), "a");
     this.#child = spawn(process.execPath, [programPath("serve-node"), JSON.stringify(SHORT)], {
-      env: { ...processEnv(), ...env, GODWIT_PORT: String(port), GODWIT_LOG: "json" },
+      env: { ...processEnv(), ...env, GODWIT_PORT: String(port), GODWIT_WORKERS: String(workers), GODWIT_LOG: "json" },
       // The node ends when the pipe closes, also if this program is killed.
       stdio: ["pipe", log, log],
       // Ctrl-C at the terminal must reach only this program, which stops the node itself.
@@ -105,6 +127,15 @@ const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !
 
 function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (!hasEnded(child)) child.kill(signal);
+}
+
+/** Signals a process that may have ended. */
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 // Below the range from which the kernel takes the ports of outgoing connections: a node must find its port free after each restart.

@@ -4,7 +4,7 @@ import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.t
 import { groupDigits } from "../lib/group-digits.ts";
 import { cliOrigin } from "../lib/origin.ts";
 import { Advancer } from "../messages/advance.ts";
-import { beginHold, endHold, readHold } from "../setup/hold.ts";
+import { beginHold, endHold, holdRestored, readHold } from "../setup/hold.ts";
 import { UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
@@ -46,8 +46,9 @@ export const resume: Command = {
   run: (input) => withDatabase(input, "resume", (database) => run(input, database)),
 };
 
-async function run(input: Input, { db, clock }: OpenedDatabase): Promise<void> {
+async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise<void> {
   if (input.flags["send"] === true && input.flags["end"] === true) throw new UsageError("--send and --end exclude each other");
+  await holdRestored(config, db, clock);
   const held = await readHold(db, clock.now());
   if (held === undefined) {
     say("there is no hold: messages are handed over");

@@ -15,7 +15,6 @@ import type { WakeWebhooks } from "../events/publish.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
-import { SYSTEM_ORIGIN } from "../lib/origin.ts";
 import { LinkChooser } from "../links/choose-links.ts";
 import type { Accounts } from "../links/routing.ts";
 import { simulatorLink } from "../links/link.ts";
@@ -27,12 +26,11 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { retentionJob, rowCleanup } from "../retention/keep-retention.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../setup/created-plan.ts";
-import { beginHold } from "../setup/hold.ts";
+import { holdRestored } from "../setup/hold.ts";
 import { LinkNetwork } from "../setup/link-network.ts";
 import { LinkReader } from "../setup/link-reader.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { Database } from "../storage/database.ts";
-import { forgetRestored, isRestored } from "../storage/restore-backup.ts";
 import { StartupError } from "../storage/startup-error.ts";
 import { Templates } from "../templates/find-template.ts";
 import type { Timings } from "../timings.ts";
@@ -75,13 +73,6 @@ export type Background = {
   reloadPlan: (config: ReloadedConfig) => Promise<void>;
 };
 
-/** Begins the hold of a database that was restored from a backup. The mark of the restoration is deleted after the commit. */
-async function holdRestored({ config: { databaseUrl, dataDir }, db, clock }: Process): Promise<void> {
-  if (databaseUrl !== undefined || !isRestored(dataDir)) return;
-  await beginHold(db, clock, "the database was restored from a backup", SYSTEM_ORIGIN);
-  forgetRestored(dataDir);
-}
-
 /** The part of the configuration that a running process follows. */
 export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
@@ -95,7 +86,7 @@ export async function startBackground(shared: Process): Promise<Background> {
   const network = new LinkNetwork(config.webhookAddresses, resolve);
   const linkReader = new LinkReader(shared.box, network);
   const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser, reload: async () => reload() });
-  await holdRestored(shared);
+  await holdRestored(config, db, clock);
   await createdPlans.load();
   if (linkChooser.hold !== undefined)
     log.warn({ event: "delivery.on_hold", reason: linkChooser.hold }, "no message is handed over until godwit resume");

@@ -1,12 +1,13 @@
 /** The hold: no node hands over a message, starts a fallback or expires a message of the queue. Messages are accepted, and receipts applied, as
  *  before. A restored database begins with a hold: messages that wait in it may have been handed over after the backup. */
 import { recordInstallationChange } from "../audit/record-change.ts";
-import { actorText, type ChangeOrigin } from "../lib/origin.ts";
+import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
 import { isoTime } from "../lib/time.ts";
 import { HOLD } from "../links/routing.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable } from "../storage/database.ts";
-import { deletePause, raiseVersion, readPauses, writePause } from "./queries.ts";
+import { forgetRestored, isRestored } from "../storage/restore-backup.ts";
+import { deletePause, newestQueuedMs, raiseVersion, readPauses, writePause } from "./queries.ts";
 
 /** `sinceMs`: messages from before may have been handed over after the backup. */
 export type Hold = { sinceMs: number; reason: string };
@@ -17,12 +18,25 @@ const SINCE = /^on hold since (\S+): /;
 export const beginHold = (db: Database, clock: Clock, why: string, origin: ChangeOrigin): Promise<boolean> =>
   db.transaction(async (tx) => {
     const nowMs = clock.now();
-    const reason = `on hold since ${isoTime(nowMs)}: ${why}`;
+    // The clock of the machine that accepted the newest message may have been ahead of this one.
+    const sinceMs = Math.max(nowMs, (await newestQueuedMs(tx)) + 1);
+    const reason = `on hold since ${isoTime(sinceMs)}: ${why}`;
     if (!(await writePause(tx, { link: HOLD, reason, ends_at: null, paused_by: actorText(origin.actor) }))) return false;
     await raiseVersion(tx);
     await recordInstallationChange(tx, nowMs, origin, { action: "link.paused", target: { type: "link", id: HOLD } });
     return true;
   });
+
+/** Begins the hold of a database that was restored from a backup. The mark of the restoration is deleted after the commit. */
+export async function holdRestored(
+  { databaseUrl, dataDir }: { databaseUrl: string | undefined; dataDir: string },
+  db: Database,
+  clock: Clock,
+): Promise<void> {
+  if (databaseUrl !== undefined || !isRestored(dataDir)) return;
+  await beginHold(db, clock, "the database was restored from a backup", SYSTEM_ORIGIN);
+  forgetRestored(dataDir);
+}
 
 export async function readHold(db: Queryable, nowMs: number): Promise<Hold | undefined> {
   const hold = (await readPauses(db, nowMs)).find(({ link }) => link === HOLD);

@@ -1,6 +1,6 @@
 /** All SQL of created links, senders and routes, and of pauses. */
-import type { AccountId, LinkId, RouteId, SenderId } from "../lib/id.ts";
-import { uuidToText } from "../lib/uuid.ts";
+import type { AccountId, LinkId, MessageId, RouteId, SenderId } from "../lib/id.ts";
+import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
@@ -30,6 +30,16 @@ export const raiseVersion = async (tx: Tx): Promise<void> => {
   update created_version
      set version = version + 1`);
 };
+
+/** The time in the id of the newest message of the queue; zero without one. */
+export async function newestQueuedMs(db: Queryable): Promise<number> {
+  const [newest] = await db.rows<{ message_id: MessageId }>(sql`
+  select message_id
+    from delivery_queue
+   order by message_id desc
+   limit 1`);
+  return newest === undefined ? 0 : uuidTimeMs(newest.message_id);
+}
 
 /** The links of one account, or of all, the oldest first. */
 export const readLinks = (db: Queryable, accountId: AccountId | null): Promise<LinkRow[]> =>

@@ -1,8 +1,8 @@
 /** Creates a backup of the embedded server while it runs: its files between two calls of the server's backup functions, and the log from the first call
  *  to the second one. The server replays that log when the backup is restored, which makes the files consistent. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, type Dirent } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync, type Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import pg from "pg";
 import { copyFile, FILES, syncFolders, writeManifest, type BackupFile, type BackupManifest, type Progress } from "./backup-files.ts";
 import { explainDiskError } from "./data-directory.ts";
@@ -20,7 +20,8 @@ export type BackupSource = { cluster: string; sockets: string; schema: number };
 /** Writes a backup into a folder, which must not exist or be empty. The manifest is written last: a folder with one is complete. */
 export async function createBackup(source: BackupSource, to: string, progress: Progress): Promise<BackupManifest> {
   if (existsSync(to) && readdirSync(to).length > 0) throw new StartupError(`${to} is not empty: name a new folder`);
-  if (`${to}${sep}`.startsWith(`${source.cluster}${sep}`)) throw new StartupError(`${to} is inside the database: name another folder`);
+  if (`${realPath(to)}${sep}`.startsWith(`${source.cluster}${sep}`))
+    throw new StartupError(`${to} is inside the database: name another folder`);
   const admin = await connectAsAdmin(source.sockets);
   try {
     await takeSlot(admin);
@@ -35,6 +36,9 @@ export async function createBackup(source: BackupSource, to: string, progress: P
     await admin.end();
   }
 }
+
+/** The path without links. Its last folders may not exist. */
+const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path)));
 
 const DUPLICATE_OBJECT = "42710";
 

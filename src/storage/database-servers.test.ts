@@ -13,13 +13,16 @@ describe("the servers of a URL", () => {
     ["postgres://[::1]:5432,[fd00::1]/db?target_session_attrs=primary", ["postgres://[::1]:5432/db?", "postgres://[fd00::1]/db?"]],
     ["postgres://u@/db?host=/run/a,/run/b", ["postgres://u@/db?host=%2Frun%2Fa", "postgres://u@/db?host=%2Frun%2Fb"]],
     ["postgres://u@/db?host=a,b&port=1,2", ["postgres://u@/db?host=a&port=1", "postgres://u@/db?host=b&port=2"]],
+    ["postgres://u@a,b/db?port=1,2", ["postgres://u@a/db?port=1", "postgres://u@b/db?port=2"]],
     ["postgres://u@/db?host=a,b&port=1", ["postgres://u@/db?host=a&port=1", "postgres://u@/db?host=b&port=1"]],
   ] as const)
     test(url, () => assert.deepEqual(serverUrls(url), expected));
 
   for (const [url, message] of [
-    ["postgres://u@one,,two/db", "a host of the list is empty"],
-    ["postgres://u@/db?host=a,b,c&port=1,2", "3 hosts have 2 ports"],
+    ["postgres://u@one,,two/db", "a host of the list is empty or contains a space"],
+    ["postgres://u@one, two/db", "a host of the list is empty or contains a space"],
+    ["postgres://u@/db?host=a,b,c&port=1,2", "hosts: 3, but ports: 2"],
+    ["postgres://u@one/db?port=1,2", "hosts: 1, but ports: 2"],
     ["postgres://u@one,two/db?target_session_attrs=standby", "target_session_attrs=standby is not read-write or primary"],
   ] as const)
     test(`${url} is refused`, () => assert.throws(() => serverUrls(url), { message }));

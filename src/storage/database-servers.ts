@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const WRITABLE = ["read-write", "primary"];
 
 /** Returns one URL for each server, in libpq's notation of several: `host1:port1,host2:port2` in front of the path, or lists in the
- *  parameters `host` and `port`. Throws where the URL cannot be read. */
+ *  parameters `host` and `port`. A parameter takes precedence. Throws where the URL cannot be read. */
 export function serverUrls(url: string): [string, ...string[]] {
   const [, scheme = "", user = "", authority = "", path = ""] = /^([a-z]+:\/\/)([^/?]*@)?([^/?]*)([^?]*)/.exec(url) ?? [];
   const parameters = new URLSearchParams(url.slice(url.indexOf("?") + 1 || url.length));
@@ -14,17 +14,16 @@ export function serverUrls(url: string): [string, ...string[]] {
   if (target !== null && !WRITABLE.includes(target)) throw new Error(`target_session_attrs=${target} is not ${WRITABLE.join(" or ")}`);
   const inParameters = parameters.get("host");
   const hosts = (inParameters ?? authority).split(",");
-  if (hosts.length === 1) return [url];
-  if (hosts.includes("")) throw new Error("a host of the list is empty");
-  parameters.delete("target_session_attrs");
-  if (inParameters === null) return hosts.map((host) => `${scheme}${user}${host}${path}?${parameters.toString()}`) as [string, ...string[]];
   const ports = parameters.get("port")?.split(",") ?? [];
-  if (ports.length > 1 && ports.length !== hosts.length) throw new Error(`${hosts.length} hosts have ${ports.length} ports`);
+  if (hosts.length === 1 && ports.length <= 1) return [url];
+  if (hosts.some((host) => host === "" || /\s/.test(host))) throw new Error("a host of the list is empty or contains a space");
+  if (ports.length > 1 && ports.length !== hosts.length) throw new Error(`hosts: ${hosts.length}, but ports: ${ports.length}`);
+  parameters.delete("target_session_attrs");
   return hosts.map((host, index) => {
-    parameters.set("host", host);
+    if (inParameters !== null) parameters.set("host", host);
     const port = ports[index] ?? ports[0];
     if (port !== undefined) parameters.set("port", port);
-    return `${scheme}${user}${authority}${path}?${parameters.toString()}`;
+    return `${scheme}${user}${inParameters === null ? host : authority}${path}?${parameters.toString()}`;
   }) as [string, ...string[]];
 }
 

@@ -1,11 +1,15 @@
 /** Backups of the embedded database: created under load, verified, and restored. A restored service begins with a hold. */
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { connectAsAdmin } from "../../src/storage/embedded-roles.ts";
+import { socketDir } from "../../src/storage/data-directory.ts";
 import { until } from "../support/expect.ts";
-import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { baseEnv, runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { programPath } from "../support/programs.ts";
 import { sendUntil, type Sent } from "../support/sending.ts";
 
 const SCOPES = "messages:send,messages:read,events:read,links:read";
@@ -14,6 +18,9 @@ let folder: string;
 let key: string;
 /** The messages with a 202 from before the backup began. */
 let before202: Sent[];
+/** Scheduled messages: the time of the first one comes before the restoration, that of the second one does not. */
+let scheduled: { isDue: string; isLater: string };
+const DUE_AFTER_MS = 1_500;
 
 const dataDirOf = (name: string): string => join(folder, name);
 const envOf = (name: string): Record<string, string> => ({ GODWIT_DATA_DIR: dataDirOf(name), GODWIT_SIMULATOR_SPEED: "1000" });
@@ -26,7 +33,7 @@ async function restore(name: string): Promise<void> {
   cpSync(join(dataDirOf("data"), "secret.key"), join(dataDirOf(name), "secret.key"));
 }
 
-const statusesOf = async (godwit: Godwit, sent: readonly Sent[]): Promise<Record<string, number>> => {
+const statusesOf = async (godwit: Godwit, sent: readonly Pick<Sent, "id">[]): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {};
   for (const { id } of sent) {
     const { status, json } = await godwit.request("GET", `/v1/messages/${id}`, { key });
@@ -36,6 +43,25 @@ const statusesOf = async (godwit: Godwit, sent: readonly Sent[]): Promise<Record
   return counts;
 };
 
+async function schedule(godwit: Godwit, inMs: number): Promise<string> {
+  const { status, json, text } = await godwit.send(key, { send_at: new Date(Date.now() + inMs).toISOString() });
+  assert.equal(status, 202, text);
+  return String(json["id"]);
+}
+
+/** A backup is refused while another one has the server's replication slot. */
+async function assertOneAtATime(): Promise<void> {
+  const other = await connectAsAdmin(socketDir(dataDirOf("data")));
+  try {
+    await other.query("select pg_create_physical_replication_slot('godwit_backup', true, true)");
+    const { code, stderr } = await runGodwit(["backup", "create", join(folder, "second")], envOf("data"));
+    assert.equal(code, 1);
+    assert.match(stderr, /another backup of this database is running/);
+  } finally {
+    await other.end();
+  }
+}
+
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-backup-"));
   chmodSync(folder, 0o755);
@@ -44,11 +70,14 @@ before(async () => {
   const created = await runGodwit(["keys", "create", "--environment", "test", "--scopes", SCOPES, "--json"], envOf("data"));
   key = (JSON.parse(created.stdout) as { key: string }).key;
   await runGodwit(["environments", "set-tier", "test", "unlimited"], envOf("data"));
+  scheduled = { isDue: await schedule(godwit, DUE_AFTER_MS), isLater: await schedule(godwit, 86_400_000) };
+  const dueAt = performance.now() + DUE_AFTER_MS;
   const stop = new AbortController();
   const all: Sent[] = [];
   const load = sendUntil(stop.signal, { godwit, apiKey: key, connections: 8 }, (sent) => void all.push(sent));
   await until("messages to be accepted", () => all.length >= 100 || undefined);
   before202 = all.filter(({ status }) => status === 202);
+  await assertOneAtATime();
   const { code, stdout, stderr } = await runGodwit(["backup", "create", join(folder, "backup"), "--json"], envOf("data"));
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^saved 100 % of \d+ MB$/m);
@@ -56,6 +85,7 @@ before(async () => {
   assert.ok((JSON.parse(stdout) as { files: number }).files > 500);
   stop.abort();
   await load;
+  await until("the scheduled time", () => performance.now() > dueAt || undefined);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -95,6 +125,7 @@ describe("a backup", () => {
 
   for (const [what, args, name, message] of [
     ["into a folder with files", ["create", "."], "data", /is not empty: name a new folder/],
+    ["inside the database", ["create", "data/postgres/inside"], "data", /inside the database: name another folder/],
     ["over a database", ["restore", "backup"], "data", /has a database: name another --data-dir|is in use by another godwit/],
     ["from a folder without one", ["restore", "data"], "nothing", /is not a complete backup: it has no godwit-backup\.json/],
   ] as const)
@@ -155,7 +186,7 @@ describe("a restored service", () => {
 
       const resumed = await runGodwit(["resume", flag, "--json"], envOf(name));
       assert.equal(resumed.code, 0, resumed.stderr);
-      assert.match(resumed.stderr, /^from before: [\d,]+ queued, 0 being sent, 0 scheduled for later$/m);
+      assert.match(resumed.stderr, /^from before: [\d,]+ queued, 0 being sent, 1 scheduled for later$/m);
       const [status] = Object.keys(ends);
       await until("the messages from before", async () => {
         const counts = await statusesOf(again, before202);
@@ -170,6 +201,30 @@ describe("a restored service", () => {
         const { json } = await again.request("GET", `/v1/messages/${before202[0]?.id}`, { key });
         assert.equal((json["error"] as { code: string }).code, "outcome_unknown");
       }
+      assert.deepEqual(await statusesOf(again, [{ id: scheduled.isLater }]), { scheduled: 1 });
+      await until("the scheduled message whose time had come", async () => {
+        const counts = await statusesOf(again, [{ id: scheduled.isDue }]);
+        return counts[status ?? ""] === 1 || undefined;
+      });
       assert.match((await runGodwit(["resume"], envOf(name))).stderr, /there is no hold/);
     });
+
+  const hasScript = spawnSync("script", ["--version"]).status === 0;
+  test("is asked about at a terminal, until the response is send or end", { skip: !hasScript && "script is not installed" }, async () => {
+    await restore("at-terminal");
+    const command = `${process.execPath} ${programPath("godwit")} resume --data-dir ${dataDirOf("at-terminal")}`;
+    const child = spawn("script", ["-qec", command, "/dev/null"], { env: { ...baseEnv(), ...envOf("at-terminal") } });
+    let text = "";
+    let questions = 0;
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      const asked = text.split("[send/end]").length - 1;
+      if (asked > questions) child.stdin.write(asked === 1 ? "yes\r" : "end\r");
+      questions = asked;
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    assert.equal(code, 0, text);
+    assert.equal(questions, 2, text);
+    assert.match(text, /ended +\d{3}/);
+  });
 });

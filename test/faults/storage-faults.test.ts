@@ -9,8 +9,7 @@ import { describe, test, type TestContext } from "node:test";
 import { until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { asAdmin } from "../support/database.ts";
-import { isReplay } from "../support/replay.ts";
-import { sendUntil, type Sent } from "../support/sending.ts";
+import { assertKeysReplay, sendUntil, type Sent } from "../support/sending.ts";
 
 const rootOnly = process.getuid?.() === 0 ? false : "only root can mount a file system";
 
@@ -52,10 +51,7 @@ async function endure(
   await load;
   context.diagnostic(`${countOf(202)} times 202, ${countOf(503)} times 503, ${countOf(500)} times 500`);
   for (const { status } of all) assert.ok([202, 500, 503].includes(status ?? 0), `responded with ${status}`);
-  for (const { key: idempotencyKey, id } of all.filter(({ status }) => status === 202)) {
-    const again = await godwit.send(key, { client_reference: idempotencyKey }, { idempotencyKey });
-    assert.deepEqual([again.status, isReplay(again), again.json["id"]], [202, true, id]);
-  }
+  await assertKeysReplay(godwit, key, all, Infinity);
 }
 
 /** A service with its embedded database on a file system of its own. */
@@ -160,10 +156,7 @@ describe("a service whose", { concurrency: 2 }, () => {
     await until("messages to be accepted again", () => accepted() >= before + 50 || undefined);
     stop.abort();
     await load;
-    for (const { key: idempotencyKey, id } of all.filter(({ status }) => status === 202)) {
-      const again = await godwit.send(key, { client_reference: idempotencyKey }, { idempotencyKey });
-      assert.deepEqual([again.status, isReplay(again), again.json["id"]], [202, true, id]);
-    }
+    await assertKeysReplay(godwit, key, all, Infinity);
     assert.equal(await godwit.stop(), 0);
   });
 });

@@ -6,8 +6,7 @@ import { unlimitedKey } from "../support/embedded-database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit } from "../support/harness.ts";
 import { missingPowerCutDisk, PowerCutDisk } from "../support/power-cut-disk.ts";
-import { isReplay } from "../support/replay.ts";
-import { sendUntil, type Sent } from "../support/sending.ts";
+import { assertKeysReplay, sendUntil, type Sent } from "../support/sending.ts";
 
 const DISK_MB = 600;
 const SLOW_SECONDS = 3;
@@ -37,9 +36,6 @@ test("while each flush takes three seconds, messages wait and are accepted, and 
   stop.abort();
   await load;
   for (const { status } of all) assert.ok([202, 500, 503].includes(status ?? 0), `responded with ${status}`);
-  for (const { key: idempotencyKey, id } of all.filter(({ status }) => status === 202)) {
-    const again = await godwit.send(key, { client_reference: idempotencyKey }, { idempotencyKey });
-    assert.deepEqual([again.status, isReplay(again), again.json["id"]], [202, true, id]);
-  }
+  await assertKeysReplay(godwit, key, all, Infinity);
   context.diagnostic(`${accepted()} times 202 of ${all.length}`);
 });
