@@ -366,6 +366,15 @@ export const SECTIONS: readonly Section[] = [
     title: "Process",
     panels: [
       {
+        title: "Workers",
+        help: "Workers that listen, and workers that ended unexpectedly in the last hour, by node. Nothing where a node has one process.",
+        unit: "short",
+        queries: [
+          [each("godwit_workers"), "{{instance}} listening"],
+          [`increase(godwit_worker_restarts_total{${SELECTED}}[1h])`, "{{instance}} ended"],
+        ],
+      },
+      {
         title: "Memory",
         help: "Resident, and what the program itself holds of it.",
         unit: "bytes",

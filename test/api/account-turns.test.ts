@@ -8,7 +8,8 @@ import { HELD_BODY, holdAccepts, Lock } from "../support/locks.ts";
 import { readMetrics } from "../support/metrics-text.ts";
 
 test("an account whose requests are stuck does not delay another account, and too many of them get 429", async () => {
-  await using godwit = await startGodwit();
+  // The limits of an account are those of a process.
+  await using godwit = await startGodwit({ isOneProcess: true });
   const [greedy, modest] = [await clientOfAccount(godwit, "greedy"), await clientOfAccount(godwit, "modest")];
   await using lock = await Lock.take(godwit.databaseUrl, "lock table templates in access exclusive mode");
   const stuck = Array.from({ length: 300 }, () => greedy.request("GET", "/v1/templates"));

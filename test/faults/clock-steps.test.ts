@@ -94,6 +94,8 @@ describe("during a step of the database's clock", () => {
       config: twilioLink(carrier.url),
       env: { ...ALLOW_LOOPBACK, TWILIO_TOKEN: TWILIO_SECRETS.authToken },
       roles: "api,dispatch,webhooks",
+      // Each process reports its links.
+      isOneProcess: true,
       simulatorSpeed: 100,
     });
     const rows: Rows = (text, values) => godwit.rows(text, values);

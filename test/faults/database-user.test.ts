@@ -65,7 +65,8 @@ describe("a service with its own database", () => {
   const dataDir = newDataDir();
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
+    // A supervisor keeps the privileges of root, and its workers drop them: test/faults/workers.test.ts.
+    godwit = await startGodwit({ asProcess: true, isOneProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   });
   after(() => godwit.stop());
 
@@ -156,7 +157,7 @@ test("root drops its privileges also with a database elsewhere, and says which f
   const folder = mkdtempSync(join(tmpdir(), "godwit-closed-"));
   folders.push(folder);
   writeFileSync(join(folder, "godwit.toml"), "retention_days = 90\n");
-  await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_CONFIG: join(folder, "godwit.toml") } });
+  await using godwit = await startGodwit({ asProcess: true, isOneProcess: true, env: { GODWIT_CONFIG: join(folder, "godwit.toml") } });
   await until("the service to drop its privileges", () => godwit.logs.find(({ msg }) => msg === "root privileges dropped"));
   const warning = await until("the warning", () => godwit.logs.find(({ event }) => event === "service.reload_unreadable"));
   assert.equal(warning["path"], join(folder, "godwit.toml"));

@@ -16,7 +16,7 @@ import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpo
 const startAccepting = (): Promise<Godwit> => startGodwit({ ...WITH_WEBHOOKS, roles: "api" });
 
 const startWebhooks = (databaseUrl: string | undefined, timings: StartOptions["timings"] = {}): Promise<Godwit> =>
-  startGodwit({ ...WITH_WEBHOOKS, roles: "webhooks", databaseUrl, timings });
+  startGodwit({ ...WITH_WEBHOOKS, roles: "webhooks", databaseUrl, timings, isOneProcess: true });
 
 // Another node takes the deliveries of a dead one after seconds.
 const SHORT = { webhookLeaseMs: 5_000, webhookCallMs: 3_000, queueLeaseMs: 3_000 };
@@ -243,7 +243,7 @@ describe("a process that is stopped", () => {
 describe("one endpoint among many", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, roles: "api,webhooks" });
+    godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, isOneProcess: true, roles: "api,webhooks" });
   });
   after(() => godwit.stop());
 

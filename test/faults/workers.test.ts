@@ -58,6 +58,20 @@ describe("two workers", () => {
     assert.equal((await fetch(`${godwit.url}/readyz`)).status, 200);
   });
 
+  const rootOnly = process.getuid?.() === 0 ? false : "only root can drop its privileges";
+  test("drop the privileges of root, which their supervisor keeps", { skip: rootOnly }, async () => {
+    await using godwit = await startGodwit(WORKERS);
+    const factOf = (pid: number | undefined, name: string): string | undefined =>
+      new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    assert.equal(factOf(godwit.child.pid, "Uid"), "0");
+    const workers = workersOf(godwit);
+    assert.equal(workers.length, 2);
+    for (const pid of workers) {
+      assert.notEqual(factOf(pid, "Uid"), "0");
+      assert.equal(factOf(pid, "CapEff"), "0000000000000000");
+    }
+  });
+
   test("lose nothing when one is killed under load, and it is replaced", async () => {
     await using godwit = await startGodwit(WORKERS);
     await godwit.unlimited();

@@ -2,6 +2,7 @@
  *  kill, stop or signal it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { request as send } from "undici";
@@ -279,12 +280,34 @@ async function startProcess(args: readonly string[], env: Record<string, string>
     main !== undefined
       ? spawnGodwit(["serve", ...args], env, { main })
       : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: programPath("serve-node") });
+  if (env["GODWIT_WORKERS"] !== "1") signalWorkersToo(child);
   const listening = await waitFor((line) => line.msg === (env["GODWIT_WORKERS"] === "1" ? "listening" : "all workers listen"));
   const stop = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     return exit;
   };
   return { url: String(listening["url"]), child, logs, output, stop };
+}
+
+/** A test that kills or freezes a node means all of its processes. Workers whose supervisor is gone would stop in order. */
+function signalWorkersToo(child: ChildProcess): void {
+  const kill = child.kill.bind(child);
+  child.kill = (signal) => {
+    if (signal === "SIGKILL" || signal === "SIGSTOP" || signal === "SIGCONT")
+      for (const pid of workersOf(child.pid)) process.kill(pid, signal);
+    return kill(signal);
+  };
+}
+
+/** The workers of a supervisor. Its embedded PostgreSQL is another program. */
+function workersOf(pid: number | undefined): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+    return children.filter((each) => readFileSync(`/proc/${each}/cmdline`, "latin1").startsWith(process.execPath));
+  } catch {
+    // A process has ended meanwhile.
+    return [];
+  }
 }
 
 export type Run = {

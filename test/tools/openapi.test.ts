@@ -47,7 +47,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
 
 before(async () => {
-  godwit = await startGodwit({ config: `[[link]]\nname = "fixed"\nprovider = "simulator"\n` });
+  godwit = await startGodwit({ isOneProcess: true, config: `[[link]]\nname = "fixed"\nprovider = "simulator"\n` });
   exhausted = await godwit.key({ account: "exhausted" });
   await godwit.unlimited();
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");

@@ -59,7 +59,8 @@ describe("dashboard and alerts", () => {
   let metricsText: string;
   before(async () => {
     const dataDir = join(folder, "data");
-    const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir }, roles: "api,dispatch,webhooks" });
+    // Two workers, because a supervisor has metrics of its own.
+    const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir, GODWIT_WORKERS: "2" }, roles: "api,dispatch,webhooks" });
     const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
     assert.equal((await godwit.send(key)).status, 202);
     metricsText = (await godwit.request("GET", "/metrics")).text;
