@@ -99,7 +99,7 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
   const ratio = median(results.map((result) => result.end.cpuUs / result.accept.cpuUs));
   const drain = Math.max(...results.map((result) => result.end.backlogMs)) / 1_000;
   return [
-    `| CPU per message, end to end / accept only | ${show(ratio, 2)} | ≤ 2.5 |`,
+    `| CPU per message, end to end / accept only | ${show(ratio, 2)} | ≤ 2.0 |`,
     `| longest backlog at the end of the load, s | ${show(drain, 2)} | < 1 |`,
   ];
 }
