@@ -8,7 +8,7 @@ COPY . .
 RUN npm ci --no-audit --no-fund \
   && npm pack --silent \
   && npm prune --omit=dev --no-audit --no-fund \
-  && rm -rf node_modules/node-linux-* node_modules/.bin node_modules/godwit-sdk node_modules/godwit-console \
+  && rm -rf node_modules/node-linux-* node_modules/.bin node_modules/godwit-sdk node_modules/godwit-console node_modules/godwit-site \
   && mkdir /app \
   && tar -xzf godwit-*.tgz -C /app --strip-components=1 \
   && mv node_modules /app/node_modules

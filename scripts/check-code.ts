@@ -12,6 +12,7 @@ const CHECKS: readonly (readonly [program: string, ...args: string[]])[] = [
   ["tsc", "-p", "."],
   ["knip"],
   ["tsc", "-p", "console"],
+  ["tsc", "-p", "site"],
   ["tsc", "-p", "sdk", "--noEmit"],
   ["oxfmt", "--check"],
 ];

@@ -28,8 +28,8 @@ function section(command: Command): string {
     ...about,
     `\`\`\`\n${usage.map((form) => `godwit ${form}\n`).join("")}\`\`\``,
     ...(flagRows.length === 0 ? [] : [table(["flag", ""], flagRows)]),
-    // The README already lists all settings of the service.
-    ...(settings === "service" ? ["It takes all [settings](../README.md#settings)."] : []),
+    // Another page lists all settings of the service.
+    ...(settings === "service" ? ["It takes all [settings](settings.md)."] : []),
     ...(settings === "service" || settingRows.length === 0 ? [] : [table(["setting", ""], settingRows)]),
     `\`\`\`sh\n${examples.map(([does, line]) => `# ${does}\n${line}\n`).join("\n")}\`\`\``,
     ...(command.exitCodes === undefined ? [] : [table(["exit code", ""], Object.entries(exitCodes(command)))]),

@@ -9,12 +9,12 @@ const HEAD = `# Errors
 
 <!-- Written by npm run errors-page from src/http/codes.ts. -->
 
-Every error is an RFC 9457 problem, \`application/problem+json\`. [HTTP](http.md#errors) shows one whole. Switch on \`code\`, show \`detail\` to a person, quote
-\`request_id\` in a report. \`errors\` lists every fault of a request at once, each with its place. Codes may be added; treat one you do not know by its
-status. Each code has a page at \`/errors/{code}\`, which is the \`type\` of the problem.
+Every error is an RFC 9457 problem with the content type \`application/problem+json\`. [Requests and responses](http.md#errors) shows a complete one. Decide by
+\`code\`, show \`detail\` to people, and quote \`request_id\` when you report a problem. \`errors\` lists every fault of a request at once, each with its place. Codes can be added; treat
+an unknown code by its status. Each code has a page at \`/errors/{code}\`, which is the \`type\` of the problem.
 
-Which of them to send again, and how, is in [Idempotency](idempotency.md#what-to-do-about-each-answer). What went wrong with a message after its 202 is not here
-but in [the states of a message](states.md#error-codes-of-messages).
+[Idempotency](idempotency.md#how-to-handle-each-response) explains which requests to repeat, and how. The reasons why a message failed after its 202 are in
+[Message statuses](states.md#error-codes-of-messages).
 `;
 
 type RetryAdvice = "same" | "after" | "changed" | "kept";
@@ -34,13 +34,16 @@ const ADVICE: Readonly<Record<RetryAdvice, string>> = {
   kept: "The answer is kept with the idempotency key: whatever you change, send it with a new one.",
 };
 
+/** The description of one code, for the list and for the page of the code. */
+export function describeError(code: ErrorCode): string {
+  const { status, title, meaning } = ERRORS[code];
+  return `**${status}** · ${title}.\n\n${meaning}\n\n${ADVICE[retryAdvice(code)]}\n`;
+}
+
 export function errorsPage(): string {
   const codes = Object.keys(ERRORS) as ErrorCode[];
   const rows = codes.map((code) => `| ${ERRORS[code].status} | [\`${code}\`](#${code}) | ${ERRORS[code].title} |`);
-  const entries = codes.map((code) => {
-    const { status, title, meaning } = ERRORS[code];
-    return `## ${code}\n\n**${status}** · ${title}.\n\n${meaning}\n\n${ADVICE[retryAdvice(code)]}\n`;
-  });
+  const entries = codes.map((code) => `## ${code}\n\n${describeError(code)}`);
   return `${HEAD}\n| status | code | |\n|---|---|---|\n${rows.join("\n")}\n\n${entries.join("\n")}`;
 }
 

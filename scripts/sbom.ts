@@ -1,4 +1,4 @@
-/** The software bill of materials of a release, in CycloneDX: every npm package that the service installs or has in its console, with version and
+/** The software bill of materials of a release, in CycloneDX: every npm package that the service installs or has in its console and its documentation, with version and
  *  integrity. `npm sbom --omit dev` cannot be used: it leaves out packages that a development dependency needs as well. */
 import { createHash } from "node:crypto";
 
@@ -36,8 +36,10 @@ export type Sbom = {
   components: Component[];
 };
 
-/** The packages whose code is in the built console. The lock file has them as development dependencies. */
-export const BUNDLED: readonly string[] = ["preact"];
+/** The packages whose code is in the built console and in the built documentation, by folder. The lock file has them as development dependencies. */
+export const BUNDLED: Readonly<Record<string, readonly string[]>> = { console: ["preact"], site: ["minisearch", "@redocly/cli"] };
+
+const isBundled = (name: string): boolean => Object.values(BUNDLED).some((names) => names.includes(name));
 
 const ALGORITHMS: Readonly<Record<string, string>> = { sha512: "SHA-512", sha384: "SHA-384", sha256: "SHA-256", sha1: "SHA-1" };
 
@@ -46,7 +48,7 @@ const purlOf = (name: string, version: string): string => `pkg:npm/${name.replac
 
 export function makeSbom(lock: LockFile, version: string): Sbom {
   const shipped = Object.entries(lock.packages).filter(
-    ([path, { dev, link }]) => path.includes("node_modules/") && link !== true && (dev !== true || BUNDLED.includes(nameOf(path))),
+    ([path, { dev, link }]) => path.includes("node_modules/") && link !== true && (dev !== true || isBundled(nameOf(path))),
   );
   const components = shipped.map(([path, entry]) => toComponent(nameOf(path), entry)).toSorted((a, b) => a.purl.localeCompare(b.purl));
   const purl = purlOf("godwit", version);
@@ -119,7 +121,7 @@ function reachable({ packages }: LockFile): Set<string> {
     }
   };
   visit("", dependenciesOf(packages[""]));
-  visit("console", BUNDLED);
+  for (const [folder, names] of Object.entries(BUNDLED)) visit(folder, names);
   return found;
 }
 

@@ -1,125 +1,79 @@
-/** Serves the documentation: the Markdown files of docs/, each with a list of all pages beside it. */
+/** Serves the documentation that site/ builds from docs/: the guides, the API reference, a page for each error code, and the Markdown of each guide. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isErrorCode } from "../http/codes.ts";
 import { Problem } from "../http/problem.ts";
-import { escapeHtml, page } from "./html.ts";
-import { renderMarkdown, type ResolveLink } from "./markdown.ts";
+import { HTML_TYPE, type Page, type PageResponse } from "./page.ts";
+import { StaticFolder, staticResponse } from "./static-file.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
+const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
+const TEXT_TYPE = "text/plain; charset=utf-8";
 
-/** Every page of docs/, in the order of reading. `test/tools/docs-pages.test.ts` compares the list with the folder. */
-export const CONTENTS: readonly { group: string; pages: readonly (readonly [name: string, title: string, about: string])[] }[] = [
-  {
-    group: "Start",
-    pages: [
-      ["getting-started", "Getting started", "from nothing to a delivered message in ten minutes"],
-      ["idempotency", "Idempotency", "repeating a request safely: what to do about each answer, with recipes"],
-      ["errors", "Errors", "every code, what it means and what to do"],
-      ["rate-limits", "Rate limits", "quotas, how they are told, how to keep within them"],
-      ["limits", "Limits", "the bounds of every request and response"],
-      ["http", "HTTP", "order of checks, problems, lists"],
-      ["access", "Access", "keys, tokens, scopes, tiers"],
-      ["audit", "Audit log", "every change, who made it, and how to verify the log"],
-      ["console", "Console", "see, send and understand messages in the browser"],
-    ],
-  },
-  {
-    group: "Messages",
-    pages: [
-      ["states", "States", "what a message goes through"],
-      ["delivery", "Delivery", "from the 202 to the carrier"],
-      ["templates", "Templates", "texts with variables, checked once"],
-      ["batches", "Batches", "a thousand messages in one request"],
-      ["fallback", "Fallback", "another channel when the first does not get there"],
-      ["verifications", "Verification codes", "codes that prove that someone reads a number"],
-      ["consent", "Consent", "opt-outs, service windows, inbound messages"],
-      ["recipients", "A person's data", "erase or export everything about one recipient"],
-      ["webhooks", "Webhooks", "being told, and verifying it in six languages"],
-      ["usage", "Usage", "exact counts"],
-    ],
-  },
-  {
-    group: "Running it",
-    pages: [
-      ["go-live", "Going live", "from an empty machine to real messages: TLS, a carrier, two nodes, backups, alerts"],
-      ["production", "Going to production", "TLS, PostgreSQL, nodes, backup, upgrades"],
-      ["packaging", "Installing", "npm, systemd, containers, dashboards"],
-      ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
-      [
-        "high-availability",
-        "High availability",
-        "the loss of the primary: synchronous replication, Patroni, what to see and what not to do",
-      ],
-      ["scale", "Capacity", "what a message costs, and what a rate needs"],
-      ["backup", "Backup and restore", "save the database, bring it back, and decide about waiting messages"],
-      ["upgrading", "Upgrading", "new versions beside running nodes, and a newer PostgreSQL"],
-      ["tracing", "Tracing", "the caller's trace, and spans for a collector"],
-      ["cli", "Command line", "every command"],
-      ["links", "Links and routes", "carriers in the configuration file"],
-      ["carriers", "HTTP carriers", "Telnyx, Sinch, Vonage, AWS, and how to define another one"],
-      ["smpp", "SMPP links", "what such a link does"],
-      ["retention", "Retention", "what goes away, and when"],
-      ["providers", "Providers", "adding a carrier; the simulator"],
-      ["threat-model", "Threat model", "whom the service trusts, and the budget of everybody else"],
-      ["glossary", "Glossary", "the terms of the API and the documentation"],
-    ],
-  },
-];
+const policy = (...sources: string[]): Record<string, string> => ({
+  "content-security-policy": `default-src 'none'; ${sources.join("; ")}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+});
 
-const TITLES: ReadonlyMap<string, string> = new Map(CONTENTS.flatMap(({ pages }) => pages.map(([name, title]) => [name, title] as const)));
+const OWN_FILES = ["script-src 'self'", "img-src 'self'", "connect-src 'self'"];
+const GUIDE_HEADERS = policy(...OWN_FILES, "style-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'");
+// The library of the API reference writes styles into the page while it runs (decision 0053). Scripts are only those of this service.
+const REFERENCE_HEADERS = policy(...OWN_FILES, "style-src 'self' 'unsafe-inline'", "font-src data:");
 
-/** `states.md#x` is a served page, and `https:` is another site. Any other target exists only in the repository, so it gets no link. */
-export const resolveLink: ResolveLink = (href) => {
-  if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
-  const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-  return TITLES.has(name) ? `/docs/${name}${anchor}` : undefined;
-};
+// The samples are written for a service on the own machine at the default port.
+const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
 
-function navigation(current: string): string {
-  const item = (path: string, title: string): string =>
-    `<li><a href="${path}"${path === current ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
-  const groups = CONTENTS.map(
-    ({ group, pages }) => `<h2>${group}</h2><ul>${pages.map(([name, title]) => item(`/docs/${name}`, title)).join("")}</ul>`,
-  );
-  return `<nav aria-label="Documentation"><ul>${item("/docs", "Godwit documentation")}${item("/docs/reference", "API reference")}</ul>${groups.join("")}</nav>`;
+/** The name of a page, without a folder. */
+const isName = (text: string): boolean => /^[a-z0-9-]+$/.test(text);
+
+export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(ROOT, "docs")): Page[] {
+  const files = new StaticFolder(folder, "documentation");
+  const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
+  const respond = async (name: string, { headers }: { headers: Record<string, string> }, extra = GUIDE_HEADERS): Promise<PageResponse> =>
+    staticResponse(await files.read(`${name}.html`), HTML_TYPE, headers, extra);
+  /** A browser gets a page, and a program the usual problem. */
+  const orNotFound =
+    (render: Page["render"]): Page["render"] =>
+    async (request) => {
+      try {
+        return await render(request);
+      } catch (error) {
+        if (!(error instanceof Problem) || !(request.headers["accept"] ?? "").includes("text/html")) throw error;
+        return { ...(await respond("404", request)), status: 404 };
+      }
+    };
+  return [
+    get("/docs", (request) => respond("index", request)),
+    get("/docs/reference", (request) => respond("reference", request, REFERENCE_HEADERS)),
+    get("/docs/assets/{file}", files.renderAsset),
+    get(
+      "/docs/{page}",
+      orNotFound(async (request) => {
+        const { page = "" } = request.params;
+        const name = page.replace(/\.md$/, "");
+        if (!isName(name) || name === "reference") throw noPage();
+        return name === page ? respond(name, request) : markdownOf(join(sources, page), request.origin);
+      }),
+    ),
+    get("/errors", async () => ({ status: 303, contentType: HTML_TYPE, body: "", headers: { location: "/docs/errors" } })),
+    get(
+      "/errors/{code}",
+      orNotFound(async (request) => {
+        const { code = "" } = request.params;
+        if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code; /docs/errors lists them" });
+        return respond(join("errors", code), request);
+      }),
+    ),
+    get("/llms.txt", async ({ headers }) => staticResponse(await files.read("llms.txt"), TEXT_TYPE, headers, {})),
+  ];
 }
 
-const pageFrame = (title: string, path: string, body: string): string =>
-  page(
-    `${title} · Godwit`,
-    `<p class="top"><a href="/docs">Godwit documentation</a> · <a href="/docs/reference">API reference</a></p><div class="frame"><main>${body}</main>${navigation(path)}</div>`,
-  );
+const noPage = (): Problem => new Problem("not_found", { detail: "no such page; /docs lists them" });
 
-export function docsIndex(): string {
-  const groups = CONTENTS.map(
-    ({ group, pages }) =>
-      `<h2>${group}</h2><ul>${pages.map(([name, title, about]) => `<li><a href="/docs/${name}">${escapeHtml(title)}</a>: ${escapeHtml(about)}`).join("")}</ul>`,
-  );
-  const intro = `<h1>Godwit documentation</h1><p>One retry-safe <code>POST /v1/messages</code> in front of any carrier. Every route with its fields is in the <a href="/docs/reference">API reference</a>; to look and try, open the <a href="/console">console</a>.</p>`;
-  return pageFrame("Documentation", "/docs", intro + groups.join(""));
-}
-
-/** Renders each page once, at its first request. Only names of the list are looked for. */
-export class DocsPages {
-  readonly #rendered = new Map<string, Promise<string>>();
-
-  async render(name: string): Promise<string> {
-    const title = TITLES.get(name);
-    if (title === undefined) throw new Problem("not_found", { detail: "no such page; /docs lists them" });
-    const known = this.#rendered.get(name) ?? renderPage(name, title);
-    this.#rendered.set(name, known);
-    try {
-      return await known;
-    } catch (error) {
-      this.#rendered.delete(name);
-      throw error;
-    }
-  }
-}
-
-async function renderPage(name: string, title: string): Promise<string> {
-  const text = await readFile(join(ROOT, "docs", `${name}.md`), "utf8").catch(() => undefined);
-  // The installation does not include the documentation.
-  if (text === undefined) throw new Problem("not_found", { detail: "this installation came without this page" });
-  return pageFrame(title, `/docs/${name}`, await renderMarkdown(text, resolveLink));
+/** The source of a page, with the URL of this service in its samples. */
+async function markdownOf(path: string, origin: string): Promise<PageResponse> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) throw noPage();
+  return { status: 200, contentType: MARKDOWN_TYPE, body: origin === "" ? text : text.replaceAll(SAMPLE_ORIGIN, origin) };
 }

@@ -1,6 +1,8 @@
 /** A page: a path that is served without a credential, for people, probes and carriers. */
 import type { Problem } from "../http/problem.ts";
 
+export const HTML_TYPE = "text/html; charset=utf-8";
+
 /** The parts of a request that precede its body. */
 type PageHead = { params: Record<string, string>; headers: Record<string, string> };
 

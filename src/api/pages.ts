@@ -1,12 +1,10 @@
 /** The pages that need no credential: health, metrics, the OpenAPI document, the console and the documentation. */
 import { Registry } from "prom-client";
-import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { consolePages } from "./console-pages.ts";
-import { docsIndex, DocsPages } from "./docs-pages.ts";
-import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
-import type { Page, PageResponse } from "./page.ts";
+import { docsPages } from "./docs-pages.ts";
+import { HTML_TYPE, type Page, type PageResponse } from "./page.ts";
 import { JSON_TYPE } from "./responses.ts";
 import { staticPage } from "./static-file.ts";
 
@@ -18,7 +16,6 @@ export type PagesOptions = {
 };
 
 export function publicPages({ document, readMetrics, metricsAllow, isReady }: PagesOptions): Page[] {
-  const docs = new DocsPages();
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
   return [
     get("/", async () => ({ status: 303, contentType: HTML_TYPE, body: "", headers: { location: "/docs" } })),
@@ -36,19 +33,9 @@ export function publicPages({ document, readMetrics, metricsAllow, isReady }: Pa
       "/openapi.json",
       staticPage(JSON_TYPE, () => JSON.stringify(document)),
     ),
-    get("/docs", async () => html(docsIndex())),
-    get(
-      "/docs/reference",
-      staticPage(HTML_TYPE, () => referencePage(document), HTML_HEADERS),
-    ),
-    get("/docs/{page}", async ({ params: { page = "" } }) => html(await docs.render(page))),
-    get("/errors/{code}", async ({ params: { code = "" } }) => {
-      if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code" });
-      return html(errorPage(code));
-    }),
+    ...docsPages(),
     ...consolePages(),
   ];
 }
 
 const json = (value: object): PageResponse => ({ status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) });
-const html = (body: string): PageResponse => ({ status: 200, contentType: HTML_TYPE, body, headers: HTML_HEADERS });

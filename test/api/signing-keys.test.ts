@@ -16,7 +16,10 @@ type Pair = { godwit: Godwit; other: Godwit; client: OAuthClient; stop: () => Pr
 /** Starts two nodes on one new database at the same time. */
 async function pair(): Promise<Pair> {
   const databaseUrl = await createDatabase();
-  const [godwit, other] = await Promise.all([startGodwit({ databaseUrl, isOneProcess: true }), startGodwit({ databaseUrl, isOneProcess: true })]);
+  const [godwit, other] = await Promise.all([
+    startGodwit({ databaseUrl, isOneProcess: true }),
+    startGodwit({ databaseUrl, isOneProcess: true }),
+  ]);
   const client = await newOAuthClient(godwit);
   await godwit.unlimited();
   return { godwit, other, client, stop: () => Promise.all([godwit.stop(), other.stop()]) };

@@ -1,6 +1,6 @@
 /** A shell session for all samples of a page: variables are kept between samples, and every curl is recorded. */
 import { spawn } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./doc-samples.ts";
@@ -23,6 +23,7 @@ curl() {
   local token; token=$(printf '%s' "$body" | grep -oE '"access_token": ?"[^"]+"' | cut -d'"' -f4) || true
   [ -z "$token" ] || ACCESS_TOKEN=$token
 }
+command -v uuidgen > /dev/null || uuidgen() { cat /proc/sys/kernel/random/uuid; }
 godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(programPath("godwit"))} "$@"; }
 [ ! -e "$SAMPLES/variables" ] || . "$SAMPLES/variables"
 `;
@@ -48,6 +49,13 @@ export class ShellSession {
       .filter((name) => !before.has(name))
       .map((name) => exchangeOf(readFileSync(name, "utf8")));
     return { code, output, exchanges };
+  }
+
+  /** The variables that the blocks have set, for programs of other languages. */
+  variables(): Record<string, string> {
+    const path = join(this.folder, "variables");
+    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+    return Object.fromEntries(Array.from(text.matchAll(/^declare -\S+ (\w+)="(.*)"$/gm), ([, name = "", value = ""]) => [name, value]));
   }
 
   #files(): string[] {

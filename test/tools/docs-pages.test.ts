@@ -1,15 +1,18 @@
 /** The documentation as it is served: every page of docs/, and every link and anchor in it. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
+import { get } from "node:http";
 import { basename, dirname, join, normalize } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { CONTENTS, resolveLink } from "../../src/api/docs-pages.ts";
-import { anchorOf, renderMarkdown } from "../../src/api/markdown.ts";
+import { ERRORS } from "../../src/http/codes.ts";
+import { CONTENTS, PAGES } from "../../site/contents.ts";
+import { anchorOf } from "../../site/scripts/markdown.ts";
 import { pages, ROOT } from "../support/doc-samples.ts";
 import { assertProblem } from "../support/expect.ts";
-import { startGodwit, type Godwit } from "../support/harness.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
-const NAMES = CONTENTS.flatMap(({ pages: listed }) => listed.map(([name]) => name));
+const NAMES = PAGES.map(({ name }) => name);
+const BROWSER = { accept: "text/html,*/*;q=0.8" };
 
 let godwit: Godwit;
 before(async () => {
@@ -17,15 +20,19 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-const served = async (path: string): Promise<string> => {
+/** Gets a page, and asserts that its policy and its markup permit no other script than ours. */
+async function served(path: string): Promise<string> {
   const { status, headers, text } = await godwit.request("GET", path);
   assert.deepEqual([status, headers.get("content-type")], [200, "text/html; charset=utf-8"], path);
   const policy = headers.get("content-security-policy") ?? "";
-  assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+';/);
-  assert.doesNotMatch(policy, /unsafe/);
-  assert.doesNotMatch(text, /<script|\sstyle=|javascript:/i, path);
+  assert.match(policy, /^default-src 'none'; script-src 'self'; /);
+  assert.doesNotMatch(text, /<script>[^<]|<script[^>]*src="(?!\/docs\/assets\/)|\son\w+="|javascript:/i, path);
+  if (path !== "/docs/reference") {
+    assert.doesNotMatch(policy, /unsafe/);
+    assert.doesNotMatch(text, /\sstyle=|<style/i, path);
+  }
   return text;
-};
+}
 
 describe("the documentation", () => {
   test("lists every page of docs/, and no other", () => {
@@ -37,13 +44,19 @@ describe("the documentation", () => {
     );
   });
 
-  test("is served, each page with its title, a list of all pages and no comments", async () => {
+  test("is served, each page with its title, the list of all pages, its neighbours and no comments", async () => {
     const index = await served("/docs");
-    for (const name of NAMES) {
+    for (const [position, { name, title }] of PAGES.entries()) {
       assert.ok(index.includes(`href="/docs/${name}"`), name);
       const html = await served(`/docs/${name}`);
       assert.match(html, /<h1 id="[^"]+">/, name);
+      assert.ok(html.includes(`<title>${title} · Godwit</title>`), name);
       assert.ok(html.includes(`<a href="/docs/${name}" aria-current="page">`), name);
+      for (const [rel, other] of [
+        ["prev", PAGES[position - 1]],
+        ["next", PAGES[position + 1]],
+      ] as const)
+        if (other !== undefined) assert.ok(html.includes(`<a rel="${rel}" href="/docs/${other.name}">`), name);
       assert.doesNotMatch(html, /not run:|&lt;!--/, name);
     }
   });
@@ -51,14 +64,61 @@ describe("the documentation", () => {
   test("has valid links when served", async () => {
     const texts = new Map<string, string>();
     const at = async (path: string): Promise<string> => texts.get(path) ?? (texts.set(path, await served(path)).get(path) as string);
-    for (const path of ["/docs", "/docs/reference", ...NAMES.map((name) => `/docs/${name}`)]) {
+    for (const path of ["/docs", ...NAMES.map((name) => `/docs/${name}`), ...Object.keys(ERRORS).map((code) => `/errors/${code}`)]) {
       for (const [, href = ""] of (await at(path)).matchAll(/href="([^"]+)"/g)) {
-        if (/^https?:|^\/(openapi\.json|errors\/\w+|console)$/.test(href)) continue;
+        if (/^https?:|^\/(openapi\.json|console|llms\.txt)$|^\/docs\/assets\/|\.md$/.test(href)) continue;
         const [target = "", anchor] = href.split("#");
         const text = await at(target === "" ? path : target);
-        if (anchor !== undefined) assert.ok(text.includes(`id="${anchor}"`), `${path}: ${href}`);
+        if (anchor !== undefined && target !== "/docs/reference") assert.ok(text.includes(`id="${anchor}"`), `${path}: ${href}`);
       }
     }
+  });
+
+  test("has each page as Markdown, with the URL of this service, and lists them in llms.txt", async () => {
+    const list = await godwit.request("GET", "/llms.txt");
+    assert.equal(list.headers.get("content-type"), "text/plain; charset=utf-8");
+    for (const name of NAMES) {
+      const { status, headers, text } = await godwit.request("GET", `/docs/${name}.md`);
+      assert.deepEqual([status, headers.get("content-type")], [200, "text/markdown; charset=utf-8"], name);
+      assert.match(text, /^# /);
+      assert.ok(list.text.includes(`(/docs/${name}.md)`), name);
+    }
+    const { text } = await godwit.request("GET", "/docs/getting-started.md");
+    assert.ok(text.includes(`curl -sS ${godwit.url}/v1/messages`));
+  });
+
+  test("loads less than its budgets: 200 kB for a guide, 1 MB for the API reference", async () => {
+    for (const [path, most] of [
+      ["/docs", 200_000],
+      ["/docs/cli", 200_000],
+      ["/docs/reference", 1_000_000],
+    ] as const) {
+      const html = await served(path);
+      const files = new Set(Array.from(html.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g), ([, file = ""]) => file));
+      // The script of the reference imports the library. A set also visits values that are added meanwhile.
+      for (const file of files)
+        for (const [, imported = ""] of (await (await fetch(godwit.url + file)).text()).matchAll(/from "(\/docs\/assets\/[^"]+)"/g))
+          files.add(imported);
+      let size = 0;
+      for (const file of [path, ...files]) size += await compressedSize(file);
+      assert.ok(size < most, `${path}: ${size} bytes with ${files.size} files`);
+    }
+  });
+
+  test("keeps files with a hash in the name for ever, and asks again for others", async () => {
+    const html = await served("/docs");
+    const [style = ""] = /\/docs\/assets\/docs-[^"]+\.css/.exec(html) ?? [];
+    assert.match((await godwit.request("GET", style)).headers.get("cache-control") ?? "", /immutable/);
+    const index = await godwit.request("GET", "/docs/assets/search.json");
+    assert.equal(index.status, 200);
+    assert.doesNotMatch(index.headers.get("cache-control") ?? "", /immutable/);
+  });
+
+  test("has a page for each error code, and a list", async () => {
+    const { status, headers } = await godwit.request("GET", "/errors");
+    assert.deepEqual([status, headers.get("location")], [303, "/docs/errors"]);
+    const html = await served("/errors/no_route");
+    assert.match(html, /<h1 id="no_route">/);
   });
 
   test("has valid links in the repository", () => {
@@ -79,7 +139,7 @@ describe("the documentation", () => {
   });
 
   test("names source files that exist", () => {
-    const files = globSync(["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,console}/{src,test,scripts}/**/*.{ts,tsx}"], {
+    const files = globSync(["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,console,site}/{src,test,scripts}/**/*.{ts,tsx}"], {
       cwd: ROOT,
     });
     for (const page of [...pages(), "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/tables.md", "docs/internals/contract-notes.md"]) {
@@ -92,16 +152,38 @@ describe("the documentation", () => {
     }
   });
 
-  test("has no other pages, and other paths return the usual problem", async () => {
-    for (const path of ["/docs/unknown", "/docs/openapi", "/docs/..%2fREADME", "/docs/decisions", "/docs/states.md", "/docs/__proto__"])
+  test("has no other pages: a program gets the usual problem, and a browser a page", async () => {
+    const paths = [
+      "/docs/unknown",
+      "/docs/openapi",
+      "/docs/..%2fREADME",
+      "/docs/decisions",
+      "/docs/unknown.md",
+      "/docs/__proto__",
+      "/errors/unknown",
+    ];
+    for (const path of [...paths, "/docs/assets/unknown.js", "/docs/assets/..%2f..%2fpackage.json"])
       assertProblem(await godwit.request("GET", path), "not_found");
+    for (const path of paths) {
+      const { status, text }: Reply = await godwit.request("GET", path, { headers: BROWSER });
+      assert.equal(status, 404);
+      assert.match(text, /This page does not exist/);
+    }
   });
 
-  test("shows HTML in Markdown as text, and has no links to scripts", async () => {
-    const text = '# A `b` & c\n\n<script>alert(1)</script> <b onclick="x">\n\n[x](javascript:alert(1)) ![y](z)\n\n# A b & c';
-    const html = await renderMarkdown(text, resolveLink);
-    assert.doesNotMatch(html, /<script|<b |<img|javascript/);
-    assert.match(html, /<h1 id="a-b--c">/);
-    assert.match(html, /<h1 id="a-b--c-1">/);
+  test("shows the groups of tasks in their order", () => {
+    assert.deepEqual(
+      CONTENTS.map(({ group }) => group),
+      ["Get started", "Send", "Receive", "Webhooks", "Templates", "Verify", "Go live", "Operate", "Reference"],
+    );
   });
 });
+
+/** Counts the bytes on the wire, which `fetch` does not show. */
+const compressedSize = (path: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    get(godwit.url + path, { headers: { "accept-encoding": "gzip" } }, (response) => {
+      let size = 0;
+      response.on("data", (chunk: Buffer) => (size += chunk.length)).on("end", () => resolve(size));
+    }).on("error", reject);
+  });

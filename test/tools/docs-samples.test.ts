@@ -14,6 +14,7 @@ import { differences, pages, ROOT, samplesOf, type Sample } from "../support/doc
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { execute, ShellSession, type Ran } from "../support/shell-session.ts";
 
+const PYTHON_SDK = join(ROOT, "sdk-python", "src");
 const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
 const COMPILER = {
   target: "es2024",
@@ -120,8 +121,9 @@ async function runPage(page: string, notice: (text: string) => void): Promise<vo
     if (sample.language === "sh") last = await runShell(session, sample, spare.id);
     if (sample.language === "json") assertShown(sample, last);
     if (sample.language === "toml") assertRead(sample);
-    if (sample.language === "ts" || sample.language === "js") await runScript(process.execPath, [], sample, env);
-    if (sample.language === "python") await runScript("python3", [], sample, env);
+    const variables = { ...env, ...session.variables() };
+    if (sample.language === "ts" || sample.language === "js") await runScript(process.execPath, [], sample, variables);
+    if (sample.language === "python") await runScript("python3", [], sample, { ...variables, PYTHONPATH: PYTHON_SDK });
   }
 }
 

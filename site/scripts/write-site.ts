@@ -1,0 +1,216 @@
+/** Writes the documentation: Eleventy renders the pages, and Vite the style and the script. */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import Eleventy from "@11ty/eleventy";
+import highlight from "@11ty/eleventy-plugin-syntaxhighlight";
+import { renderMermaidSVG } from "beautiful-mermaid";
+import MiniSearch from "minisearch";
+import { build } from "vite";
+import { describeError } from "../../scripts/errors-page.ts";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { CONTENTS, PAGES } from "../contents.ts";
+import { SEARCH_OPTIONS, type Section } from "../src/search-options.ts";
+import { extendMarkdown, type ResolveLink } from "./markdown.ts";
+import type { MarkdownIt } from "./markdown-it-types.ts";
+import { writeReference } from "./write-reference.ts";
+
+const SITE = join(import.meta.dirname, "..");
+const ROOT = join(SITE, "..");
+const BASE = "/docs/";
+
+type Assets = { style: string; script: string; icon: string; referenceStyle: string };
+/** The name of a page, and its HTML. */
+type Rendered = { name: string; html: string };
+
+export async function writeSite(to: string): Promise<void> {
+  const assets = await buildAssets(to);
+  const pages = await renderPages(to, assets);
+  writeReference(to, assets, (name, extension, text) => writeAsset(to, name, extension, text));
+  writeFileSync(join(to, "assets", "search.json"), searchIndex(pages));
+  writeFileSync(join(to, "llms.txt"), llmsText());
+}
+
+/** Builds the script and the style under names with a hash of their content. */
+async function buildAssets(to: string): Promise<Assets> {
+  const result = await build({
+    root: SITE,
+    base: BASE,
+    configFile: false,
+    logLevel: "warn",
+    build: {
+      target: "es2024",
+      outDir: to,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      rolldownOptions: { input: ["docs.ts", "docs.css", "reference.css"].map((name) => join(SITE, "src", name)) },
+    },
+  });
+  const names = [result].flat().flatMap((each) => ("output" in each ? each.output.map(({ fileName }) => fileName) : []));
+  const named = (pattern: RegExp): string => {
+    const name = names.find((each) => pattern.test(each));
+    if (name === undefined) throw new Error(`the build has no file like ${pattern}`);
+    return BASE + name;
+  };
+  return {
+    style: named(/^assets\/docs-.*\.css$/),
+    referenceStyle: named(/^assets\/reference-.*\.css$/),
+    script: named(/^assets\/docs-.*\.js$/),
+    icon: writeAsset(to, "icon", ".svg", readFileSync(join(ROOT, "console", "src", "icon.svg"), "utf8")),
+  };
+}
+
+function writeAsset(to: string, name: string, extension: string, text: string): string {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  const file = join("assets", `${name}-${hash}${extension}`);
+  mkdirSync(join(to, "assets"), { recursive: true });
+  writeFileSync(join(to, file), text);
+  return BASE + file;
+}
+
+/** `states.md#x` is a served page, and `https:` is another site. Any other target exists only in the repository, so it gets no link. */
+const resolveLink: ResolveLink = (href) => {
+  if (/^https?:\/\//.test(href) || href.startsWith("#") || href.startsWith("/")) return href;
+  const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  return PAGES.some((page) => page.name === name) ? `${BASE}${name}${anchor}` : undefined;
+};
+
+async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
+  const drawDiagram = (source: string): { light: string; dark: string } => {
+    const draw = (theme: string, colors: { bg: string; fg: string; accent: string }): string =>
+      writeAsset(to, `diagram-${theme}`, ".svg", renderMermaidSVG(source, { ...colors, transparent: true, font: "system-ui" }));
+    return {
+      light: draw("light", { bg: "#ffffff", fg: "#1f2422", accent: "#17605c" }),
+      dark: draw("dark", { bg: "#1c201f", fg: "#e7ebe9", accent: "#6fc7bf" }),
+    };
+  };
+  const rendered: Rendered[] = [];
+  const eleventy = new Eleventy(join(ROOT, "docs"), to, {
+    quietMode: true,
+    config(eleventyConfig) {
+      eleventyConfig.setTemplateFormats("md");
+      eleventyConfig.setIncludesDirectory("../site/src");
+      eleventyConfig.setUseGitIgnore(false);
+      // Eleventy reads patterns relative to the current folder.
+      for (const folder of ["decisions", "internals"])
+        eleventyConfig.ignores.add(join(relative(process.cwd(), ROOT), "docs", folder, "**"));
+      eleventyConfig.addPlugin(highlight);
+      eleventyConfig.amendLibrary("md", (md: MarkdownIt) => extendMarkdown(md, { resolveLink, drawDiagram }));
+      eleventyConfig.addFilter("outline", outline);
+      // The pages contain braces, so no other template language reads them.
+      eleventyConfig.addGlobalData("templateEngineOverride", "md");
+      eleventyConfig.addGlobalData("layout", "layout.liquid");
+      eleventyConfig.addGlobalData("assets", assets);
+      eleventyConfig.addGlobalData("contents", CONTENTS);
+      eleventyConfig.addGlobalData("version", readVersion());
+      eleventyConfig.addGlobalData("eleventyComputed", { permalink: pathOf, facts: factsOf });
+      eleventyConfig.addTemplate("index.md", indexText(), {
+        own: { path: "index.html", title: "Documentation", about: "The documentation of Godwit" },
+      });
+      eleventyConfig.addTemplate("not-found.md", NOT_FOUND, { own: { path: "404.html", title: "Not found", about: "" } });
+      for (const code of Object.keys(ERRORS) as ErrorCode[])
+        eleventyConfig.addTemplate(`error-${code}.md`, errorText(code), {
+          own: { path: `errors/${code}.html`, title: code, about: ERRORS[code].title },
+        });
+      eleventyConfig.addTransform("collect", function (this: { page: { fileSlug: string } }, content: string) {
+        rendered.push({ name: this.page.fileSlug, html: content });
+        return content;
+      });
+    },
+  });
+  await eleventy.write();
+  return rendered;
+}
+
+type PageData = { page: { fileSlug: string }; own?: { path: string; title: string; about: string } };
+
+const pathOf = ({ page, own }: PageData): string => own?.path ?? `${page.fileSlug}.html`;
+
+/** What the layout shows about a page. */
+function factsOf({ page: { fileSlug: name }, own }: PageData): object {
+  const position = PAGES.findIndex((page) => page.name === name);
+  const entry = PAGES[position];
+  if (entry === undefined) return { title: own?.title ?? name, about: own?.about ?? "" };
+  return { ...entry, markdownPath: `${BASE}${name}.md`, previous: PAGES[position - 1], next: PAGES[position + 1] };
+}
+
+const readVersion = (): string => (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
+
+type Heading = { level: number; id: string; text: string };
+
+const HEADING = /<h([1-3]) id="([^"]*)"[^>]*>([^]*?)<\/h\1>/g;
+const plainText = (html: string): string => html.replaceAll(/<[^>]*>/g, "");
+
+/** The headings of a page below its title. */
+const outline = (html: string): Heading[] =>
+  Array.from(html.matchAll(HEADING), ([, level, id = "", inner = ""]) => ({ level: Number(level), id, text: plainText(inner) })).filter(
+    ({ level }) => level > 1,
+  );
+
+function indexText(): string {
+  const groups = CONTENTS.map(
+    ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- [${title}](${name}.md): ${about}.`).join("\n")}\n`,
+  );
+  return `# Godwit documentation
+
+Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` in front of any carrier. New here? Begin with the
+[quickstart](getting-started.md). Every route is in the [API reference](${BASE}reference).
+
+${groups.join("\n")}`;
+}
+
+const errorText = (code: ErrorCode): string => `# ${code}
+
+${describeError(code)}
+[All error codes](errors.md) · [How to repeat a request safely](idempotency.md) · [API reference](${BASE}reference)
+`;
+
+const NOT_FOUND = `# This page does not exist
+
+The documentation has moved or the address is mistyped. Search for it, or begin at the [list of all pages](/docs).
+`;
+
+/** A section for each heading of each guide. */
+function searchIndex(pages: readonly Rendered[]): string {
+  const search = new MiniSearch<Section>(SEARCH_OPTIONS);
+  for (const { name, title } of PAGES) {
+    const html = pages.find((page) => page.name === name)?.html ?? "";
+    const article = /<article>([^]*)<\/article>/.exec(html)?.[1] ?? "";
+    const headings = [...article.matchAll(HEADING)];
+    headings.forEach((match, index) => {
+      const [whole, level, id = "", heading = ""] = match;
+      const text = decode(plainText(article.slice(match.index + whole.length, headings[index + 1]?.index)));
+      search.add({
+        id: `${name}#${id}`,
+        path: level === "1" ? `${BASE}${name}` : `${BASE}${name}#${id}`,
+        page: title,
+        heading: level === "1" ? title : decode(plainText(heading)),
+        text,
+        start: text.trim().slice(0, 140),
+      });
+    });
+  }
+  return JSON.stringify(search);
+}
+
+const decode = (text: string): string =>
+  text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ");
+
+/** The list of pages for language models, by the proposal of llmstxt.org. */
+const llmsText = (): string =>
+  `# Godwit
+
+> A self-hosted messaging service: one retry-safe POST /v1/messages in front of any carrier (SMS, WhatsApp), with scoped credentials, exact idempotency, honest delivery states and signed webhooks.
+
+The API is described by [OpenAPI](/openapi.json).
+
+${CONTENTS.map(
+  ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- [${title}](${BASE}${name}.md): ${about}`).join("\n")}\n`,
+).join("\n")}`;

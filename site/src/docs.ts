@@ -1,0 +1,167 @@
+/** The script of the documentation: theme, menu, copy buttons, language tabs, and the search, which is loaded when it is opened. */
+const find = (selector: string, root: ParentNode = document): HTMLElement | null => root.querySelector<HTMLElement>(selector);
+const all = (selector: string, root: ParentNode = document): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
+
+/** A browser may refuse access to its storage. A choice then lasts until the page is closed. */
+const storage = {
+  read(name: string): string | null {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  },
+  write(name: string, value: string): void {
+    try {
+      localStorage.setItem(name, value);
+    } catch {
+      // The browser refuses access to its storage.
+    }
+  },
+};
+
+// The console has the same names: a theme applies to both.
+const THEME = "godwit:theme";
+const LANGUAGE = "godwit:language";
+
+function showTheme(theme: string | null): void {
+  if (theme === "light" || theme === "dark") document.documentElement.dataset["theme"] = theme;
+  else delete document.documentElement.dataset["theme"];
+}
+
+function startTheme(): void {
+  const select = document.querySelector<HTMLSelectElement>("#theme");
+  const stored = storage.read(THEME);
+  showTheme(stored);
+  if (select === null) return;
+  select.value = stored === "light" || stored === "dark" ? stored : "system";
+  select.addEventListener("change", () => {
+    storage.write(THEME, select.value);
+    showTheme(select.value);
+  });
+}
+
+/** The menu and the outline are open where there is room beside the text. */
+function startMenus(): void {
+  for (const [id, query] of [
+    ["menu", "(min-width: 60rem)"],
+    ["outline", "(min-width: 78rem)"],
+  ] as const) {
+    const details = document.querySelector<HTMLDetailsElement>(`#${id}`);
+    const wide = matchMedia(query);
+    const apply = (): void => {
+      if (details !== null) details.open = wide.matches;
+    };
+    apply();
+    wide.addEventListener("change", apply);
+  }
+  find("nav.contents [aria-current=page]")?.scrollIntoView({ block: "nearest" });
+}
+
+// The samples are written for a service on the own machine at the default port.
+const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
+
+function useOwnOrigin(): void {
+  if (location.origin === SAMPLE_ORIGIN) return;
+  for (const code of all("pre code, article p code")) {
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode() !== null) {
+      const node = walker.currentNode;
+      if (node.nodeValue?.includes(SAMPLE_ORIGIN)) node.nodeValue = node.nodeValue.replaceAll(SAMPLE_ORIGIN, location.origin);
+    }
+  }
+}
+
+function addCopyButtons(): void {
+  for (const sample of all(".sample")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => void copy(sample, button));
+    sample.append(button);
+  }
+}
+
+async function copy(sample: Element, button: HTMLButtonElement): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(find("code", sample)?.textContent ?? "");
+    button.textContent = "Copied";
+  } catch {
+    // Without a secure connection, or by choice of the user.
+    button.textContent = "Not allowed";
+  }
+  setTimeout(() => (button.textContent = "Copy"), 2_000);
+}
+
+/** Each group of samples has a button for each language. The choice applies to all groups, and is remembered. */
+function startTabs(): void {
+  const groups = all(".tabs");
+  const choose = (language: string): void => {
+    for (const group of groups) {
+      const samples = all("[data-tab]", group);
+      const chosen = samples.find(({ dataset }) => dataset["tab"] === language) ?? samples[0];
+      for (const sample of samples) sample.hidden = sample !== chosen;
+      for (const button of all("[role=tab]", group)) {
+        const isChosen = button.dataset["tab"] === chosen?.dataset["tab"];
+        button.ariaSelected = String(isChosen);
+        button.tabIndex = isChosen ? 0 : -1;
+      }
+    }
+  };
+  for (const group of groups) group.prepend(tabList(group, choose));
+  choose(storage.read(LANGUAGE) ?? "curl");
+}
+
+function tabList(group: Element, choose: (language: string) => void): HTMLElement {
+  const list = document.createElement("div");
+  list.role = "tablist";
+  list.ariaLabel = "Language";
+  const languages = all("[data-tab]", group).map(({ dataset }) => dataset["tab"] ?? "");
+  for (const language of languages) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.role = "tab";
+    button.dataset["tab"] = language;
+    button.textContent = language;
+    button.addEventListener("click", () => {
+      // The text below a group must not move away from the reader when other groups above it change their height.
+      const before = button.getBoundingClientRect().top;
+      storage.write(LANGUAGE, language);
+      choose(language);
+      scrollBy(0, button.getBoundingClientRect().top - before);
+    });
+    list.append(button);
+  }
+  list.addEventListener("keydown", (event) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const buttons = all("[role=tab]", list);
+    const next = buttons[(buttons.indexOf(document.activeElement as HTMLButtonElement) + step + buttons.length) % buttons.length];
+    if (step === 0 || next === undefined) return;
+    next.click();
+    next.focus();
+  });
+  return list;
+}
+
+function startSearch(): void {
+  const open = async (): Promise<void> => {
+    const { openSearch } = await import("./search.ts");
+    await openSearch();
+  };
+  find("#open-search")?.addEventListener("click", () => void open());
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+    if ((event.key === "/" && !isTyping) || (event.key === "k" && (event.ctrlKey || event.metaKey))) {
+      event.preventDefault();
+      void open();
+    }
+  });
+}
+
+startTheme();
+startMenus();
+useOwnOrigin();
+addCopyButtons();
+startTabs();
+startSearch();

@@ -1,0 +1,116 @@
+/** The documentation in a real browser: search, tabs, theme, copies, and every page in all widths, light and dark. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { PAGES } from "../../site/contents.ts";
+import { ConsoleVisits, type Visitor } from "../support/visitor.ts";
+
+const visits = new ConsoleVisits();
+
+const open = async ({ page, url }: Visitor, path: string): Promise<void> => {
+  await page.goto(url + path);
+  await page.locator("main h1").first().waitFor();
+};
+
+describe("a guide", () => {
+  test("shows samples with the URL of this service, and copies them", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, url } = visitor;
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await open(visitor, "/docs/sending");
+      const sample = page.locator(".sample", { hasText: `${url}/v1/messages` }).first();
+      await sample.getByRole("button", { name: "Copy" }).click();
+      await sample.getByRole("button", { name: "Copied" }).waitFor();
+      const copied = (await page.evaluate("navigator.clipboard.readText()")) as string;
+      assert.ok(copied.includes(`${url}/v1/messages`), copied);
+    }));
+
+  test("is found by a search that needs only the keyboard", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await open(visitor, "/docs");
+      await page.keyboard.press("/");
+      await page.getByRole("combobox", { name: "Search the documentation" }).fill("opt-out words");
+      await page.getByRole("listbox", { name: "Results" }).getByRole("option").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/docs\/(inbound|consent)/);
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Search the documentation" }).fill("xyzzyx");
+      await visitor.sees("Nothing found for “xyzzyx”.");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    }));
+
+  test("has one tab for each language, and remembers the choice on the next page", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await open(visitor, "/docs/sending");
+      const tabs = page.locator(".tabs").first();
+      await tabs.getByRole("tab", { name: "Python" }).click();
+      await tabs.locator("[data-tab=Python]").locator("pre").waitFor();
+      assert.equal(await tabs.locator("[data-tab=curl]").first().isVisible(), false);
+      await open(visitor, "/docs/batches");
+      assert.equal(await page.locator(".tabs").first().getByRole("tab", { name: "Python" }).getAttribute("aria-selected"), "true");
+    }));
+
+  test("shows the theme that is chosen, also after a reload", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await open(visitor, "/docs/states");
+      await page.getByLabel("Colours").selectOption("dark");
+      await page.reload();
+      assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+      assert.equal(await page.locator(".on-dark").first().isVisible(), true);
+      assert.equal(await page.locator(".on-light").first().isVisible(), false);
+    }));
+
+  test("has its sections beside it, and a menu on a phone", (context) =>
+    visits.visit(
+      context,
+      async (visitor) => {
+        const { page } = visitor;
+        await open(visitor, "/docs/sending");
+        await page.getByText("Menu", { exact: true }).click();
+        await page.getByRole("navigation", { name: "Documentation" }).getByRole("link", { name: "Templates", exact: true }).click();
+        await page.waitForURL(/\/docs\/templates$/);
+        await page.getByText("On this page", { exact: true }).click();
+        await page.getByRole("navigation", { name: "On this page" }).getByRole("link").first().click();
+        assert.match(page.url(), /#/);
+      },
+      { width: 360, height: 740 },
+    ));
+});
+
+// The pages with every kind of content: tables, diagrams, samples, lists, long words.
+const DARK = new Set(["/docs", "/docs/states", "/docs/webhooks", "/docs/cli", "/docs/settings"]);
+
+test("every guide is accessible and fits, narrow and wide, and its colours contrast, light and dark", (context) =>
+  visits.visit(context, async (visitor) => {
+    const faults: string[] = [];
+    const note = (path: string, found: readonly string[]): void => void faults.push(...found.map((fault) => `${path}: ${fault}`));
+    for (const path of ["/docs", "/errors/no_route", ...PAGES.map(({ name }) => `/docs/${name}`)]) {
+      await visitor.page.emulateMedia({ colorScheme: "light" });
+      await visitor.page.setViewportSize({ width: 1_440, height: 900 });
+      await open(visitor, path);
+      note(path, await visitor.violations());
+      for (const width of [1_440, 1_024, 768, 360]) {
+        await visitor.page.setViewportSize({ width, height: 900 });
+        note(path, await visitor.misfits());
+      }
+      if (!DARK.has(path)) continue;
+      await visitor.page.emulateMedia({ colorScheme: "dark" });
+      note(path, await visitor.violations("contrasts"));
+    }
+    assert.deepEqual(faults, []);
+  }));
+
+test("the API reference shows operations by group, with samples in three languages, and loads nothing from other hosts", (context) =>
+  visits.visit(context, async (visitor) => {
+    const { page } = visitor;
+    await page.goto(`${visitor.url}/docs/reference`);
+    await page.getByText("/v1/messages/{id}/cancel").first().waitFor();
+    await visitor.sees("Send a message");
+    await page.setViewportSize({ width: 360, height: 740 });
+    assert.deepEqual(await visitor.misfits(), []);
+  }));
