@@ -257,3 +257,20 @@ test("a text that is accepted as a time can be parsed", () => {
     { numRuns: 3_000 },
   );
 });
+
+test("the fault of an unknown field suggests the field that was probably meant", () => {
+  const validateFields = compile(
+    Type.Object(
+      { recipient: Type.Optional(Type.String()), body: Type.Optional(Type.String()), send_at: Type.Optional(Type.String()) },
+      { additionalProperties: false },
+    ),
+    "body",
+  );
+  const details = (value: object): string[] => validateFields(value).map(({ detail }) => detail);
+  assert.deepEqual(details({ to: "x" }), ["is not a known field: did you mean recipient?"]);
+  assert.deepEqual(details({ text: "x" }), ["is not a known field: did you mean body?"]);
+  assert.deepEqual(details({ sendAt: "x" }), ["is not a known field: did you mean send_at?"]);
+  // The schema has no sender.
+  assert.deepEqual(details({ from: "x" }), ["is not a known field"]);
+  assert.deepEqual(details({ constructor: "x" }), ["is not a known field"]);
+});

@@ -121,7 +121,7 @@ function describe({ keyword, params, parentSchema, schema, propertyName, message
     case "required":
       return { code: "required", detail: "is required" };
     case "additionalProperties":
-      return { code: "unknown_field", detail: "is not a known field" };
+      return { code: "unknown_field", detail: unknownField(String(params["additionalProperty"]), parentSchema) };
     case "type":
       return { code: "invalid_type", detail: `must be ${typeNames(params["type"])}` };
     case "enum":
@@ -149,6 +149,34 @@ function describe({ keyword, params, parentSchema, schema, propertyName, message
     default:
       return { code: "invalid", detail: message ?? "is not valid" };
   }
+}
+
+/** Names of other messaging APIs, and the fields that they mean here. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  to: "recipient",
+  number: "recipient",
+  phone: "recipient",
+  phone_number: "recipient",
+  from: "sender",
+  text: "body",
+  message: "body",
+  content: "body",
+  template: "template_id",
+  variables: "template_variables",
+  scheduled_at: "send_at",
+  ttl: "ttl_seconds",
+  reference: "client_reference",
+};
+// Longer than any name of a field. A body may have thousands of names, of any length.
+const MAX_NAME_LENGTH = 40;
+
+/** Suggests the field that was probably meant: the one with another API's name, or with the same name in camelCase. */
+function unknownField(name: string, schema: ErrorObject["parentSchema"]): string {
+  const { properties = {} } = (schema ?? {}) as { properties?: object };
+  if (name.length > MAX_NAME_LENGTH) return "is not a known field";
+  const inSnakeCase = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+  const meant = [inSnakeCase, SYNONYMS[inSnakeCase] ?? ""].find((each) => each !== name && Object.hasOwn(properties, each));
+  return meant === undefined ? "is not a known field" : `is not a known field: did you mean ${meant}?`;
 }
 
 const hint = (schema: ErrorObject["parentSchema"]): string | undefined => schema?.[HINT];

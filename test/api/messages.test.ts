@@ -325,6 +325,23 @@ describe("fields", () => {
     });
   }
 
+  test("the fields of other messaging APIs are refused with the names of ours", async () => {
+    const reply = await godwit.request("POST", "/v1/messages", {
+      key,
+      body: { to: "+14155550123", from: "Godwit", text: "x", sendAt: "x" },
+    });
+    assertProblem(reply, "invalid_request_payload");
+    assert.deepEqual(
+      faultsOf(reply).flatMap(({ pointer, code, detail }) => (code === "unknown_field" ? [[pointer, detail]] : [])),
+      [
+        ["/to", "recipient"],
+        ["/from", "sender"],
+        ["/text", "body"],
+        ["/sendAt", "send_at"],
+      ].map(([pointer, field]) => [pointer, `is not a known field: did you mean ${field}?`]),
+    );
+  });
+
   test("a field with the name __proto__ is an unknown field", async () => {
     const body = '{"recipient":"+14155550123","channel":"sms","__proto__":{"body":"x"}}';
     const reply = await godwit.request("POST", "/v1/messages", { key, body });
