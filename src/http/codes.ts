@@ -1,5 +1,6 @@
 /** The table of all error codes, for problem responses, the pages at /errors/{code}, the OpenAPI document and the documentation. */
 
+/** `meaning` explains the error and its remedy, in Markdown with `code` and links to pages of the documentation. */
 export type ErrorSpec = { status: number; title: string; meaning: string };
 
 export const ERRORS = {
@@ -7,265 +8,281 @@ export const ERRORS = {
     status: 400,
     title: "The request is not valid",
     meaning:
-      "The body is not JSON, does not fit the schema, lacks a required field, or a query parameter is wrong. `errors` lists every fault with its place. Correct the request; the same idempotency key may be used again.",
+      "The body is not JSON or does not match the schema, or a query parameter is not valid. `errors` lists every fault with its location. Correct the request and send it again; you can use the same idempotency key.",
   },
   invalid_idempotency_key: {
     status: 400,
     title: "The Idempotency-Key header is not a version-4 UUID",
     meaning:
-      "Send exactly one Idempotency-Key with a version-4 UUID such as 3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21, bare or in double quotes.",
+      "Send exactly one `Idempotency-Key` header with a version-4 UUID such as `3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21`, with or without double quotes. Every SDK creates one for you. See [Idempotency](/docs/idempotency).",
   },
   unauthorized_missing_token: {
     status: 401,
     title: "The Authorization header is missing or malformed",
-    meaning: "Every request carries `Authorization: Bearer` and an API key or an access token.",
+    meaning:
+      "Send `Authorization: Bearer` followed by an API key or an access token with every request. See [Authentication and API keys](/docs/access).",
   },
   unauthorized_invalid_token: {
     status: 401,
     title: "The credential is not valid",
-    meaning: "The header has the right form, but the credential is unknown, mistyped, expired or revoked.",
+    meaning:
+      "The header has the right form, but the API key or access token is unknown, expired or revoked. Check that the key was copied completely and belongs to this installation, or create a new one. See [Authentication and API keys](/docs/access).",
   },
   forbidden_insufficient_scope: {
     status: 403,
     title: "The credential lacks a scope",
-    meaning: "`required_scopes` names what is missing. Use a credential that holds it, or create one that does.",
+    meaning:
+      "`required_scopes` lists the missing scopes. Use a credential that has them, or create a key with them. [Scopes](/docs/access#scopes) lists all scopes.",
   },
   forbidden_address: {
     status: 403,
     title: "The key cannot be used from this address",
-    meaning: "The key has `allowed_ips`, and the request came from another address. `detail` has the address that the service sees.",
+    meaning:
+      "The key has `allowed_ips`, and the request came from another address. `detail` contains the address that the service sees. Send the request from an allowed address, or create a key that allows this one.",
   },
   key_outlives_credential: {
     status: 403,
-    title: "The key outlives the credential",
+    title: "The key would outlive the credential",
     meaning:
-      "An access token cannot rotate a key that is valid for longer than the token, and a repeated request does not show a key that outlives the credential of the repetition. Use an API key without an earlier end.",
+      "An access token cannot create or rotate a key that is valid for longer than the token itself, and a repeated request does not show such a key. Use an API key for this request.",
   },
   not_found: {
     status: 404,
-    title: "There is nothing here",
-    meaning: "The path is unknown, or the resource does not exist in the environment of this credential.",
+    title: "The resource does not exist",
+    meaning:
+      "The path is unknown, or the environment of this credential has no such record. Check the id, and whether the record belongs to `test` or to `live`.",
   },
   method_not_allowed: {
     status: 405,
-    title: "The method is not allowed here",
-    meaning: "The path exists, with other methods: the Allow header lists them.",
+    title: "The path does not support this method",
+    meaning: "The path exists with other methods. The `Allow` header lists them.",
   },
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive",
-    meaning: "Headers or body came too slowly, and nothing was done. Send the request again.",
+    meaning: "The headers or the body arrived too slowly, and the service did nothing. Send the request again.",
   },
   idempotency_conflict: {
     status: 409,
-    title: "A request with this idempotency key is being executed",
+    title: "The first request with this idempotency key is still running",
     meaning:
-      "The first request with this key has not finished. Wait as long as Retry-After says and send the same request again: it then gets the first one's answer.",
+      "Wait as long as `Retry-After` says and send the same request again. It then returns the response of the first request. See [Idempotency](/docs/idempotency).",
   },
   payload_too_large: {
     status: 413,
-    title: "The body is too large",
-    meaning: "The body exceeds the limit named in `detail`.",
+    title: "The request body is too large",
+    meaning: "The body is larger than the limit in `detail`. Send less in one request, for example fewer items in each batch.",
   },
   unsupported_media_type: {
     status: 415,
-    title: "The body is not declared as JSON",
-    meaning: "Send `Content-Type: application/json`, in UTF-8 and without a content encoding.",
+    title: "The request body is not declared as JSON",
+    meaning: "Send `Content-Type: application/json`, with a body in UTF-8 and without a content encoding.",
   },
   idempotency_key_reused: {
     status: 422,
-    title: "The idempotency key was used for another request",
-    meaning: "Within 24 hours a key stands for one method, path and body. Use a new key for a new request.",
+    title: "The idempotency key was used for a different request",
+    meaning:
+      "For 24 hours, an idempotency key belongs to one method, path and body. Create a new key for each new request, and repeat a key only with an identical request. See [Idempotency](/docs/idempotency).",
   },
   no_route: {
     status: 422,
-    title: "No link takes this message",
+    title: "No route for this message",
     meaning:
-      "No configured link carries messages of this channel to this recipient in this environment. In `test` the simulator takes every message.",
+      "No link of this environment carries this channel to this recipient. A new installation has no links in `live`. Create one in the console under Carriers, with `godwit links add` or with `POST /v1/links`: [Connect carriers](/docs/links) shows how, and [Go live](/docs/go-live) leads to the first real SMS. If there is a link, `detail` says why it does not take the message. To try the API without a carrier, use a key of `test`: its simulator takes every message.",
   },
   destination_not_permitted: {
     status: 422,
-    title: "Messages to this country are not allowed",
-    meaning: "The operator of this service lists the countries that this environment may write to, and the recipient's is not among them.",
+    title: "Messages to this country are not permitted",
+    meaning:
+      "The operator of this service lists the countries to which this environment may send, and the country of the recipient is not one of them. Ask the operator to add it: see [Connect carriers](/docs/links).",
   },
   sender_not_allowed: {
     status: 422,
-    title: "The sender is not yours to use",
+    title: "The sender cannot be used for this message",
     meaning:
-      "The number or name belongs to another account or environment, or is not for the country of the recipient. Leave sender out, or name another one of your own.",
+      "The sender belongs to another account or environment, or cannot be used in the country of the recipient. Omit `sender` to let the route choose one, or use one of your own: `GET /v1/senders` lists them.",
   },
   message_not_cancelable: {
     status: 422,
     title: "The message can no longer be canceled",
-    meaning: "Only a message that is scheduled or queued can be canceled. This one is on its way, or at its end: `detail` has its status.",
+    meaning:
+      "Only a message that is `scheduled` or `queued` can be canceled. This one has been submitted to a carrier or has a final status: `detail` contains its status.",
   },
   message_not_editable: {
     status: 422,
     title: "The message can no longer be edited",
-    meaning: "Only a message that is scheduled can be edited. `detail` has its status.",
+    meaning: "Only a message that is `scheduled` can be edited. `detail` contains its status. Send a new message instead.",
   },
   message_not_redactable: {
     status: 422,
     title: "The message cannot be redacted yet",
-    meaning: "Only a message that has come to its end can be redacted: before that its text is still needed. `detail` has its status.",
+    meaning:
+      "Only a message with a final status can be redacted, because its text is still needed before. `detail` contains its status. Cancel it, or try again when it has a final status.",
   },
   template_not_found: {
     status: 422,
-    title: "There is no such template",
-    meaning: "template_id names neither the id nor the name of a template of this environment.",
+    title: "The template does not exist",
+    meaning:
+      "`template_id` is neither the id nor the name of a template in this environment. `GET /v1/templates` lists them. Templates of `test` and `live` are separate.",
   },
   template_not_approved: {
     status: 422,
-    title: "The template may not be used",
-    meaning: "Only an approved template can be sent. `detail` has its status; a draft is submitted by a PATCH with `status: pending`.",
+    title: "The template is not approved",
+    meaning:
+      "Only an approved template can be sent. `detail` contains its status. Submit a draft with `PATCH /v1/templates/{id}` and `status: pending`. See [Templates](/docs/templates).",
   },
   template_channel_mismatch: {
     status: 422,
-    title: "The template is not for this channel",
-    meaning: "A template is sent on the channels it lists. Add the channel to it, or use another template.",
+    title: "The template does not support this channel",
+    meaning: "A template can be sent on the channels that it lists. Add the channel to the template, or use another template.",
   },
   template_variables_mismatch: {
     status: 422,
-    title: "The variables do not fit the template",
+    title: "The variables do not match the template",
     meaning:
-      "template_variables must have exactly the template's variables, none of them empty. `errors` names each that is missing, extra or empty.",
+      "`template_variables` must contain exactly the variables of the template, and none of them may be empty. `errors` lists each variable that is missing, unknown or empty.",
   },
   template_text_too_long: {
     status: 422,
     title: "The text is too long with these variables",
     meaning:
-      "Nothing is cut off: the template's text with its variables filled in must keep to the limit of the channel, which `errors` names.",
+      "With these variables, the text of the template exceeds the limit of the channel, and the service never truncates a text. `errors` contains the limit. Use shorter values.",
   },
   template_name_taken: {
     status: 422,
     title: "Another template has this name",
-    meaning: "A name stands for one template of an environment. Archive the other one, or choose another name.",
+    meaning:
+      "The name of a template is unique in its environment. Choose another name, or archive the other template, which frees its name.",
   },
   template_not_editable: {
     status: 422,
     title: "The template can no longer be changed",
-    meaning: "An archived template stays as it is. Create a new one, which may have its name.",
+    meaning: "An archived template cannot be changed. Create a new one; it may have the same name.",
   },
   too_many_templates: {
     status: 422,
-    title: "The environment has as many templates as it may have",
-    meaning: "Archive one that is no longer used.",
+    title: "The environment has too many templates",
+    meaning: "`detail` contains the limit. Archive templates that you no longer use.",
   },
   recipient_opted_out: {
     status: 422,
-    title: "The recipient does not want messages",
+    title: "The recipient has opted out",
     meaning:
-      "The recipient has opted out of messages from this sender, or was put on the list of suppressions. GET /v1/suppressions shows since when. A message that was accepted before the opt-out fails with the same code.",
+      "The recipient has opted out of messages from this sender, or is on the list of suppressions. `GET /v1/suppressions?recipient=…` shows since when and why. Do not send to this person until they opt in again. A message that was accepted before the opt-out fails with the same code. See [Consent](/docs/consent).",
   },
   service_window_closed: {
     status: 422,
-    title: "Free text is not allowed at this time",
-    meaning: "On WhatsApp free text may be sent for 24 hours after the recipient last wrote, and that was longer ago. Send a template.",
+    title: "The WhatsApp service window is closed",
+    meaning:
+      "On WhatsApp, free text is permitted for 24 hours after the last message of the recipient. Send an approved template instead. See [WhatsApp](/docs/whatsapp).",
   },
   verification_too_soon: {
     status: 422,
-    title: "A code was sent to this recipient a moment ago",
-    meaning: "Wait as long as `detail` says before another code is sent, with a new idempotency key.",
+    title: "A code was sent to this recipient moments ago",
+    meaning: "Wait as long as `detail` says, then request another code with a new idempotency key.",
   },
   verification_limit_reached: {
     status: 422,
     title: "Too many codes were sent",
     meaning:
-      "So many codes were sent to this recipient, or to numbers beside it, that more would look like fraud. `detail` says which limit, and `errors` the place.",
+      "So many codes were sent to this recipient, or to similar numbers, that more would look like fraud. `detail` contains the limit that was reached. Try again later. See [Verifications](/docs/verifications).",
   },
   verification_not_pending: {
     status: 422,
-    title: "The verification is over",
-    meaning: "It is approved, canceled, expired, or had too many wrong tries: `detail` says which. Start a new one.",
+    title: "The verification is no longer pending",
+    meaning: "The verification is approved, canceled, expired, or had too many wrong codes: `detail` contains its status. Start a new one.",
   },
   max_segments_exceeded: {
     status: 422,
-    title: "The text needs more parts than allowed",
-    meaning: "The request set max_segments, and the text would be sent in more parts than that.",
+    title: "The text needs more segments than allowed",
+    meaning:
+      "The request sets `max_segments`, and the text needs more segments. Shorten the text, or replace the characters that force UCS-2: `POST /v1/messages/validate` lists them.",
   },
   endpoint_url_refused: {
     status: 422,
-    title: "This service may not call the URL",
+    title: "The service may not call this URL",
     meaning:
-      "Endpoints are called over https and on the public internet alone. The operator can allow further addresses, also over http, with GODWIT_WEBHOOK_ALLOW.",
+      "An endpoint must use https and be reachable on the public internet. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). The operator can allow further addresses, also with http, with `GODWIT_WEBHOOK_ALLOW`.",
   },
   endpoint_disabled: {
     status: 422,
     title: "The endpoint is disabled",
-    meaning: "Nothing is delivered to it. Enable it first: PATCH it with `status: enabled`.",
+    meaning: "A disabled endpoint receives nothing. Enable it first with `PATCH /v1/webhook_endpoints/{id}` and `status: enabled`.",
   },
   too_many_keys: {
     status: 422,
     title: "The environment has too many keys",
-    meaning: "The number of keys that work is limited. Revoke those that nobody uses: `last_used_at` tells.",
+    meaning: "`detail` contains the limit of active keys. Revoke keys that are no longer used: `last_used_at` shows which.",
   },
   key_not_active: {
     status: 422,
-    title: "The key works no more",
-    meaning: "A key that is revoked or has expired cannot be rotated. Create a new one.",
+    title: "The key is no longer active",
+    meaning: "A key that is revoked or expired cannot be rotated. Create a new one.",
   },
   link_address_refused: {
     status: 422,
     title: "The link may not connect to this host",
     meaning:
-      "Links that accounts create connect to the public internet with TLS, and to the networks that the operator allows. `errors` names the setting.",
+      "A link that an account creates must use TLS and connect to the public internet, or to a network that the operator allows. `errors` contains the setting. See [Connect carriers](/docs/links).",
   },
   link_in_use: {
     status: 422,
     title: "The link is still in use",
-    meaning: "A route names the link. `detail` has the route: change or delete it first.",
+    meaning: "A route uses the link. `detail` contains the route. Change or delete the route first.",
   },
   paused_by_operator: {
     status: 422,
     title: "The operator paused the link",
-    meaning: "Only the operator can resume it.",
+    meaning: "Only the operator of this service can resume the link. Ask the operator.",
   },
   already_exists: {
     status: 422,
-    title: "There is one already",
-    meaning: "Another link has this name, or the link has this sender already. `errors` names the field.",
+    title: "The record already exists",
+    meaning: "Another link has this name, or the link already has this sender. `errors` contains the field.",
   },
   limit_reached: {
     status: 422,
-    title: "The account has as many of them as it may have",
-    meaning: "Delete one that is no longer used. `detail` has the limit.",
+    title: "The account has reached a limit",
+    meaning: "`detail` contains the limit. Delete records that are no longer used.",
   },
   live_only: {
     status: 422,
-    title: "Links belong to live",
-    meaning: "`test` uses the simulator for every message, and no carrier. Use a key of the live environment.",
+    title: "Links exist only in live",
+    meaning: "The `test` environment sends every message to the simulator and has no carriers. Use a key of the `live` environment.",
   },
   defined_in_file: {
     status: 422,
-    title: "The operator configured this in a file",
-    meaning: "Links, senders and routes of the configuration file cannot be changed through the API. Ask the operator of this service.",
+    title: "The record is defined in the configuration file",
+    meaning:
+      "Links, senders and routes of the configuration file cannot be changed with the API. Ask the operator of this service to change the file.",
   },
   too_many_endpoints: {
     status: 422,
-    title: "The environment has as many endpoints as it may have",
-    meaning: "Delete one that is no longer used, or let one URL take several types of events.",
+    title: "The environment has too many endpoints",
+    meaning: "`detail` contains the limit. Delete endpoints that are no longer used, or let one endpoint receive several types of events.",
   },
   rate_limit_exceeded: {
     status: 429,
     title: "Too many requests",
     meaning:
-      "The quota of the environment's tier is used up, and the request was not processed. Wait as long as Retry-After says; the RateLimit headers show the quota.",
+      "The environment has used its quota, or has too many requests at the same time. The request was not processed. Wait as long as `Retry-After` says, then send it again; the `RateLimit` headers show the quota. See [Rate limits](/docs/rate-limits).",
   },
   request_header_fields_too_large: {
     status: 431,
-    title: "The header is too large",
-    meaning: "The request's header fields together exceed 16 kB.",
+    title: "The request headers are too large",
+    meaning: "The headers of the request exceed 16 kB together. Send fewer or shorter headers.",
   },
   internal_server_error: {
     status: 500,
-    title: "Something went wrong on our side",
-    meaning: "The log has the cause under the request id. A request with an idempotency key can safely be sent again.",
+    title: "An unexpected error occurred in the service",
+    meaning:
+      "The log of the service contains the cause under the request id: give the id to the operator. A request with an idempotency key can safely be sent again.",
   },
   service_unavailable: {
     status: 503,
-    title: "The service cannot take requests right now",
+    title: "The service is temporarily unavailable",
     meaning:
-      "It is stopping, overloaded, or its database is away. Nothing was done. Wait as long as Retry-After says and send the request again.",
+      "The service is stopping or overloaded, or its database is unavailable. The request had no effect. Wait as long as `Retry-After` says and send it again.",
   },
 } as const satisfies Record<string, ErrorSpec>;
 

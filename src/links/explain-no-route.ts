@@ -4,8 +4,7 @@ import type { LinkChooser, RouteQuery } from "./choose-links.ts";
 import type { Link } from "./link.ts";
 
 const MAX_LINKS_NAMED = 5;
-const WHAT_TO_DO =
-  "Add a carrier in the console under Carriers, with POST /v1/links, or in the operator's configuration file; /docs/go-live shows how.";
+const WHAT_TO_DO = "Create a link in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.";
 
 export function explainNoRoute(linkChooser: LinkChooser, query: RouteQuery): string {
   const country = countryOf(query.recipient);
