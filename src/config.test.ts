@@ -294,7 +294,7 @@ test("the file has consent settings, and all faults of them are reported", () =>
   const faulty = table('languages = ["xx"]') + table('opt_in_words = ["stop"]') + table("") + table("");
   assertFaults(faultsOf({ GODWIT_CONFIG: write(faulty) }), [
     /^consent 1: languages.0: must be one of/,
-    /^consent 2: opt_in_words.0: is a word of another list already$/,
+    /^consent 2: opt_in_words.0: is already in another list$/,
     /^consent 2: default has another table for live$/,
   ]);
 });

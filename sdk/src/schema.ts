@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List messages
-         * @description Newest first. Filters combine. A filter that would look at very many messages may return a short page with `has_more: true`: go on with `next_cursor`.
+         * @description Returns outbound and inbound messages, newest first. Filters can be combined. A filter that would have to read very many messages may return a short page with `has_more: true`: continue with `next_cursor`. See [List and search messages](/docs/sending#list-and-search-messages).
          *
          *     Scope: `messages:read`.
          */
@@ -18,7 +18,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message
-         * @description Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.
+         * @description Accepts a message for delivery and responds with 202 as soon as it is stored durably. The message is then sent in the background: follow its `status` with [webhooks](/docs/webhooks), the event stream or `GET /v1/messages/{id}`. Send an `Idempotency-Key`: a repeated request with the same key and body returns the first response for 24 hours, and the message is sent once. See [Send a message](/docs/sending).
          *
          *     Scope: `messages:send`.
          */
@@ -40,7 +40,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a message
-         * @description Sends nothing. Tells what a request to send would become: the text, its parts and encoding, every character that forces UCS-2, the route, and all that is wrong with it, faults of form included.
+         * @description Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).
          *
          *     Scope: `messages:send`.
          */
@@ -59,8 +59,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a message
-         * @description The message as it is now.
+         * Retrieve a message
+         * @description Returns a message with its current status. To be informed about changes without polling, use [webhooks](/docs/webhooks) or the event stream. See [Message statuses](/docs/states).
          *
          *     Scope: `messages:read`.
          */
@@ -72,7 +72,7 @@ export interface paths {
         head?: never;
         /**
          * Edit a scheduled message
-         * @description Changes what is named, as long as the message is `scheduled`. `ttl_seconds` counts from `send_at`.
+         * @description Changes the given fields of a message that is `scheduled`; fields that are absent or null stay unchanged. `ttl_seconds` counts from `send_at`. A message that is already queued or sent is refused with `message_not_editable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Edit a scheduled message](/docs/sending#edit-a-scheduled-message).
          *
          *     Scope: `messages:send`.
          */
@@ -90,7 +90,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a message
-         * @description Works while the message is `scheduled` or `queued`. Once it is `sending` it may have left.
+         * @description Cancels a message that is `scheduled` or `queued`. A message that is `sending` may already have left, and is refused with `message_not_cancelable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Cancel a message](/docs/sending#cancel-a-message).
          *
          *     Scope: `messages:send`.
          */
@@ -112,7 +112,7 @@ export interface paths {
         put?: never;
         /**
          * Redact a message
-         * @description Takes the text, the template's variables and the metadata out of a message that has come to its end, out of its events, and out of answers stored for idempotency keys. What was sent to webhooks stays where it was sent.
+         * @description Removes the text, the template variables and the metadata of a message with a final status, also from its events and from the responses that are stored for idempotency keys. Data that was already sent to webhook endpoints is not affected. Send an `Idempotency-Key`, so that you can repeat the request safely. To remove all data of a person, use `POST /v1/recipients/erase`. See [Redact a message](/docs/sending#redact-a-message).
          *
          *     Scope: `messages:send`.
          */
@@ -131,8 +131,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a message's timeline
-         * @description Newest first: its events with what led to them, the tries at carriers, and what carriers said that moved nothing (`ignored`).
+         * List the timeline of a message
+         * @description Returns the history of one message, newest first: its events with their causes, the attempts to submit it, and the signals of carriers that changed nothing (`ignored`). Use it to find out why a message has its status. See [Message statuses](/docs/states).
          *
          *     Scope: `messages:read`.
          */
@@ -153,8 +153,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a message's parts
-         * @description The parts of an SMS on the wire, in their order, on one page: each with its name at the carrier and what became of it. One for a message that went in one piece, or that the carrier splits itself. None before a carrier has taken the message, none on channels without parts, and none for an inbound message.
+         * List the parts of a message
+         * @description Returns the transmitted parts of an SMS in order, each with its carrier id and its status. There is one part for a message that was transmitted whole, or that the carrier splits itself. The list is empty before a carrier has accepted the message, for inbound messages, and on channels without parts. See [Parts](/docs/states#parts).
          *
          *     Scope: `messages:read`.
          */
@@ -178,7 +178,7 @@ export interface paths {
         put?: never;
         /**
          * Send a batch of messages
-         * @description Up to 1,000 messages in one request, all durable before the answer: `defaults` for what they share, `items` for what each has of its own. An item that is not right is refused alone; `results` has one entry for each item. A fault in `defaults` refuses the request. One idempotency key stands for the whole. Costs one request of the quota for every 50 items.
+         * @description Accepts up to 1,000 messages in one request, all in one transaction. `defaults` contains the fields that the messages share, and each item the fields of its own. An invalid item is refused without the others: `results` has one entry for each item. A fault in `defaults` refuses the whole request. One idempotency key covers the whole batch, and every 50 items cost one request of the quota. See [Batches](/docs/batches).
          *
          *     Scope: `messages:send`.
          */
@@ -197,12 +197,184 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a batch
-         * @description How many of its messages are in which status now. The event `batch.completed` tells when all have come to their end.
+         * Retrieve a batch
+         * @description Returns a batch with the number of its messages in each status. The event `batch.completed` reports when all its messages have a final status. `GET /v1/messages?batch_id=…` lists the messages. See [Follow a batch](/docs/batches#follow-a-batch).
          *
          *     Scope: `messages:read`.
          */
         get: operations["get_batches_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description Returns the templates of the environment, newest first. Archived templates are listed only with `status=archived`. Filters can be combined. A filter that would have to read very many archived templates may return a short page with `has_more: true`: continue with `next_cursor`. See [Templates](/docs/templates).
+         *
+         *     Scope: `templates:read`.
+         */
+        get: operations["get_templates"];
+        put?: never;
+        /**
+         * Create a template
+         * @description Creates a text with variables and submits it for review, unless `status` is `draft`. A template for sms only is approved at once. A template for whatsapp is reviewed by the carrier; in `test` the simulator reviews it at once, and a name that begins with `simulate_rejected`, `simulate_paused` or `simulate_pending` gets that status. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Templates](/docs/templates).
+         *
+         *     Scope: `templates:write`.
+         */
+        post: operations["post_templates"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a template
+         * @description Returns a template by its id or its name, with its current status and version. An archived template can be retrieved only by its id. See [Templates](/docs/templates).
+         *
+         *     Scope: `templates:read`.
+         */
+        get: operations["get_templates_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Archive a template
+         * @description Archives a template: it can no longer be sent or changed, and its name becomes free. Its record can still be retrieved by id, and messages that were already sent keep their text. Archiving it again changes nothing. See [Templates](/docs/templates).
+         *
+         *     Scope: `templates:write`.
+         */
+        delete: operations["delete_templates_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a template
+         * @description Changes the given fields; fields that are absent or null stay unchanged. A change of body, header, footer, buttons or examples creates a new version, which is reviewed again. A draft stays a draft until it is submitted with `status: pending`. Messages keep the version that they used. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Status and versions](/docs/templates#status-and-versions).
+         *
+         *     Scope: `templates:write`.
+         */
+        patch: operations["patch_templates_id"];
+        trace?: never;
+    };
+    "/v1/templates/{id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a template
+         * @description Returns the text that would be sent, whatever the status of the template. Without `template_variables` the examples of the template are used. Nothing is sent or stored. See [Templates](/docs/templates).
+         *
+         *     Scope: `templates:read`.
+         */
+        post: operations["post_templates_id_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a verification code
+         * @description Creates a one-time code and sends it to a recipient, on the first channel and, if it is not delivered in time, on the next one. The code is never shown: the record of its message masks it, and only a keyed hash is stored. A new verification replaces the pending one of the same recipient. In `test` the code is always the first digits of 1234567890. Send an `Idempotency-Key`, so that a repeated request sends no second code. See [Verifications](/docs/verifications).
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a verification code
+         * @description Compares the code that a person entered with the one that was sent. `valid` is the result. The right code approves the verification, which can happen once; the fifth wrong code ends it with `failed`. A verification that is not pending is refused with `verification_not_pending`. Send an `Idempotency-Key`, so that a repeated request is not counted as another attempt. See [Check a code](/docs/verifications#check-a-code).
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications_id_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a verification
+         * @description Ends a pending verification: its code is no longer valid, and no further channel is used. A message that was already submitted may still arrive. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Verifications](/docs/verifications).
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a verification
+         * @description Returns a verification with its current status. Use it to show how many attempts are left; a code is checked with `POST /v1/verifications/{id}/check`. See [Verifications](/docs/verifications).
+         *
+         *     Scope: `verifications:read`.
+         */
+        get: operations["get_verifications_id"];
         put?: never;
         post?: never;
         delete?: never;
@@ -220,7 +392,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Newest first. Filters combine. A filter that would look at very many events may return a short page with `has_more: true`: go on with `next_cursor`.
+         * @description Returns the events of the environment, newest first. Filters can be combined. Use the list to look up past events, and [webhooks](/docs/webhooks) or the event stream to receive new ones. A filter that would have to read very many events may return a short page with `has_more: true`: continue with `next_cursor`.
          *
          *     Scope: `events:read`.
          */
@@ -241,8 +413,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow events as they happen
-         * @description Server-Sent Events (`text/event-stream`): `id` is the event's id, `event` its type, `data` the event. Events come in the order of their commits. Send the last id you saw as `Last-Event-ID` to get exactly what you missed, however late it was committed. The first frame has an id too and no event. Lines that begin with a colon keep the connection alive.
+         * Stream events
+         * @description Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it where you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `events:read`.
          */
@@ -263,8 +435,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read an event
-         * @description The event as it was told. What was redacted since then is gone from it.
+         * Retrieve an event
+         * @description Returns an event as it was delivered. Data that was redacted or erased since then is missing. See [Events](/docs/webhooks#events).
          *
          *     Scope: `events:read`.
          */
@@ -285,16 +457,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List endpoints
-         * @description Newest first.
+         * List webhook endpoints
+         * @description Returns the webhook endpoints of the environment, newest first, without their secrets. `failing_since` shows which of them fail. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:read`.
          */
         get: operations["get_webhook_endpoints"];
         put?: never;
         /**
-         * Create an endpoint
-         * @description A URL that is told of events from now on, signed as Standard Webhooks 1.0 says. The answer shows its secret, this once; a repetition with the same idempotency key shows it again within 24 hours.
+         * Create a webhook endpoint
+         * @description Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
@@ -313,8 +485,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read an endpoint
-         * @description The endpoint as it is now, without its secret.
+         * Retrieve a webhook endpoint
+         * @description Returns a webhook endpoint with its current status, without its secret. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:read`.
          */
@@ -322,8 +494,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete an endpoint
-         * @description It is told nothing more. What is known of its deliveries goes with it.
+         * Delete a webhook endpoint
+         * @description Deletes a webhook endpoint together with the records of its deliveries. It receives no further events. To stop deliveries for a while, update it with `status: disabled` instead. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
@@ -331,8 +503,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change an endpoint
-         * @description Changes what is named. A disabled endpoint is told nothing, and what waited for it is given up; once enabled again, `recover` brings what it missed.
+         * Update a webhook endpoint
+         * @description Changes the given fields; fields that are absent or null stay unchanged. A disabled endpoint receives nothing, and its waiting deliveries are dropped. After you enable it again, `POST /v1/webhook_endpoints/{id}/recover` delivers the events that it missed. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
@@ -349,8 +521,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Rotate an endpoint's secret
-         * @description The answer shows the new secret, this once. For 24 hours deliveries are signed by both, so that the receiver can change over.
+         * Rotate the secret of a webhook endpoint
+         * @description Creates a new secret. Only this response contains it. For 24 hours, deliveries are signed with both secrets, so that you can change your endpoint without losing an event. Send an `Idempotency-Key`, so that a repeated request returns the same secret. See [Rotate a secret](/docs/webhooks#rotate-a-secret).
          *
          *     Scope: `webhooks:write`.
          */
@@ -372,111 +544,11 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description A `webhook.test` event for this endpoint alone, whatever types it asks for. What became of it is in its deliveries.
+         * @description Sends an event of the type `webhook.test` to this endpoint, whatever types it subscribes to. Use it to check the URL and the verification of signatures. The deliveries of the endpoint show the outcome. Send an `Idempotency-Key`, so that a repeated request sends no second event. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints_id_test"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List keys
-         * @description The keys of this environment, newest first, also those that are revoked or have expired.
-         *
-         *     Scope: `keys:read`.
-         */
-        get: operations["get_keys"];
-        put?: never;
-        /**
-         * Create a key
-         * @description A key for this environment, with scopes that the credential has itself. The answer shows it, this once; a repetition with the same idempotency key shows it again within 24 hours.
-         *
-         *     Scope: `keys:write`.
-         */
-        post: operations["post_keys"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/keys/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a key
-         * @description The key as it is now, without its secret.
-         *
-         *     Scope: `keys:read`.
-         */
-        get: operations["get_keys_id"];
-        put?: never;
-        post?: never;
-        /**
-         * Revoke a key
-         * @description It stops working within a second, and with it every access token that it bought. It stays in the list.
-         *
-         *     Scope: `keys:write`.
-         */
-        delete: operations["delete_keys_id"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/keys/{id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate a key
-         * @description A new key with the scopes, the name and the end of the old one, which goes on working for the overlap. The answer shows the new key, this once.
-         *
-         *     Scope: `keys:write`.
-         */
-        post: operations["post_keys_id_rotate"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/credential": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the credential that asks
-         * @description What the API key or access token of this very request is: whose it is, what it may do, how often, and until when.
-         *
-         *     No scope is needed: any credential may ask.
-         */
-        get: operations["get_credential"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -491,8 +563,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List an endpoint's deliveries
-         * @description Newest event first, from the first try on. A filter that would look at very many may return a short page with `has_more: true`: go on with `next_cursor`.
+         * List the deliveries of a webhook endpoint
+         * @description Returns the deliveries of an endpoint with all their attempts, newest event first. A delivery appears after its first attempt. A filter that would have to read very many deliveries may return a short page with `has_more: true`: continue with `next_cursor`. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:read`.
          */
@@ -513,8 +585,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a delivery
-         * @description One event for this endpoint, with its tries.
+         * Retrieve a delivery
+         * @description Returns the delivery of one event to this endpoint, with all its attempts and responses. Use it to find out why an event did not arrive. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:read`.
          */
@@ -538,7 +610,7 @@ export interface paths {
         put?: never;
         /**
          * Retry a delivery
-         * @description Tries it once more now, whatever became of it before.
+         * @description Starts another attempt of a delivery now, whatever its status. Use it after you have corrected your endpoint; for many deliveries, use `POST /v1/webhook_endpoints/{id}/recover`. Send an `Idempotency-Key`, so that a repeated request starts no second attempt. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
@@ -559,8 +631,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Recover what an endpoint missed
-         * @description Delivers every event since then that the endpoint wants and has not acknowledged: those that were given up, and those of a time when it was disabled or not there. `recovery` of the endpoint shows how far it is.
+         * Recover missed events
+         * @description Delivers again every event since the given time that the endpoint subscribes to and has not acknowledged: failed deliveries, and events from a time when it was disabled or did not exist. `recovery` of the endpoint shows the progress. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:write`.
          */
@@ -579,8 +651,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what became of an event
-         * @description Its deliveries, one for each endpoint that was tried, on one page.
+         * List the deliveries of an event
+         * @description Returns the webhook deliveries of one event, one for each endpoint with at least one attempt, all on one page. Use it to find out whether your endpoints received an event. See [Webhooks](/docs/webhooks).
          *
          *     Scope: `webhooks:read`.
          */
@@ -602,7 +674,7 @@ export interface paths {
         };
         /**
          * List suppressions
-         * @description Newest first, by when the recipient was first suppressed. Filters combine. Where very many would have to be looked at, a page may be short with `has_more: true`: go on with `next_cursor`.
+         * @description Returns the suppressions of the environment, newest first by the time of the first opt-out. Without `status`, only active ones are listed. Filters can be combined. A filter that would have to read very many suppressions may return a short page with `has_more: true`: continue with `next_cursor`. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
          *     Scope: `suppressions:read`.
          */
@@ -610,7 +682,7 @@ export interface paths {
         put?: never;
         /**
          * Suppress a recipient
-         * @description From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already. `in_flight` counts the messages that were already `sending`; no further message becomes `sending`.
+         * @description Records an opt-out: from now on, no message is sent to the recipient from this sender, or from any sender, on any channel. The response is 201 if the suppression is new or active again, and 200 with the unchanged record if it was already active. `in_flight` is the number of messages that were `sending` and cannot be stopped. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Consent](/docs/consent).
          *
          *     Scope: `suppressions:write`.
          */
@@ -632,7 +704,7 @@ export interface paths {
         put?: never;
         /**
          * Import suppressions
-         * @description Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event. Costs one request of the quota for every 50 entries.
+         * @description Records up to 1,000 opt-outs in one transaction: all of them, or none if an entry has a fault. Use it to bring opt-outs from another service. The faults of all entries are reported together, up to 100 of a kind. Of several entries for the same recipient and sender the first one counts. Every 50 entries cost one request of the quota. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
          *     Scope: `suppressions:write`.
          */
@@ -651,8 +723,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a suppression
-         * @description The suppression as it is now.
+         * Retrieve a suppression
+         * @description Returns a suppression with its current status and the reason of its last change. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
          *     Scope: `suppressions:read`.
          */
@@ -661,7 +733,7 @@ export interface paths {
         post?: never;
         /**
          * Lift a suppression
-         * @description The recipient may be written to again, unless another suppression stands against it. The record stays, with its history, and is the same when the recipient opts out anew. Lifting what is lifted changes nothing.
+         * @description Permits messages to the recipient again, unless another suppression applies. The record and its history are kept, and the same record becomes active again after another opt-out. Lifting it again changes nothing. Lift a suppression only if the person has agreed. See [Opt in again](/docs/consent#opt-in-again).
          *
          *     Scope: `suppressions:write`.
          */
@@ -679,8 +751,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a suppression's history
-         * @description Newest first: each time it became active or was lifted, and why.
+         * List the history of a suppression
+         * @description Returns every change of a suppression with its reason, newest first: when it became active, and when it was lifted. Use it as evidence of consent. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
          *     Scope: `suppressions:read`.
          */
@@ -701,8 +773,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the consent settings
-         * @description The settings of this environment: those that you have set, else those of the operator's file, else the built-in ones.
+         * Retrieve the consent settings
+         * @description Returns the opt-out words and the automatic replies of this environment. A setting that you have not changed comes from the configuration file of the operator, or is built in. See [Consent](/docs/consent).
          *
          *     Scope: `suppressions:read`.
          */
@@ -713,436 +785,12 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the consent settings
-         * @description Replaces the given members; the others stay. The words that opt out in English cannot be removed. A word of two lists is refused. Inbound messages that arrive after the response follow the new settings.
+         * Update the consent settings
+         * @description Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).
          *
          *     Scope: `suppressions:write`.
          */
         patch: operations["patch_consent_settings"];
-        trace?: never;
-    };
-    "/v1/templates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List templates
-         * @description Newest first, without archived ones unless `status=archived`. Filters combine. A filter that would look at very many archived templates may return a short page with `has_more: true`: go on with `next_cursor`.
-         *
-         *     Scope: `templates:read`.
-         */
-        get: operations["get_templates"];
-        put?: never;
-        /**
-         * Create a template
-         * @description Submits it for review, unless it is a draft. One for sms alone is approved at once. With whatsapp the carrier decides; in `test` the simulator does, at once, by the name: `simulate_rejected…`, `simulate_paused…` and `simulate_pending…` become that, all others are approved.
-         *
-         *     Scope: `templates:write`.
-         */
-        post: operations["post_templates"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/templates/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a template
-         * @description The template as it is now, by its id or its name.
-         *
-         *     Scope: `templates:read`.
-         */
-        get: operations["get_templates_id"];
-        put?: never;
-        post?: never;
-        /**
-         * Archive a template
-         * @description It can no longer be sent or changed, and its name is free. It can still be read by its id. Doing it again changes nothing.
-         *
-         *     Scope: `templates:write`.
-         */
-        delete: operations["delete_templates_id"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a template
-         * @description Changes what is named. A change of body, header, footer, buttons or examples makes a new version, which is reviewed again; a draft stays a draft until it is submitted with `status: pending`. Examples of variables that are gone go with them. Messages keep the version they used.
-         *
-         *     Scope: `templates:write`.
-         */
-        patch: operations["patch_templates_id"];
-        trace?: never;
-    };
-    "/v1/templates/{id}/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Preview a template
-         * @description What would be sent, whatever the template's status. Without variables its examples are used.
-         *
-         *     Scope: `templates:read`.
-         */
-        post: operations["post_templates_id_preview"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/verifications": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a verification code
-         * @description Makes a code and sends it, by the first of the channels, and by the next when that does not get it delivered. The code is nowhere to be read: its message shows it hidden, and only a keyed hash of it is kept. A new code for a recipient takes the place of the one before. In `test` the code is always the first digits of 1234567890.
-         *
-         *     Scope: `verifications:write`.
-         */
-        post: operations["post_verifications"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/verifications/{id}/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Check a code
-         * @description `valid` tells whether it is the right one. The right one approves the verification, once; the fifth wrong one ends it. One that is over is refused.
-         *
-         *     Scope: `verifications:write`.
-         */
-        post: operations["post_verifications_id_check"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/verifications/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel a verification
-         * @description Its code is no longer taken, and no further channel is tried. A message that is on its way arrives all the same.
-         *
-         *     Scope: `verifications:write`.
-         */
-        post: operations["post_verifications_id_cancel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/verifications/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a verification
-         * @description The verification as it is now.
-         *
-         *     Scope: `verifications:read`.
-         */
-        get: operations["get_verifications_id"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/links": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List links
-         * @description The links of the account and those of the operator, each with its state as the nodes reported it within the last seconds. `test` has the simulator only.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_links"];
-        put?: never;
-        /**
-         * Create a link
-         * @description Connects the account to a carrier, in `live`. All nodes open the connection within seconds. Hosts must be on the public internet and be reached with TLS, unless the operator allows their network.
-         *
-         *     Scope: `links:write`.
-         */
-        post: operations["post_links"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/links/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a link
-         * @description A link with its state, without its secrets.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_links_id"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a link
-         * @description Closes the connection, and deletes the link with its senders. Messages that wait for it take another link, or expire.
-         *
-         *     Scope: `links:write`.
-         */
-        delete: operations["delete_links_id"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a link
-         * @description Changes what is named. Members of `settings` that are named replace those before, and null removes one. A secret that is not named stays, unless the address changes: then it is required again. The connection is opened again; other links keep theirs.
-         *
-         *     Scope: `links:write`.
-         */
-        patch: operations["patch_links_id"];
-        trace?: never;
-    };
-    "/v1/links/{id}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Test a link
-         * @description Connects to the carrier and signs in, without sending a message, and reports what failed. A link that is connected is not tested again. An account may test a few times a minute.
-         *
-         *     Scope: `links:write`.
-         */
-        post: operations["post_links_id_test"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/senders": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List senders
-         * @description The numbers and names that the account sends from, in `live`.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_senders"];
-        put?: never;
-        /**
-         * Create a sender
-         * @description Adds a number or name to a link of the account. Messages that name no sender get one of these.
-         *
-         *     Scope: `links:write`.
-         */
-        post: operations["post_senders"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/senders/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a sender
-         * @description One sender.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_senders_id"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a sender
-         * @description New messages are not sent from it. Messages that have it keep it.
-         *
-         *     Scope: `links:write`.
-         */
-        delete: operations["delete_senders_id"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a sender
-         * @description Changes what is named; null removes it.
-         *
-         *     Scope: `links:write`.
-         */
-        patch: operations["patch_senders_id"];
-        trace?: never;
-    };
-    "/v1/routes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List routes
-         * @description The routes of the account, and those of the operator that concern it, in `live`.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_routes"];
-        put?: never;
-        /**
-         * Create a route
-         * @description Says which links of the account take the messages of a channel, by the country or the prefix of the recipient. Without routes, all links of the account take them, in the order of their creation.
-         *
-         *     Scope: `links:write`.
-         */
-        post: operations["post_routes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/routes/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a route
-         * @description One route.
-         *
-         *     Scope: `links:read`.
-         */
-        get: operations["get_routes_id"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a route
-         * @description New messages do not follow it. Messages that have a link keep it.
-         *
-         *     Scope: `links:write`.
-         */
-        delete: operations["delete_routes_id"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a route
-         * @description Changes what is named; null removes it.
-         *
-         *     Scope: `links:write`.
-         */
-        patch: operations["patch_routes_id"];
-        trace?: never;
-    };
-    "/v1/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the usage
-         * @description Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. By minute it is in whole minutes, none older than 24 hours. An answer has 10,000 rows at most; a range that needs more is refused with 400.
-         *
-         *     Scope: `usage:read`.
-         */
-        get: operations["get_usage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/queue": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the queue's depth
-         * @description How many messages of this environment are under way, and how long the oldest that is due has been waiting.
-         *
-         *     Scope: `usage:read`.
-         */
-        get: operations["get_queue"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/v1/recipients/erase": {
@@ -1155,8 +803,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Erase a person's data
-         * @description Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages, or fewer where the account has called many endpoints; `has_more` says whether there are more.
+         * Erase the data of a person
+         * @description Removes the number, texts, metadata, references and template variables of a person from all records of this environment. The records themselves and the counts of usage stay. Scheduled and queued messages are canceled; messages that are with a carrier are counted as `unfinished`. Opt-outs stay in effect. One request erases up to 2,000 messages: repeat it with a new idempotency key while `has_more` is true. See [Erasure](/docs/recipients#erasure).
          *
          *     Scope: `recipients:erase`.
          */
@@ -1177,12 +825,364 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Export a person's data
-         * @description Every record of this environment that names the person, as lines of JSON (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key.
+         * Export the data of a person
+         * @description Returns every record of this environment that contains the person, one JSON object on each line (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key. See [Export](/docs/recipients#export).
          *
          *     Scope: `recipients:read`.
          */
         post: operations["post_recipients_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve usage
+         * @description Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. The range is in whole hours, and covers at most 400 days by day and 31 days by hour. By minute it is in whole minutes of the last 24 hours. A response has at most 10,000 rows; a range that needs more is refused with 400. See [Usage](/docs/usage).
+         *
+         *     Scope: `usage:read`.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the depth of the queue
+         * @description Returns how many messages of this environment are waiting or being sent, and how long the oldest one has been due. Use it to see whether messages are delayed. See [Usage](/docs/usage#get-v1queue).
+         *
+         *     Scope: `usage:read`.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List links
+         * @description Returns the links of the account and those of the operator, each with its state within the last seconds. The list is not paged. `test` has only the simulator. See [Connect carriers](/docs/links).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_links"];
+        put?: never;
+        /**
+         * Create a link
+         * @description Connects the account to a carrier, in `live`. All nodes open the connection within seconds; check it with `POST /v1/links/{id}/test`. A host must use TLS and be on the public internet, unless the operator allows its network. Secrets are stored encrypted and never returned. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_links"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/links/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a link
+         * @description Returns a link with its current state and its settings, without its secrets. See [States of a link](/docs/links#states-of-a-link).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_links_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a link
+         * @description Closes the connection and deletes the link together with its senders. Messages that wait for the link use another link, or expire. A link that a route uses is refused with `link_in_use`. See [Links of an account](/docs/links#links-of-an-account).
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_links_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a link
+         * @description Changes the given fields. In `settings`, each given member replaces its previous value, and null removes it. Secrets that are not given stay, unless the address changes: then they are required again. The connection of this link is opened again. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_links_id"];
+        trace?: never;
+    };
+    "/v1/links/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a link
+         * @description Connects to the carrier and signs in, without sending a message, and reports the step that failed. A link that is connected is not connected a second time. An account can test its links a few times per minute. See [Links of an account](/docs/links#links-of-an-account).
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_links_id_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List senders
+         * @description Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_senders"];
+        put?: never;
+        /**
+         * Create a sender
+         * @description Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_senders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/senders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a sender
+         * @description Returns one sender with its link and its rules. See [Senders](/docs/links#senders).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_senders_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a sender
+         * @description Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_senders_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a sender
+         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_senders_id"];
+        trace?: never;
+    };
+    "/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List routes
+         * @description Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_routes"];
+        put?: never;
+        /**
+         * Create a route
+         * @description Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
+         *
+         *     Scope: `links:write`.
+         */
+        post: operations["post_routes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a route
+         * @description Returns one route with its links and its rules. See [Routes](/docs/links#routes).
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_routes_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a route
+         * @description Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).
+         *
+         *     Scope: `links:write`.
+         */
+        delete: operations["delete_routes_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a route
+         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
+         *
+         *     Scope: `links:write`.
+         */
+        patch: operations["patch_routes_id"];
+        trace?: never;
+    };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Returns the keys of this environment, newest first, including revoked and expired ones. The keys themselves are not shown. See [Authentication and API keys](/docs/access).
+         *
+         *     Scope: `keys:read`.
+         */
+        get: operations["get_keys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description Creates an API key for this environment. A credential can grant only scopes that it has itself. The response contains the key, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Create a key](/docs/access#create-a-key).
+         *
+         *     Scope: `keys:write`.
+         */
+        post: operations["post_keys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve an API key
+         * @description Returns the record of a key: its scopes, its expiry and its last use. The key itself is not shown. See [Authentication and API keys](/docs/access).
+         *
+         *     Scope: `keys:read`.
+         */
+        get: operations["get_keys_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description Revokes a key: within a second it stops working, together with every access token that was created with it. Its record stays in the list. Revoking it again changes nothing. See [Revoke a key](/docs/access#revoke-a-key).
+         *
+         *     Scope: `keys:write`.
+         */
+        delete: operations["delete_keys_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate an API key
+         * @description Creates a new key with the scopes, the name and the expiry of the old one, which stays valid for the overlap. Only this response contains the new key. Send an `Idempotency-Key`, so that a repeated request returns the same key. See [Rotate a key without downtime](/docs/access#rotate-a-key-without-downtime).
+         *
+         *     Scope: `keys:write`.
+         */
+        post: operations["post_keys_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/credential": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the current credential
+         * @description Returns the API key or access token of this request: its account, environment, scopes, tier and expiry. Use it to check a credential or to show which environment it belongs to. See [Authentication and API keys](/docs/access).
+         *
+         *     No scope is needed: any credential may ask.
+         */
+        get: operations["get_credential"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1198,7 +1198,7 @@ export interface paths {
         };
         /**
          * List audit events
-         * @description Who changed what in this environment, and in the account as a whole, newest first. Each entry was written in the transaction of its change.
+         * @description Returns the changes in this environment and in the account as a whole, newest first, each with the actor, the action and the target. An entry is written in the transaction of its change and cannot be altered. Filters can be combined. See [Audit log](/docs/audit).
          *
          *     Scope: `audit:read`.
          */
@@ -1236,556 +1236,642 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description Exactly one of `body` and `template_id`. */
+        /** @description A message to send. Exactly one of `body` and `template_id` is required. */
         NewMessage: {
             /**
-             * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+             * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
              * @example +14155550123
              */
             recipient: string;
-            /** @enum {string} */
+            /**
+             * @description The channel on which the message is sent.
+             * @enum {string}
+             */
             channel: "sms" | "whatsapp";
-            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            /** @description The text. Up to 1,600 characters on sms, and 4,096 on whatsapp. */
             body?: string | null;
-            /** @description A template's id or name. */
+            /** @description The id or the name of a template, in place of `body`. */
             template_id?: string | null;
+            /** @description The values of the variables of the template, by name. All variables are required. */
             template_variables?: {
                 [key: string]: string;
             } | null;
+            /** @description The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one. */
             sender?: string | null;
             /**
              * Format: date-time
-             * @description Up to 35 days ahead. A time that has just passed means now.
+             * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
             send_at?: string | null;
-            /** @description Not handed to a carrier after that. Default 172,800. */
+            /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
             /**
-             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "bulk" | null;
-            /** @description Your own name for it: filterable, not unique. */
+            /** @description Your own reference, such as an order number. Lists can be filtered by it. It need not be unique. */
             client_reference?: string | null;
-            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            /** @description Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500. */
             metadata?: {
                 [key: string]: string;
             } | null;
-            /** @description What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`. */
+            /** @description Messages that are sent one after the other if this one is not delivered. Each is a message of its own, with `fallback_of`. See [Fallback](/docs/fallback). */
             fallback?: components["schemas"]["FallbackStep"][] | null;
-            /** @description Refuse rather than send more parts. */
+            /** @description The maximum number of segments. A longer text is refused. */
             max_segments?: number | null;
-            /** @description Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes. */
+            /** @description Options of one provider, such as `dlt_template_id` on an SMPP link. They are checked for the link that the message uses. See [Options of a message](/docs/links#options-of-a-message). */
             carrier_options?: {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description A message that is sent if the previous one is not delivered. */
         FallbackStep: {
-            /** @enum {string} */
+            /**
+             * @description The channel of this step.
+             * @enum {string}
+             */
             channel: "sms" | "whatsapp";
-            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            /** @description The text. Up to 1,600 characters on sms, and 4,096 on whatsapp. */
             body?: string | null;
-            /** @description A template's id or name. */
+            /** @description The id or the name of a template, in place of `body`. */
             template_id?: string | null;
+            /** @description The values of the variables of the template, by name. All variables are required. */
             template_variables?: {
                 [key: string]: string;
             } | null;
-            /** @description How long the message before has to get delivered. When it ends badly before, this one begins at once. */
+            /** @description The time that the previous message has to be delivered. If it fails earlier, this step starts at once. */
             after_seconds: number;
         };
-        /** @description A message. */
+        /** @description A message to one recipient, or from one person. */
         Message: {
-            /** @example msg_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the message.
+             * @example msg_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "message";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description One of outbound, inbound; may grow.
+             * @description Whether the message was sent to a person or received from one. One of `outbound`, `inbound`; new values may be added.
              * @example outbound
              */
             direction: "outbound" | "inbound" | (string & {});
             /**
-             * @description One of sms, whatsapp; may grow.
+             * @description The channel of the message. One of `sms`, `whatsapp`; new values may be added.
              * @example sms
              */
             channel: "sms" | "whatsapp" | (string & {});
             /**
-             * @description Empty on an inbound message whose carrier does not name the number that it was sent to.
+             * @description The phone number that the message is sent to. On an inbound message your number, or an empty text if the carrier does not report it.
              * @example +14155550123
              */
             recipient: string;
-            /** @description Null until a route has chosen one, and on an inbound message whose carrier does not name its writer. */
+            /** @description The number, short code or name that the message comes from. Null if the carrier chooses the sender, or does not report the sender of an inbound message. */
             sender: string | null;
             /**
-             * @description Why it has this sender. Null on inbound messages. One of named, reply, sticky, preferred, pool, first_sender, only_sender, link_default; may grow.
+             * @description Why this sender was chosen. Null on inbound messages. One of `named`, `reply`, `sticky`, `preferred`, `pool`, `first_sender`, `only_sender`, `link_default`; new values may be added.
              * @example named
              */
             sender_reason: "named" | "reply" | "sticky" | "preferred" | "pool" | "first_sender" | "only_sender" | "link_default" | (string & {}) | null;
             /**
-             * @description Why it takes its link. Null on inbound messages. One of simulator, only_link, file_order, creation_order, route, weights, sender, reply, failover; may grow.
+             * @description Why this link was chosen. Null on inbound messages. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `sender`, `reply`, `failover`; new values may be added.
              * @example simulator
              */
             link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {}) | null;
-            /** @description The text, of a template with its variables filled in. */
+            /** @description The text. For a template, with its variables filled in. Null after redaction. */
             body: string | null;
+            /** @description The id of the template, if one was used. */
             template_id: string | null;
             /** @description The version of the template that was used. */
             template_version: number | null;
+            /** @description The values of the variables of the template. */
             template_variables: {
                 [key: string]: string;
             } | null;
             /**
-             * @description One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @description The current [status](/docs/states). One of `scheduled`, `queued`, `sending`, `sent`, `delivered`, `read`, `undelivered`, `failed`, `expired`, `canceled`, `received`; new values may be added.
              * @example scheduled
              */
             status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
-            /** @description Counts this message's transitions, without gaps. */
+            /** @description The number of transitions of the message so far, without gaps. Use it to order events. */
             sequence: number;
+            /** @description Why the message was not delivered. Null if there was no error. */
             error: {
-                /** @example invalid_destination */
+                /**
+                 * @description The stable code of the error: see [Error codes](/docs/states#error-codes-of-messages).
+                 * @example invalid_destination
+                 */
                 code: string;
-                /** @description For people. */
+                /** @description An explanation for people. */
                 message: string;
-                /** @description The same message would fail again. */
+                /** @description Whether the same message would fail again. */
                 permanent: boolean;
-                /** @description The carrier's own code. */
+                /** @description The code of the carrier, if it sent one. */
                 provider_code: string | null;
             } | null;
-            /** @description How the text is split for SMS. Null on channels without parts. */
+            /** @description The segments of an SMS. Null on other channels. */
             segments: {
-                /** @description Parts on the wire. */
+                /** @description The number of segments. */
                 count: number;
                 /**
-                 * @description One of gsm7, ucs2; may grow.
+                 * @description The encoding of the text. One of `gsm7`, `ucs2`; new values may be added.
                  * @example gsm7
                  */
                 encoding: "gsm7" | "ucs2" | (string & {});
-                /** @description Unicode code points. */
+                /** @description The number of characters, as Unicode code points. */
                 characters: number;
             } | null;
             /**
-             * @description One of high, normal, bulk; may grow.
+             * @description The priority in the queue. One of `high`, `normal`, `bulk`; new values may be added.
              * @example high
              */
             priority: "high" | "normal" | "bulk" | (string & {});
+            /** @description Your own reference. */
             client_reference: string | null;
+            /** @description Your own keys and values. */
             metadata: {
                 [key: string]: string;
             };
             /**
              * Format: date-time
-             * @description When to send it.
+             * @description The time at which the message is sent. Null if it is sent at once.
              */
             send_at: string | null;
             /**
              * Format: date-time
-             * @description Not handed to a carrier after this.
+             * @description The end of the time to live: the message is not submitted after this time.
              */
             expires_at: string | null;
+            /** @description The last submission to a carrier. Null before the first one. */
             provider: {
+                /** @description The provider, such as `smpp`. */
                 name: string;
+                /** @description The id of the link; its name for a link of the configuration file. */
                 link: string;
+                /** @description The carrier id: the id that the carrier gave to the message. */
                 message_id: string | null;
+                /** @description The number of attempts to submit the message. */
                 attempts: number;
             } | null;
-            /** @description The message that did not get delivered, in whose place this one is sent. */
+            /** @description The id of the message that was not delivered, if this message is its fallback. */
             fallback_of: string | null;
-            /** @description The message this one answers: of an inbound message where the carrier says so, of an automatic reply always. */
+            /** @description The id of the message that this one replies to. Set on automatic replies, and on inbound messages if the carrier reports it. */
             in_reply_to: string | null;
+            /** @description The id of the batch, if the message is part of one. */
             batch_id: string | null;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description The time at which the message was accepted.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /**
              * Format: date-time
-             * @description When a carrier took it.
+             * @description The time at which a carrier accepted the message.
              */
             sent_at: string | null;
             /**
              * Format: date-time
-             * @description When it reached the recipient.
+             * @description The time at which the message reached the recipient.
              */
             delivered_at: string | null;
             /**
              * Format: date-time
-             * @description When it was read.
+             * @description The time at which the recipient read the message.
              */
             read_at: string | null;
             /**
              * Format: date-time
-             * @description When it failed for good.
+             * @description The time at which the message failed, expired or was not delivered.
              */
             failed_at: string | null;
             /**
              * Format: date-time
-             * @description When it was canceled.
+             * @description The time at which the message was canceled.
              */
             canceled_at: string | null;
         };
+        /** @description The result of a validation. */
         MessageValidation: {
             /** @constant */
             object: "message_validation";
-            /** @description A request like this would be accepted now. */
+            /** @description Whether this message would be accepted now. */
             valid: boolean;
             /**
-             * @description One of sms, whatsapp; may grow.
+             * @description The channel. Null if it is not valid. One of `sms`, `whatsapp`; new values may be added.
              * @example sms
              */
             channel: "sms" | "whatsapp" | (string & {}) | null;
-            /** @description The text as it would be sent, of a template with its variables filled in. */
+            /** @description The text that would be sent. For a template, with its variables filled in. */
             body: string | null;
-            /** @description How the text is split for SMS. Null on channels without parts. */
+            /** @description The segments of an SMS. Null on other channels. */
             segments: {
-                /** @description Parts on the wire. */
+                /** @description The number of segments. */
                 count: number;
                 /**
-                 * @description One of gsm7, ucs2; may grow.
+                 * @description The encoding of the text. One of `gsm7`, `ucs2`; new values may be added.
                  * @example gsm7
                  */
                 encoding: "gsm7" | "ucs2" | (string & {});
-                /** @description Unicode code points. */
+                /** @description The number of characters, as Unicode code points. */
                 characters: number;
             } | null;
-            /** @description Every character that makes an SMS use UCS-2. Without them it has more than twice as much room. */
+            /** @description Every character that forces the SMS to use UCS-2. Without them, a segment holds more than twice as many characters. */
             ucs2_characters: {
+                /** @description The character. */
                 character: string;
-                /** @description Counted in characters, from zero. */
+                /** @description The position in the text, in characters from zero. */
                 position: number;
-                /** @description What the GSM alphabet has in its place. */
+                /** @description A similar character of the GSM alphabet, if there is one. */
                 alternative: string | null;
             }[];
-            /** @description The same of each step of the fallback. */
+            /** @description The same for each step of the fallback. */
             fallback: {
                 /**
-                 * @description One of sms, whatsapp; may grow.
+                 * @description The channel. Null if it is not valid. One of `sms`, `whatsapp`; new values may be added.
                  * @example sms
                  */
                 channel: "sms" | "whatsapp" | (string & {}) | null;
-                /** @description The text as it would be sent, of a template with its variables filled in. */
+                /** @description The text that would be sent. For a template, with its variables filled in. */
                 body: string | null;
-                /** @description How the text is split for SMS. Null on channels without parts. */
+                /** @description The segments of an SMS. Null on other channels. */
                 segments: {
-                    /** @description Parts on the wire. */
+                    /** @description The number of segments. */
                     count: number;
                     /**
-                     * @description One of gsm7, ucs2; may grow.
+                     * @description The encoding of the text. One of `gsm7`, `ucs2`; new values may be added.
                      * @example gsm7
                      */
                     encoding: "gsm7" | "ucs2" | (string & {});
-                    /** @description Unicode code points. */
+                    /** @description The number of characters, as Unicode code points. */
                     characters: number;
                 } | null;
-                /** @description Every character that makes an SMS use UCS-2. Without them it has more than twice as much room. */
+                /** @description Every character that forces the SMS to use UCS-2. Without them, a segment holds more than twice as many characters. */
                 ucs2_characters: {
+                    /** @description The character. */
                     character: string;
-                    /** @description Counted in characters, from zero. */
+                    /** @description The position in the text, in characters from zero. */
                     position: number;
-                    /** @description What the GSM alphabet has in its place. */
+                    /** @description A similar character of the GSM alphabet, if there is one. */
                     alternative: string | null;
                 }[];
             }[];
+            /** @description The route of the message. Null if there is none. */
             route: {
+                /** @description The provider of the link. */
                 provider: string;
+                /** @description The link that would be used. */
                 link: string;
                 /**
-                 * @description Why it would take this link. One of simulator, only_link, file_order, creation_order, route, weights, sender, reply, failover; may grow.
+                 * @description Why this link would be used. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `sender`, `reply`, `failover`; new values may be added.
                  * @example simulator
                  */
                 link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {});
+                /** @description The sender that would be used. Null if the carrier chooses. */
                 sender: string | null;
                 /**
-                 * @description Why it would have this sender. One of named, reply, sticky, preferred, pool, first_sender, only_sender, link_default; may grow.
+                 * @description Why this sender would be used. One of `named`, `reply`, `sticky`, `preferred`, `pool`, `first_sender`, `only_sender`, `link_default`; new values may be added.
                  * @example named
                  */
                 sender_reason: "named" | "reply" | "sticky" | "preferred" | "pool" | "first_sender" | "only_sender" | "link_default" | (string & {}) | null;
             } | null;
-            /** @description Everything that is wrong: faults of the request, and rules that would refuse it. */
+            /** @description All faults of the request, and all rules that would refuse it. */
             errors: {
+                /** @description The invalid value, as a JSON pointer. */
                 pointer: string;
+                /** @description The stable code of the fault. */
                 code: string;
+                /** @description An explanation for people. */
                 detail: string;
             }[];
         };
+        /** @description A page of a list. */
         MessagePage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["Message"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description What is absent or null stays as it is. */
+        /** @description The fields to change. Fields that are absent or null stay unchanged. */
         EditMessage: {
             /**
              * Format: date-time
-             * @description Up to 35 days ahead. A time that has just passed means now.
+             * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
             send_at?: string | null;
-            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            /** @description The text. Up to 1,600 characters on sms, and 4,096 on whatsapp. */
             body?: string | null;
+            /** @description The values of the variables of the template, by name. All variables are required. */
             template_variables?: {
                 [key: string]: string;
             } | null;
-            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            /** @description Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500. */
             metadata?: {
                 [key: string]: string;
             } | null;
-            /** @description Not handed to a carrier after that. Default 172,800. */
+            /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
             /**
-             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "bulk" | null;
         };
+        /** @description A page of a list. */
         TimelinePage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["TimelineEntry"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description One entry of a message's timeline. */
+        /** @description One entry of the timeline of a message. */
         TimelineEntry: {
-            /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the entry; that of the event if it is one.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "timeline_entry";
             /**
-             * @description The event's type; `attempt.unknown` and the like are no events.
+             * @description The type of the event. Types such as `attempt.unknown` are entries of the timeline only, and no events.
              * @example message.sent
              */
             type: string;
-            /** @description A signal that moved nothing; no webhook is told of it. */
+            /** @description Whether the signal changed nothing. Such an entry is not sent to webhooks. */
             ignored: boolean;
+            /** @description The status of the message before. */
             previous_status: string | null;
-            /** @description The message's status after it. Null where nothing moved. */
+            /** @description The status of the message after. Null if it did not change. */
             status: string | null;
+            /** @description The `sequence` of the message after. Null if it did not change. */
             sequence: number | null;
             attempt: components["schemas"]["Attempt"];
             receipt: components["schemas"]["Receipt"];
-            /** @description Who or what asked for it, where no carrier did. */
+            /** @description The cause of the change, if it was no carrier. */
             reason: string | null;
-            /** @description The message that is sent in place of this one. */
+            /** @description The id of the fallback message that was started. */
             fallback_message_id: string | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description The time of the entry.
              */
             created_at: string;
         };
-        /** @description One try at a provider. */
+        /** @description One attempt to submit the message to a carrier. */
         Attempt: {
-            /** @description Counted from one. */
+            /** @description The number of the attempt, from one. */
             number: number;
+            /** @description The link that was used. */
             link: string;
             /**
-             * @description `written`: bytes may have left from here on. One of written, accepted, refused, throttled, unknown; may grow.
+             * @description The outcome. `written`: the message may have left from now on. `unknown`: there was no response. One of `written`, `accepted`, `refused`, `throttled`, `unknown`; new values may be added.
              * @example written
              */
             outcome: "written" | "accepted" | "refused" | "throttled" | "unknown" | (string & {});
+            /** @description The carrier id of the message. */
             provider_message_id: string | null;
+            /** @description The code of the carrier. */
             provider_code: string | null;
+            /** @description The text of the carrier, or an explanation. */
             detail: string | null;
             /**
              * Format: date-time
-             * @description When it is tried again, if it is.
+             * @description The time of the next attempt, if there is one.
              */
             retry_at: string | null;
         } | null;
-        /** @description What a carrier said later. */
+        /** @description A delivery receipt of a carrier. */
         Receipt: {
+            /** @description The link that received the receipt. */
             link: string;
-            /** @description What the carrier's words mean here. */
+            /** @description The status that the receipt means. */
             status: string;
-            /** @description The part it speaks of, of a message that went in several. */
+            /** @description The part that the receipt reports, for a message of several parts. */
             part: number | null;
+            /** @description The carrier id in the receipt. */
             provider_message_id: string | null;
+            /** @description The error code that the receipt means. */
             error_code: string | null;
+            /** @description The code of the carrier. */
             provider_code: string | null;
-            /** @description The carrier's own words. */
+            /** @description The fields of the receipt as the carrier sent them. */
             raw: {
                 [key: string]: string;
             };
         } | null;
+        /** @description A page of a list. */
         MessagePartPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["MessagePart"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description One part of a message, as its carrier knows it. */
+        /** @description One transmitted part of an SMS. */
         MessagePart: {
             /** @constant */
             object: "part";
-            /** @description Its place in the message. */
+            /** @description The position in the message, from one. */
             number: number;
-            /** @description What the carrier calls it. Null where only a receipt says that the carrier has it, and gives no name. */
+            /** @description The carrier id of the part. Null if only a receipt shows that the carrier accepted it, without an id. */
             provider_message_id: string | null;
             /**
-             * @description One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @description The status of the part. One of `scheduled`, `queued`, `sending`, `sent`, `delivered`, `read`, `undelivered`, `failed`, `expired`, `canceled`, `received`; new values may be added.
              * @example scheduled
              */
             status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            /** @description Why the message was not delivered. Null if there was no error. */
             error: {
-                /** @example invalid_destination */
+                /**
+                 * @description The stable code of the error: see [Error codes](/docs/states#error-codes-of-messages).
+                 * @example invalid_destination
+                 */
                 code: string;
-                /** @description For people. */
+                /** @description An explanation for people. */
                 message: string;
-                /** @description The same message would fail again. */
+                /** @description Whether the same message would fail again. */
                 permanent: boolean;
-                /** @description The carrier's own code. */
+                /** @description The code of the carrier, if it sent one. */
                 provider_code: string | null;
             } | null;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
         };
+        /** @description Messages to send, and the fields that they share. */
         NewBatch: {
             defaults?: components["schemas"]["BatchItem"];
-            /** @description Each is a message: the defaults, with the item's own fields in their place; null takes a default away. */
+            /** @description The messages. The fields of an item replace those of `defaults`; null removes a default. */
             items: components["schemas"]["BatchItem"][];
         };
-        /** @description The fields of a message. */
+        /** @description The fields of a message. Each may also be in `defaults`. */
         BatchItem: {
             /**
-             * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+             * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
              * @example +14155550123
              */
             recipient?: string;
-            /** @enum {string} */
+            /**
+             * @description The channel on which the message is sent.
+             * @enum {string}
+             */
             channel?: "sms" | "whatsapp";
-            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            /** @description The text. Up to 1,600 characters on sms, and 4,096 on whatsapp. */
             body?: string | null;
-            /** @description A template's id or name. */
+            /** @description The id or the name of a template, in place of `body`. */
             template_id?: string | null;
+            /** @description The values of the variables of the template, by name. All variables are required. */
             template_variables?: {
                 [key: string]: string;
             } | null;
+            /** @description The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one. */
             sender?: string | null;
             /**
              * Format: date-time
-             * @description Up to 35 days ahead. A time that has just passed means now.
+             * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
             send_at?: string | null;
-            /** @description Not handed to a carrier after that. Default 172,800. */
+            /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
             /**
-             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "bulk" | null;
-            /** @description Your own name for it: filterable, not unique. */
+            /** @description Your own reference, such as an order number. Lists can be filtered by it. It need not be unique. */
             client_reference?: string | null;
-            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            /** @description Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500. */
             metadata?: {
                 [key: string]: string;
             } | null;
-            /** @description What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`. */
+            /** @description Messages that are sent one after the other if this one is not delivered. Each is a message of its own, with `fallback_of`. See [Fallback](/docs/fallback). */
             fallback?: components["schemas"]["FallbackStep"][] | null;
-            /** @description Refuse rather than send more parts. */
+            /** @description The maximum number of segments. A longer text is refused. */
             max_segments?: number | null;
-            /** @description Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes. */
+            /** @description Options of one provider, such as `dlt_template_id` on an SMPP link. They are checked for the link that the message uses. See [Options of a message](/docs/links#options-of-a-message). */
             carrier_options?: {
                 [key: string]: unknown;
             } | null;
         } | null;
-        /** @description What became of each item. */
+        /** @description A batch with the outcome of each item. */
         AcceptedBatch: {
-            /** @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the batch.
+             * @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "batch";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description Completed when every accepted message has come to its end. One of processing, completed; may grow.
+             * @description `completed` when every accepted message has a final status. One of `processing`, `completed`; new values may be added.
              * @example processing
              */
             status: "processing" | "completed" | (string & {});
+            /** @description The number of items. */
             total: number;
-            /** @description Items that became messages. */
+            /** @description The number of items that became messages. */
             accepted: number;
-            /** @description Items that did not. */
+            /** @description The number of items that were refused. */
             refused: number;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description The time at which the batch was accepted.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was found that its last message had come to its end.
+             * @description The time at which all messages had a final status.
              */
             completed_at: string | null;
+            /** @description The outcome of each item, in the order of the request. */
             results: {
-                /** @description The item's place in the request, from zero. */
+                /** @description The position of the item in the request, from zero. */
                 index: number;
                 /**
-                 * @description One of accepted, refused; may grow.
+                 * @description Whether the item became a message. One of `accepted`, `refused`; new values may be added.
                  * @example accepted
                  */
                 status: "accepted" | "refused" | (string & {});
+                /** @description The id of the message. Null if the item was refused. */
                 message_id: string | null;
+                /** @description Why the item was refused. Null if it was accepted. */
                 error: {
+                    /** @description The code of the error, as in a problem. */
                     code: string;
+                    /** @description An explanation for people. */
                     detail: string;
-                    /** @description What is wrong with it: the first twenty. */
+                    /** @description The first twenty faults of the item. */
                     errors: {
+                        /** @description The invalid value in the request, as a JSON pointer. */
                         pointer: string;
+                        /** @description The stable code of the fault. */
                         code: string;
+                        /** @description An explanation for people. */
                         detail: string;
                     }[];
                 } | null;
             }[];
         };
-        /** @description A batch. `GET /v1/messages?batch_id=` lists its messages. */
+        /** @description A batch of messages. `GET /v1/messages?batch_id=…` lists them. */
         Batch: {
-            /** @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the batch.
+             * @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "batch";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description Completed when every accepted message has come to its end. One of processing, completed; may grow.
+             * @description `completed` when every accepted message has a final status. One of `processing`, `completed`; new values may be added.
              * @example processing
              */
             status: "processing" | "completed" | (string & {});
+            /** @description The number of items. */
             total: number;
-            /** @description Items that became messages. */
+            /** @description The number of items that became messages. */
             accepted: number;
-            /** @description Items that did not. */
+            /** @description The number of items that were refused. */
             refused: number;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description The time at which the batch was accepted.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was found that its last message had come to its end.
+             * @description The time at which all messages had a final status.
              */
             completed_at: string | null;
             /**
-             * @description How many of its messages are in which status.
+             * @description The number of messages in each status.
              * @example {
              *       "delivered": 998,
              *       "failed": 2
@@ -1795,36 +1881,424 @@ export interface components {
                 [key: string]: number;
             };
         };
-        EventPage: {
-            data: components["schemas"]["Event"][];
+        /** @description A template to create. */
+        NewTemplate: {
+            /**
+             * @description The name, unique in the environment. Messages use the name or the id as `template_id`.
+             * @example order_shipped
+             */
+            name: string;
+            /**
+             * @description The language of the text, as a BCP 47 tag in its canonical form.
+             * @example en-US
+             */
+            language: string;
+            /**
+             * @description The purpose of the messages. Carriers review and bill by it.
+             * @enum {string}
+             */
+            category: "authentication" | "utility" | "marketing";
+            /** @description The channels on which the template can be sent, each once. */
+            channels: ("sms" | "whatsapp")[];
+            /**
+             * @description The text, with variables as `{{1}}` or `{{name}}`. Up to 1,600 characters, or 1,024 if whatsapp is one of the channels. Up to 100 variables.
+             * @example Hello {{name}}, your order {{order}} is on its way.
+             */
+            body: string;
+            /** @description The text above the body, only for whatsapp, with at most one variable. Empty: none. */
+            header?: string | null;
+            /** @description The text below the body, only for whatsapp, without variables. Empty: none. */
+            footer?: string | null;
+            /** @description The buttons, only for whatsapp, without variables: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
+            buttons?: components["schemas"]["NewButton"][] | null;
+            /**
+             * @description An example value for each variable, by name, for previews and for the review.
+             * @example {
+             *       "name": "Ada",
+             *       "order": "1815"
+             *     }
+             */
+            examples?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description `draft`: the template is not submitted for review yet. Absent: it is submitted.
+             * @enum {string|null}
+             */
+            status?: "draft" | null;
+        };
+        /** @description A button of a WhatsApp template. */
+        NewButton: {
+            /**
+             * @description The type of the button.
+             * @enum {string}
+             */
+            type: "quick_reply" | "url" | "phone_number";
+            /** @description The label. */
+            text: string;
+            /** @description The page that a button of type `url` opens. */
+            url?: string | null;
+            /**
+             * @description The number that a button of type `phone_number` calls.
+             * @example +14155550123
+             */
+            phone_number?: string | null;
+        };
+        /** @description A text with variables, which is reviewed before it can be sent. */
+        Template: {
+            /**
+             * @description The id of the template.
+             * @example tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "template";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description The name, unique in the environment.
+             * @example order_shipped
+             */
+            name: string;
+            /**
+             * @description The language of the text, as a BCP 47 tag.
+             * @example en-US
+             */
+            language: string;
+            /**
+             * @description The purpose of the messages. One of `authentication`, `utility`, `marketing`; new values may be added.
+             * @example authentication
+             */
+            category: "authentication" | "utility" | "marketing" | (string & {});
+            /** @description The channels on which it can be sent. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /**
+             * @description The text with its variables.
+             * @example Hello {{name}}, your order {{order}} is on its way.
+             */
+            body: string;
+            /** @description The text above the body. Only for whatsapp. */
+            header: string | null;
+            /** @description The text below the body. Only for whatsapp. */
+            footer: string | null;
+            /** @description The buttons. Only for whatsapp. */
+            buttons: {
+                /**
+                 * @description The type of the button. One of `quick_reply`, `url`, `phone_number`; new values may be added.
+                 * @example quick_reply
+                 */
+                type: "quick_reply" | "url" | "phone_number" | (string & {});
+                /** @description The label. */
+                text: string;
+                /** @description The page that a button of type `url` opens. */
+                url: string | null;
+                /** @description The number that a button of type `phone_number` calls. */
+                phone_number: string | null;
+            }[] | null;
+            /** @description The variables that a message must provide: those of the header, then those of the body, in order of appearance. */
+            variables: {
+                /** @description The name of the variable. */
+                name: string;
+                /** @description An example value. */
+                example: string | null;
+            }[];
+            /**
+             * @description The status. Only an approved template can be sent. One of `draft`, `pending`, `approved`, `rejected`, `paused`, `archived`; new values may be added.
+             * @example draft
+             */
+            status: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived" | (string & {});
+            /** @description Why the template was rejected or paused. */
+            status_reason: string | null;
+            /** @description The version of the content. A message keeps the version that it used. */
+            version: number;
+            /**
+             * Format: date-time
+             * @description The time of creation.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time of the last change.
+             */
+            updated_at: string;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A page of a list. */
+        TemplatePage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Template"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description Something that happened. The same in the API, in the stream and in webhooks. */
+        /** @description The fields to change. Fields that are absent or null stay unchanged. An empty text removes header or footer, and an empty list the buttons. */
+        EditTemplate: {
+            /**
+             * @description The language of the text, as a BCP 47 tag in its canonical form.
+             * @example en-US
+             */
+            language?: string | null;
+            /**
+             * @description The purpose of the messages. Carriers review and bill by it.
+             * @enum {string|null}
+             */
+            category?: "authentication" | "utility" | "marketing" | null;
+            /** @description The channels on which the template can be sent, each once. */
+            channels?: ("sms" | "whatsapp")[] | null;
+            /**
+             * @description The text, with variables as `{{1}}` or `{{name}}`. Up to 1,600 characters, or 1,024 if whatsapp is one of the channels. Up to 100 variables.
+             * @example Hello {{name}}, your order {{order}} is on its way.
+             */
+            body?: string | null;
+            /** @description The text above the body, only for whatsapp, with at most one variable. Empty: none. */
+            header?: string | null;
+            /** @description The text below the body, only for whatsapp, without variables. Empty: none. */
+            footer?: string | null;
+            /** @description The buttons, only for whatsapp, without variables: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
+            buttons?: components["schemas"]["NewButton"][] | null;
+            /**
+             * @description An example value for each variable, by name, for previews and for the review.
+             * @example {
+             *       "name": "Ada",
+             *       "order": "1815"
+             *     }
+             */
+            examples?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description `pending`: submits a draft for review, or a rejected template again.
+             * @enum {string|null}
+             */
+            status?: "pending" | null;
+        };
+        /** @description The variables and the channel of a preview. */
+        PreviewTemplate: {
+            /** @description The values of the variables, by name. Absent: the examples of the template. */
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The channel of the preview. Default: the first channel of the template.
+             * @enum {string|null}
+             */
+            channel?: "sms" | "whatsapp" | null;
+        };
+        /** @description A template with its variables filled in. */
+        TemplatePreview: {
+            /** @constant */
+            object: "template_preview";
+            /** @description The id of the template. */
+            template_id: string;
+            /** @description The version of the template. */
+            version: number;
+            /**
+             * @description The channel of the preview. One of `sms`, `whatsapp`; new values may be added.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            /** @description The text with its variables filled in. */
+            body: string;
+            /** @description The header with its variables filled in. Null on channels without one. */
+            header: string | null;
+            /** @description The footer. Null on channels without one. */
+            footer: string | null;
+            /** @description The segments of an SMS. Null on other channels. */
+            segments: {
+                /** @description The number of segments. */
+                count: number;
+                /**
+                 * @description The encoding of the text. One of `gsm7`, `ucs2`; new values may be added.
+                 * @example gsm7
+                 */
+                encoding: "gsm7" | "ucs2" | (string & {});
+                /** @description The number of characters, as Unicode code points. */
+                characters: number;
+            } | null;
+        };
+        /** @description A verification to start. Exactly one of `channel` and `channels` is required. */
+        NewVerification: {
+            /**
+             * @description A phone number in E.164 format.
+             * @example +14155550123
+             */
+            recipient: string;
+            /**
+             * @description The channel, if there is only one. Exactly one of `channel` and `channels` is required.
+             * @enum {string|null}
+             */
+            channel?: "sms" | "whatsapp" | null;
+            /** @description The channels, in the order in which they are used: the next one if the code is not delivered on the previous one. */
+            channels?: ("sms" | "whatsapp")[] | null;
+            /** @description The seconds that a channel has before the next one is used. Default: 30. */
+            after_seconds?: number | null;
+            /** @description The id or name of a template whose only variable is `code`. Default: `verification_code`. */
+            template_id?: string | null;
+            /** @description The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one. */
+            sender?: string | null;
+            /** @description The number of digits. Default: 6. */
+            code_length?: number | null;
+            /** @description The seconds for which the code is valid. Default: 600. */
+            ttl?: number | null;
+        };
+        /** @description A code that is sent to a recipient and checked once. */
+        Verification: {
+            /**
+             * @description The id of the verification.
+             * @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "verification";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The phone number that the code is sent to. */
+            recipient: string;
+            /** @description The channels, in the order in which they are used. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /** @description The number of digits of the code. */
+            code_length: number;
+            /**
+             * @description The status. `failed`: there were too many wrong codes. One of `pending`, `approved`, `expired`, `failed`, `canceled`; new values may be added.
+             * @example pending
+             */
+            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
+            /** @description The number of wrong codes so far. */
+            attempts: number;
+            /** @description The number of codes that can still be checked. */
+            attempts_left: number;
+            /** @description The id of the message with the code. A message on a further channel has this id as `fallback_of`. */
+            message_id: string;
+            /**
+             * Format: date-time
+             * @description The time at which the verification was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time after which the code is not valid any more.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the right code was checked.
+             */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last change.
+             */
+            updated_at: string;
+        };
+        /** @description The check of a code. */
+        VerificationCheck: {
+            /** @description The code that the person entered. */
+            code: string;
+        };
+        /** @description A verification after a check of a code. */
+        CheckedVerification: {
+            /**
+             * @description The id of the verification.
+             * @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "verification";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The phone number that the code is sent to. */
+            recipient: string;
+            /** @description The channels, in the order in which they are used. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /** @description The number of digits of the code. */
+            code_length: number;
+            /**
+             * @description The status. `failed`: there were too many wrong codes. One of `pending`, `approved`, `expired`, `failed`, `canceled`; new values may be added.
+             * @example pending
+             */
+            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
+            /** @description The number of wrong codes so far. */
+            attempts: number;
+            /** @description The number of codes that can still be checked. */
+            attempts_left: number;
+            /** @description The id of the message with the code. A message on a further channel has this id as `fallback_of`. */
+            message_id: string;
+            /**
+             * Format: date-time
+             * @description The time at which the verification was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time after which the code is not valid any more.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the right code was checked.
+             */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last change.
+             */
+            updated_at: string;
+            /** @description Whether the code is the right one. */
+            valid: boolean;
+        };
+        /** @description A page of a list. */
+        EventPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Event"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks. */
         Event: {
-            /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /**
-             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created; may grow.
+             * @description The type of the event. One of `message.scheduled`, `message.queued`, `message.sending`, `message.sent`, `message.delivered`, `message.read`, `message.undelivered`, `message.failed`, `message.expired`, `message.canceled`, `message.received`, `message.unrouted`, `message.fallback_started`, `recipient.opted_out`, `recipient.opted_in`, `template.approved`, `template.rejected`, `template.paused`, `batch.completed`, `endpoint.disabled`, `webhook.test`, `audit.created`; new values may be added.
              * @example message.scheduled
              */
             type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created" | (string & {});
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description The time of the change.
              */
             timestamp: string;
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @description What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. Of the audit log: `audit_event`. */
+            /** @description The changed record. `message.*` has `message` (the whole record after the change), `previous_status` and `sequence`, and `message.fallback_started` also `fallback_message_id`. `recipient.*` has `suppression`, `template.*` has `template`, `batch.*` has `batch`, `endpoint.*` and `webhook.*` have `webhook_endpoint`, and `audit.*` has `audit_event`. */
             data: {
                 message?: components["schemas"]["Message"];
+                /** @description The status of the message before the change. Null for a new message. */
                 previous_status?: string | null;
+                /** @description The `sequence` of the message after the change. */
                 sequence?: number;
+                /** @description The id of the fallback message that was started. */
                 fallback_message_id?: string;
                 suppression?: components["schemas"]["Suppression"];
                 template?: components["schemas"]["Template"];
@@ -1835,1377 +2309,481 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A URL that is told of events, with the secret that its deliveries are signed by. */
+        /** @description A URL that receives events, with the secret that signs its deliveries. */
         WebhookEndpointWithSecret: {
-            /** @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the endpoint.
+             * @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "webhook_endpoint";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @example https://example.com/hooks/godwit */
+            /**
+             * @description The URL that receives the events.
+             * @example https://example.com/hooks/godwit
+             */
             url: string;
+            /** @description Your own description. */
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
-             * @description One of enabled, disabled; may grow.
+             * @description Whether it receives events. One of `enabled`, `disabled`; new values may be added.
              * @example enabled
              */
             status: "enabled" | "disabled" | (string & {});
             /**
-             * @description `requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days. One of requested, gone, failing; may grow.
+             * @description Why it is disabled. `requested`: by a request. `gone`: it responded with 410. `failing`: all attempts failed for five days. One of `requested`, `gone`, `failing`; new values may be added.
              * @example requested
              */
             disabled_reason: "requested" | "gone" | "failing" | (string & {}) | null;
             /**
              * Format: date-time
-             * @description Since when there has been nothing but failures. Null when the last delivery succeeded.
+             * @description The time since which all attempts have failed. Null if the last attempt succeeded.
              */
             failing_since: string | null;
             /**
              * Format: date-time
-             * @description Until when deliveries are also signed by the secret before the last rotation.
+             * @description The time until which deliveries are also signed with the previous secret.
              */
             previous_secret_until: string | null;
             recovery: components["schemas"]["Recovery"];
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description The time of creation.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
              * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             created_by: string | null;
             /**
-             * @description Shown once.
+             * @description The secret for verifying signatures. It is shown only in this response.
              * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
              */
             secret: string;
         };
-        /** @description A recovery that is under way. */
+        /** @description The progress of a recovery. Null if none is under way. */
         Recovery: {
             /**
              * Format: date-time
-             * @description Events up to here have been looked through.
+             * @description Events up to this time have been processed.
              */
             reached: string;
             /**
              * Format: date-time
-             * @description Events up to here will be.
+             * @description Events up to this time will be processed.
              */
             until: string;
         } | null;
+        /** @description A page of a list. */
         WebhookEndpointPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["WebhookEndpoint"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A URL that is told of events. */
+        /** @description A URL that receives events. */
         WebhookEndpoint: {
-            /** @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the endpoint.
+             * @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "webhook_endpoint";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @example https://example.com/hooks/godwit */
+            /**
+             * @description The URL that receives the events.
+             * @example https://example.com/hooks/godwit
+             */
             url: string;
+            /** @description Your own description. */
             description: string | null;
-            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
-             * @description One of enabled, disabled; may grow.
+             * @description Whether it receives events. One of `enabled`, `disabled`; new values may be added.
              * @example enabled
              */
             status: "enabled" | "disabled" | (string & {});
             /**
-             * @description `requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days. One of requested, gone, failing; may grow.
+             * @description Why it is disabled. `requested`: by a request. `gone`: it responded with 410. `failing`: all attempts failed for five days. One of `requested`, `gone`, `failing`; new values may be added.
              * @example requested
              */
             disabled_reason: "requested" | "gone" | "failing" | (string & {}) | null;
             /**
              * Format: date-time
-             * @description Since when there has been nothing but failures. Null when the last delivery succeeded.
+             * @description The time since which all attempts have failed. Null if the last attempt succeeded.
              */
             failing_since: string | null;
             /**
              * Format: date-time
-             * @description Until when deliveries are also signed by the secret before the last rotation.
+             * @description The time until which deliveries are also signed with the previous secret.
              */
             previous_secret_until: string | null;
             recovery: components["schemas"]["Recovery"];
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description The time of creation.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
              * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             created_by: string | null;
         };
+        /** @description The confirmation that an endpoint was deleted. */
         DeletedWebhookEndpoint: {
+            /** @description The id of the deleted endpoint. */
             id: string;
             /** @constant */
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
         };
+        /** @description A test event. */
         TestEvent: {
-            /** @description The event that is on its way. */
+            /** @description The id of the test event. */
             event_id: string;
         };
-        NewKey: {
-            /** @description What the key may do: at most what the credential that makes it may do. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
-            /** @description For people. */
-            name?: string | null;
-            /**
-             * Format: date-time
-             * @description When it stops working: not after the credential that creates it, and not after the longest life of the account's keys. Without it, as late as possible.
-             */
-            expires_at?: string | null;
-            /**
-             * @description The addresses from which it can be used, as CIDR blocks: within those of the key that creates it. Without it, the same as those.
-             * @example [
-             *       "192.0.2.0/24",
-             *       "2001:db8::/32"
-             *     ]
-             */
-            allowed_ips?: string[] | null;
-        };
-        KeyWithSecret: {
-            /** @description The key itself: keep it, it is not shown again. */
-            key: string;
-            /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "key";
-            account_id: string;
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /** @description For people. */
-            name: string | null;
-            /**
-             * @description How the key begins, by which people tell keys apart.
-             * @example gw_test_Ab3x…
-             */
-            hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
-            /**
-             * Format: date-time
-             * @description When it was made.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it stops working; null when it lives until it is revoked.
-             */
-            expires_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it was revoked.
-             */
-            revoked_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it was last used, to the minute.
-             */
-            last_used_at: string | null;
-            /** @description The addresses from which it can be used. Null: any address. */
-            allowed_ips: string[] | null;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        KeyPage: {
-            data: components["schemas"]["Key"][];
-            has_more: boolean;
-            /** @description Null on the last page. */
-            next_cursor: string | null;
-        };
-        /** @description An API key. */
-        Key: {
-            /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "key";
-            account_id: string;
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /** @description For people. */
-            name: string | null;
-            /**
-             * @description How the key begins, by which people tell keys apart.
-             * @example gw_test_Ab3x…
-             */
-            hint: string;
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
-            /**
-             * Format: date-time
-             * @description When it was made.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it stops working; null when it lives until it is revoked.
-             */
-            expires_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it was revoked.
-             */
-            revoked_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it was last used, to the minute.
-             */
-            last_used_at: string | null;
-            /** @description The addresses from which it can be used. Null: any address. */
-            allowed_ips: string[] | null;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        RotateKey: {
-            /** @description How long the old key goes on working. Default 86400: a day. */
-            overlap_seconds?: number | null;
-        };
-        /** @description What the credential of a request is. */
-        Credential: {
-            /** @constant */
-            object: "credential";
-            /**
-             * @description One of api_key, access_token; may grow.
-             * @example api_key
-             */
-            type: "api_key" | "access_token" | (string & {});
-            /**
-             * @description The key, or the one that bought the token.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            key_id: string;
-            account_id: string;
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /** @description The key's name, for people. */
-            name: string | null;
-            /** @description What this credential may do: a token may do less than its key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
-            /** @description How often the environment may ask, all its credentials together. */
-            tier: {
-                /** @example sandbox */
-                name: string;
-                /** @description Null on a tier without limit. */
-                requests_per_second: number | null;
-                /** @description Null on a tier without limit. */
-                burst: number | null;
-            };
-            /**
-             * Format: date-time
-             * @description When it stops working: a token at its own end, or at that of its key if that is sooner. Null for a key that lives until it is revoked.
-             */
-            expires_at: string | null;
-        };
+        /** @description A page of a list. */
         WebhookDeliveryPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description One event for one endpoint. */
+        /** @description One event for one endpoint, with all its attempts. */
         WebhookDelivery: {
-            /** @example dlv_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the delivery.
+             * @example dlv_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "webhook_delivery";
+            /** @description The id of the endpoint. */
             endpoint_id: string;
+            /** @description The id of the event. */
             event_id: string;
-            /** @example message.sent */
+            /**
+             * @description The type of the event.
+             * @example message.sent
+             */
             event_type: string;
             /**
-             * @description `pending`: will be tried again. `failed`: given up. One of pending, succeeded, failed; may grow.
+             * @description The status. `pending`: another attempt follows. `failed`: there are no further attempts. One of `pending`, `succeeded`, `failed`; new values may be added.
              * @example pending
              */
             status: "pending" | "succeeded" | "failed" | (string & {});
-            /** @description The tries, oldest first; the last fifty. */
+            /** @description The last fifty attempts, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
             /**
              * Format: date-time
-             * @description When it is tried again.
+             * @description The time of the next attempt. Null if there is none.
              */
             next_attempt_at: string | null;
             /**
              * Format: date-time
-             * @description When the event happened.
+             * @description The time of the event.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
         };
-        /** @description One try at an endpoint. */
+        /** @description One call of an endpoint. */
         DeliveryAttempt: {
             /**
              * Format: date-time
-             * @description When it began.
+             * @description The start of the attempt.
              */
             attempted_at: string;
+            /** @description The duration in milliseconds. */
             duration_ms: number;
-            /** @description The HTTP status; null when there was no answer. */
+            /** @description The HTTP status of the response. Null if there was no response. */
             response_status: number | null;
-            /** @description The first bytes of the answer. */
+            /** @description The beginning of the response body. */
             response_body: string | null;
             /**
-             * @description Why there was no answer. One of timeout, connection_failed, tls_failed, address_not_allowed, invalid_response; may grow.
+             * @description Why there was no response. One of `timeout`, `connection_failed`, `tls_failed`, `address_not_allowed`, `invalid_response`; new values may be added.
              * @example timeout
              */
             error: "timeout" | "connection_failed" | "tls_failed" | "address_not_allowed" | "invalid_response" | (string & {}) | null;
         };
-        /** @description A suppression, and the messages that it came too late for. */
+        /** @description A suppression, with the number of messages that could not be stopped. */
         OptOut: {
-            /** @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the suppression.
+             * @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "suppression";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @example +14155550123 */
+            /**
+             * @description The recipient to whom no messages are sent.
+             * @example +14155550123
+             */
             recipient: string;
-            /** @description Null: whoever sends. */
+            /** @description The sender whose messages are refused. Null: all senders. */
             sender: string | null;
             /**
-             * @description One of active, lifted; may grow.
+             * @description Whether messages to the recipient are refused. One of `active`, `lifted`; new values may be added.
              * @example active
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
+             * @description The cause: an opt-out word of the recipient, a request, an import, or a report of the carrier. One of `keyword`, `api`, `import`, `carrier`; new values may be added.
              * @example keyword
              */
             source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals and without accents, punctuation and white space.
+             * @description The opt-out word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
-            /** @description The inbound message with the word. */
+            /** @description The id of the inbound message with the word. */
             message_id: string | null;
+            /** @description Your own note. */
             note: string | null;
             /**
              * Format: date-time
-             * @description When the recipient was first suppressed for this sender.
+             * @description The time of the first opt-out from this sender.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last became active or was lifted.
+             * @description The time at which it last became active or was lifted.
              */
             updated_at: string;
             /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
              * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             created_by: string | null;
             /**
-             * @description How many messages to the recipient were `sending` when the opt-out took effect: they cannot be stopped.
+             * @description The number of messages to the recipient that were `sending` when the opt-out took effect and cannot be stopped.
              * @example 0
              */
             in_flight: number;
         };
+        /** @description A page of a list. */
         SuppressionPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["Suppression"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before. */
+        /** @description The rule that refuses messages to a recipient, on all channels. `source`, `keyword`, `message_id` and `note` describe the last change; the history contains the earlier ones. */
         Suppression: {
-            /** @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the suppression.
+             * @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "suppression";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @example +14155550123 */
+            /**
+             * @description The recipient to whom no messages are sent.
+             * @example +14155550123
+             */
             recipient: string;
-            /** @description Null: whoever sends. */
+            /** @description The sender whose messages are refused. Null: all senders. */
             sender: string | null;
             /**
-             * @description One of active, lifted; may grow.
+             * @description Whether messages to the recipient are refused. One of `active`, `lifted`; new values may be added.
              * @example active
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
+             * @description The cause: an opt-out word of the recipient, a request, an import, or a report of the carrier. One of `keyword`, `api`, `import`, `carrier`; new values may be added.
              * @example keyword
              */
             source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals and without accents, punctuation and white space.
+             * @description The opt-out word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
-            /** @description The inbound message with the word. */
+            /** @description The id of the inbound message with the word. */
             message_id: string | null;
+            /** @description Your own note. */
             note: string | null;
             /**
              * Format: date-time
-             * @description When the recipient was first suppressed for this sender.
+             * @description The time of the first opt-out from this sender.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it last became active or was lifted.
+             * @description The time at which it last became active or was lifted.
              */
             updated_at: string;
             /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
              * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             created_by: string | null;
         };
-        /** @description What an import did. */
+        /** @description The result of an import. */
         SuppressionImport: {
             /** @constant */
             object: "suppression_import";
-            /** @description How many became active, each with an event. */
+            /** @description The number of suppressions that became active, each with an event. */
             added: number;
-            /** @description How many were active, and stay as they were. */
+            /** @description The number of suppressions that were already active and are unchanged. */
             already_active: number;
             /**
-             * @description How many messages to these recipients were `sending` when the import took effect: they cannot be stopped.
+             * @description The number of messages to these recipients that were `sending` when the import took effect and cannot be stopped.
              * @example 0
              */
             in_flight: number;
-            /** @description The suppression of each entry, in the order of the entries. */
+            /** @description The id of the suppression of each entry, in the order of the entries. */
             suppression_ids: string[];
         };
+        /** @description A page of a list. */
         SuppressionChangePage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
             data: components["schemas"]["SuppressionChange"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A suppression became active, or was lifted. */
+        /** @description One change of a suppression: it became active or was lifted. */
         SuppressionChange: {
             /**
-             * @description The event that told of it has the same id.
+             * @description The id of the change. Its event has the same id.
              * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             id: string;
             /**
-             * @description One of active, lifted; may grow.
+             * @description Whether messages to the recipient are refused. One of `active`, `lifted`; new values may be added.
              * @example active
              */
             status: "active" | "lifted" | (string & {});
             /**
-             * @description A word the recipient wrote, a request, an import, a report of the carrier. One of keyword, api, import, carrier; may grow.
+             * @description The cause: an opt-out word of the recipient, a request, an import, or a report of the carrier. One of `keyword`, `api`, `import`, `carrier`; new values may be added.
              * @example keyword
              */
             source: "keyword" | "api" | "import" | "carrier" | (string & {});
             /**
-             * @description The word, in capitals and without accents, punctuation and white space.
+             * @description The opt-out word, in capitals and without accents, punctuation and white space.
              * @example STOP
              */
             keyword: string | null;
-            /** @description The inbound message with the word. */
+            /** @description The id of the inbound message with the word. */
             message_id: string | null;
+            /** @description Your own note. */
             note: string | null;
             /**
              * Format: date-time
-             * @description When it was so changed.
+             * @description The time of the change.
              */
             at: string;
         };
-        /** @description The words by which people opt out of messages of this environment, and automatic replies to them. */
+        /** @description The words with which people opt out of messages of this environment, and the automatic replies to them. */
         ConsentSettings: {
             /** @constant */
             object: "consent_settings";
-            /** @example test */
+            /**
+             * @description The environment of the settings.
+             * @example test
+             */
             environment: string;
-            /** @description The languages whose built-in words count, besides English, which always does. */
+            /** @description The languages whose built-in words are recognised, in addition to English. */
             languages: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[];
             /** @description Further words that opt out. */
             opt_out_words: string[];
             /** @description Further words that opt in again. */
             opt_in_words: string[];
-            /** @description Further words that ask for help. */
+            /** @description Further words that request help. */
             help_words: string[];
+            /** @description The texts of automatic replies. */
             replies: {
-                /** @description The text for a person who has just opted out: the one message that is sent after an opt-out. Null: none. */
+                /** @description The text for a person who has just opted out. It is the only message that is sent after an opt-out. Null: none. */
                 opt_out: string | null;
                 /** @description The text for a person who has just opted in again. Null: none. */
                 opt_in: string | null;
-                /** @description The text for a person who asks for help, at most once in 24 hours. Null: none. */
+                /** @description The text for a person who requests help, sent at most once in 24 hours. Null: none. */
                 help: string | null;
             };
             /**
              * Format: date-time
-             * @description When the account last changed them. Null: never.
+             * @description The time of the last change by the account. Null: never.
              */
             updated_at: string | null;
         };
+        /** @description The settings to change. Settings that are absent or null stay unchanged. */
         ConsentSettingsChange: {
-            /** @description The languages whose built-in words count, besides English, which always does. */
+            /** @description The languages whose built-in words are recognised, in addition to English. */
             languages?: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[] | null;
             /** @description Further words that opt out. */
             opt_out_words?: string[] | null;
             /** @description Further words that opt in again. */
             opt_in_words?: string[] | null;
-            /** @description Further words that ask for help. */
+            /** @description Further words that request help. */
             help_words?: string[] | null;
+            /** @description The texts of automatic replies. A reply that is absent stays unchanged, and null removes it. */
             replies?: {
-                /** @description The text for a person who has just opted out: the one message that is sent after an opt-out. Null: none. */
+                /** @description The text for a person who has just opted out. It is the only message that is sent after an opt-out. Null: none. */
                 opt_out?: string | null;
                 /** @description The text for a person who has just opted in again. Null: none. */
                 opt_in?: string | null;
-                /** @description The text for a person who asks for help, at most once in 24 hours. Null: none. */
+                /** @description The text for a person who requests help, sent at most once in 24 hours. Null: none. */
                 help?: string | null;
             } | null;
         };
-        NewTemplate: {
-            /**
-             * @description Unique in the environment. A message names its template by this or by the id.
-             * @example order_shipped
-             */
-            name: string;
-            /**
-             * @description A BCP 47 language tag in its canonical form.
-             * @example en-US
-             */
-            language: string;
-            /** @enum {string} */
-            category: "authentication" | "utility" | "marketing";
-            /** @description Where it may be sent, each once. */
-            channels: ("sms" | "whatsapp")[];
-            /**
-             * @description The text, with `{{1}}` or `{{name}}` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to 100 variables.
-             * @example Hello {{name}}, your order {{order}} is on its way.
-             */
-            body: string;
-            /** @description For whatsapp, with one variable at most. Empty: none. */
-            header?: string | null;
-            /** @description For whatsapp, without variables. Empty: none. */
-            footer?: string | null;
-            /** @description For whatsapp, without variables; up to 10, of which 2 open a URL and 1 calls. Empty: none. */
-            buttons?: components["schemas"]["NewButton"][] | null;
-            /**
-             * @description A value for each variable, by its name: for previews, and for those who review the template.
-             * @example {
-             *       "name": "Ada",
-             *       "order": "1815"
-             *     }
-             */
-            examples?: {
-                [key: string]: string;
-            } | null;
-            /**
-             * @description A draft is not submitted yet. Default: submitted.
-             * @enum {string|null}
-             */
-            status?: "draft" | null;
-        };
-        NewButton: {
-            /** @enum {string} */
-            type: "quick_reply" | "url" | "phone_number";
-            text: string;
-            /** @description What a button of type `url` opens. */
-            url?: string | null;
-            /**
-             * @description Whom a button of type `phone_number` calls.
-             * @example +14155550123
-             */
-            phone_number?: string | null;
-        };
-        /** @description A text with places to fill in. */
-        Template: {
-            /** @example tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "template";
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /** @example order_shipped */
-            name: string;
-            /** @example en-US */
-            language: string;
-            /**
-             * @description One of authentication, utility, marketing; may grow.
-             * @example authentication
-             */
-            category: "authentication" | "utility" | "marketing" | (string & {});
-            channels: ("sms" | "whatsapp" | (string & {}))[];
-            /** @example Hello {{name}}, your order {{order}} is on its way. */
-            body: string;
-            /** @description For whatsapp alone, as are footer and buttons. */
-            header: string | null;
-            footer: string | null;
-            buttons: {
-                /**
-                 * @description One of quick_reply, url, phone_number; may grow.
-                 * @example quick_reply
-                 */
-                type: "quick_reply" | "url" | "phone_number" | (string & {});
-                text: string;
-                url: string | null;
-                phone_number: string | null;
-            }[] | null;
-            /** @description What a message has to fill in: the header's variables, then the body's, in the order in which they first appear. */
-            variables: {
-                name: string;
-                example: string | null;
-            }[];
-            /**
-             * @description Only an approved template can be sent. One of draft, pending, approved, rejected, paused, archived; may grow.
-             * @example draft
-             */
-            status: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived" | (string & {});
-            /** @description Why it was rejected or paused. */
-            status_reason: string | null;
-            /** @description Counts the changes of what it says. A message keeps the version it used. */
-            version: number;
-            /**
-             * Format: date-time
-             * @description When it was made.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it was last changed.
-             */
-            updated_at: string;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        TemplatePage: {
-            data: components["schemas"]["Template"][];
-            has_more: boolean;
-            /** @description Null on the last page. */
-            next_cursor: string | null;
-        };
-        /** @description What is absent or null stays as it is. An empty text takes away header or footer, an empty list the buttons. */
-        EditTemplate: {
-            /**
-             * @description A BCP 47 language tag in its canonical form.
-             * @example en-US
-             */
-            language?: string | null;
-            /** @enum {string|null} */
-            category?: "authentication" | "utility" | "marketing" | null;
-            /** @description Where it may be sent, each once. */
-            channels?: ("sms" | "whatsapp")[] | null;
-            /**
-             * @description The text, with `{{1}}` or `{{name}}` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to 100 variables.
-             * @example Hello {{name}}, your order {{order}} is on its way.
-             */
-            body?: string | null;
-            /** @description For whatsapp, with one variable at most. Empty: none. */
-            header?: string | null;
-            /** @description For whatsapp, without variables. Empty: none. */
-            footer?: string | null;
-            /** @description For whatsapp, without variables; up to 10, of which 2 open a URL and 1 calls. Empty: none. */
-            buttons?: components["schemas"]["NewButton"][] | null;
-            /**
-             * @description A value for each variable, by its name: for previews, and for those who review the template.
-             * @example {
-             *       "name": "Ada",
-             *       "order": "1815"
-             *     }
-             */
-            examples?: {
-                [key: string]: string;
-            } | null;
-            /**
-             * @description Submits a draft, or a rejected template once more.
-             * @enum {string|null}
-             */
-            status?: "pending" | null;
-        };
-        PreviewTemplate: {
-            template_variables?: {
-                [key: string]: string;
-            } | null;
-            /**
-             * @description Default: the first of the template's.
-             * @enum {string|null}
-             */
-            channel?: "sms" | "whatsapp" | null;
-        };
-        /** @description A template filled in. */
-        TemplatePreview: {
-            /** @constant */
-            object: "template_preview";
-            template_id: string;
-            version: number;
-            /**
-             * @description One of sms, whatsapp; may grow.
-             * @example sms
-             */
-            channel: "sms" | "whatsapp" | (string & {});
-            body: string;
-            /** @description Null on channels without one. */
-            header: string | null;
-            /** @description Null on channels without one. */
-            footer: string | null;
-            /** @description How the text is split for SMS. Null on channels without parts. */
-            segments: {
-                /** @description Parts on the wire. */
-                count: number;
-                /**
-                 * @description One of gsm7, ucs2; may grow.
-                 * @example gsm7
-                 */
-                encoding: "gsm7" | "ucs2" | (string & {});
-                /** @description Unicode code points. */
-                characters: number;
-            } | null;
-        };
-        /** @description Exactly one of `channel` and `channels`. */
-        NewVerification: {
-            /** @example +14155550123 */
-            recipient: string;
-            /**
-             * @description One of `channel` and `channels`.
-             * @enum {string|null}
-             */
-            channel?: "sms" | "whatsapp" | null;
-            /** @description In the order in which they are tried: the next when the one before does not get the code delivered. */
-            channels?: ("sms" | "whatsapp")[] | null;
-            /** @description How long a channel has before the next is tried. Default 30. */
-            after_seconds?: number | null;
-            /** @description A template whose only variable is `code`. Default `verification_code`. */
-            template_id?: string | null;
-            sender?: string | null;
-            /** @description Digits. Default 6. */
-            code_length?: number | null;
-            /** @description Seconds for which the code is taken. Default 600. */
-            ttl?: number | null;
-        };
-        Verification: {
-            /** @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "verification";
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            recipient: string;
-            /** @description In the order in which they are tried. */
-            channels: ("sms" | "whatsapp" | (string & {}))[];
-            code_length: number;
-            /**
-             * @description `failed`: too many wrong codes. One of pending, approved, expired, failed, canceled; may grow.
-             * @example pending
-             */
-            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
-            /** @description Wrong codes so far. */
-            attempts: number;
-            attempts_left: number;
-            /** @description The message that carries the code; one that is sent in its place has it as `fallback_of`. */
-            message_id: string;
-            /**
-             * Format: date-time
-             * @description When it was started.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description The code is not taken after this.
-             */
-            expires_at: string;
-            /**
-             * Format: date-time
-             * @description When the right code came back.
-             */
-            verified_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it last changed.
-             */
-            updated_at: string;
-        };
-        VerificationCheck: {
-            code: string;
-        };
-        CheckedVerification: {
-            /** @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "verification";
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            recipient: string;
-            /** @description In the order in which they are tried. */
-            channels: ("sms" | "whatsapp" | (string & {}))[];
-            code_length: number;
-            /**
-             * @description `failed`: too many wrong codes. One of pending, approved, expired, failed, canceled; may grow.
-             * @example pending
-             */
-            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
-            /** @description Wrong codes so far. */
-            attempts: number;
-            attempts_left: number;
-            /** @description The message that carries the code; one that is sent in its place has it as `fallback_of`. */
-            message_id: string;
-            /**
-             * Format: date-time
-             * @description When it was started.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description The code is not taken after this.
-             */
-            expires_at: string;
-            /**
-             * Format: date-time
-             * @description When the right code came back.
-             */
-            verified_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it last changed.
-             */
-            updated_at: string;
-            /** @description The code is the right one. */
-            valid: boolean;
-        };
-        LinkList: {
-            data: components["schemas"]["Link"][];
-        };
-        /** @description A configured connection to a carrier. */
-        Link: {
-            /**
-             * @description The name, of a link of the configuration file. Messages name their link by it.
-             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            id: string;
-            /** @constant */
-            object: "link";
-            /** @example Acme */
-            name: string;
-            /**
-             * @description `file`: the operator configured it, and it cannot be changed here. `api`: the account created it. One of file, api; may grow.
-             * @example file
-             */
-            source: "file" | "api" | (string & {});
-            /** @example smpp */
-            provider: string;
-            /**
-             * @description The carrier of the provider `http`.
-             * @example telnyx
-             */
-            carrier: string | null;
-            channels: ("sms" | "whatsapp" | (string & {}))[];
-            /**
-             * @description `down`: no node has it open. One of connected, connecting, throttled, paused, down; may grow.
-             * @example connected
-             */
-            state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
-            /**
-             * @description Why it is not simply connected. The operator sees more with `godwit links`. One of carrier_unreachable, carrier_throttles, needs_account, needs_operator, no_node, paused_by_request, paused_by_operator; may grow.
-             * @example carrier_unreachable
-             */
-            reason: "carrier_unreachable" | "carrier_throttles" | "needs_account" | "needs_operator" | "no_node" | "paused_by_request" | "paused_by_operator" | (string & {}) | null;
-            /** @description The same in the words of the connection, of a link of the account. */
-            reason_detail: string | null;
-            /** @description It sends nothing until it is resumed. It receives as before. */
-            paused: boolean;
-            sender: string | null;
-            /**
-             * @description Whose national numbers the carrier may write.
-             * @example DE
-             */
-            country: string | null;
-            /** @description Parts, or messages, a second. */
-            rate: number | null;
-            /** @description How many may be without an answer at one time. */
-            window: number | null;
-            /** @description Messages of this environment that are `sending` on it. */
-            in_flight: number;
-            /**
-             * @description How receipts write an id against responses, of an SMPP link: set, or learnt; `learn`: not learnt yet. One of learn, same, decimal, hex; may grow.
-             * @example learn
-             */
-            receipt_ids: "learn" | "same" | "decimal" | "hex" | (string & {}) | null;
-            /** @description Without secrets. Null for a link of the configuration file. */
-            settings: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The names of the secrets that are set. */
-            secrets: string[];
-            /**
-             * @description Where the carrier sends receipts and inbound messages, on the public URL of this service. Null where it does not call.
-             * @example /providers/twilio/lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            callback_path: string | null;
-            /** @description Of a link of the account; null for those of the operator. */
-            last_error: string | null;
-            /**
-             * Format: date-time
-             * @description Of a link of the account; null for those of the operator.
-             */
-            last_error_at: string | null;
-            /** @description For the operator only; empty here. */
-            nodes: string[];
-            /**
-             * Format: date-time
-             * @description Null for a link of the configuration file.
-             */
-            created_at: string | null;
-            /**
-             * Format: date-time
-             * @description Null for a link of the configuration file.
-             */
-            updated_at: string | null;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        NewLink: {
-            /**
-             * @description For people. Unique among the links of the account.
-             * @example Acme
-             */
-            name: string;
-            /** @enum {string} */
-            provider: "smpp" | "twilio" | "whatsapp" | "http";
-            /**
-             * @description The carrier of the provider `http`: a definition that this service has.
-             * @enum {string|null}
-             */
-            carrier?: "aws" | "sinch" | "telnyx" | "vonage" | null;
-            sender?: string | null;
-            country?: string | null;
-            /** @description Parts, or messages, a second. */
-            rate?: number | null;
-            /** @description How many may wait for a response at a time. */
-            window?: number | null;
-            hold_seconds?: number | null;
-            /** @enum {string|null} */
-            on_unknown?: "fail" | "resend" | null;
-            /**
-             * @description The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
-             * @example {
-             *       "host": "smpp.acme.example",
-             *       "port": 2776,
-             *       "tls": true,
-             *       "system_id": "godwit",
-             *       "password": "…"
-             *     }
-             */
-            settings: {
-                [key: string]: unknown;
-            };
-        };
-        EditLink: {
-            /**
-             * @description For people. Unique among the links of the account.
-             * @example Acme
-             */
-            name?: string | null;
-            sender?: string | null;
-            country?: string | null;
-            /** @description Parts, or messages, a second. */
-            rate?: number | null;
-            /** @description How many may wait for a response at a time. */
-            window?: number | null;
-            hold_seconds?: number | null;
-            /** @enum {string|null} */
-            on_unknown?: "fail" | "resend" | null;
-            /**
-             * @description The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
-             * @example {
-             *       "host": "smpp.acme.example",
-             *       "port": 2776,
-             *       "tls": true,
-             *       "system_id": "godwit",
-             *       "password": "…"
-             *     }
-             */
-            settings?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description A paused link sends nothing, and receives as before. */
-            paused?: boolean | null;
-        };
-        DeletedLink: {
-            id: string;
-            /** @constant */
-            object: "link";
-            /** @constant */
-            deleted: true;
-        };
-        /** @description The test of a connection to a carrier. */
-        LinkTest: {
-            /** @constant */
-            object: "link_test";
-            link_id: string;
-            ok: boolean;
-            /**
-             * @description The step that failed. Null where none did. One of address, connection, tls, credentials, response; may grow.
-             * @example address
-             */
-            step: "address" | "connection" | "tls" | "credentials" | "response" | (string & {}) | null;
-            /**
-             * @description What was found, for people.
-             * @example The carrier accepted the bind.
-             */
-            detail: string;
-            /**
-             * Format: date-time
-             * @description When it was tested.
-             */
-            tested_at: string;
-        };
-        SenderList: {
-            data: components["schemas"]["Sender"][];
-        };
-        /** @description A number or name that messages are sent from, on one link. */
-        Sender: {
-            /** @example snd_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "sender";
-            /**
-             * @description `file`: the operator configured it, and it cannot be changed here. One of file, api; may grow.
-             * @example file
-             */
-            source: "file" | "api" | (string & {});
-            /** @example +14155550100 */
-            number: string;
-            /** @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            link_id: string;
-            countries: string[] | null;
-            pool: string | null;
-            preference: number | null;
-            rate: number | null;
-            /**
-             * Format: date-time
-             * @description Null for a sender of the configuration file.
-             */
-            created_at: string | null;
-            /**
-             * Format: date-time
-             * @description Null for a sender of the configuration file.
-             */
-            updated_at: string | null;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        NewSender: {
-            /**
-             * @description An E.164 number, a short code, or a name.
-             * @example +14155550100
-             */
-            number: string;
-            /**
-             * @description A link of the account.
-             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            link_id: string;
-            /** @description It writes only to these. Absent: to all that allow such a sender. */
-            countries?: string[] | null;
-            /** @description Senders of one pool take turns, and a recipient keeps the one that it knows. */
-            pool?: string | null;
-            /** @description Higher first. */
-            preference?: number | null;
-            /** @description Messages a second. */
-            rate?: number | null;
-        };
-        EditSender: {
-            /** @description It writes only to these. Absent: to all that allow such a sender. */
-            countries?: string[] | null;
-            /** @description Senders of one pool take turns, and a recipient keeps the one that it knows. */
-            pool?: string | null;
-            /** @description Higher first. */
-            preference?: number | null;
-            /** @description Messages a second. */
-            rate?: number | null;
-        };
-        DeletedSender: {
-            id: string;
-            /** @constant */
-            object: "sender";
-            /** @constant */
-            deleted: true;
-        };
-        RouteList: {
-            data: components["schemas"]["Route"][];
-        };
-        /** @description Which links take the messages of a channel, by country or prefix of the recipient. */
-        Route: {
-            /** @example rte_01k9zs3v8mf4tb2xg1qj6n0d5c */
-            id: string;
-            /** @constant */
-            object: "route";
-            /**
-             * @description `file`: the operator configured it, and it cannot be changed here. One of file, api; may grow.
-             * @example file
-             */
-            source: "file" | "api" | (string & {});
-            /**
-             * @description One of sms, whatsapp; may grow.
-             * @example sms
-             */
-            channel: "sms" | "whatsapp" | (string & {});
-            links: string[];
-            countries: string[] | null;
-            prefixes: string[] | null;
-            priority: number;
-            weights: number[] | null;
-            /**
-             * Format: date-time
-             * @description Null for a route of the configuration file.
-             */
-            created_at: string | null;
-            /**
-             * Format: date-time
-             * @description Null for a route of the configuration file.
-             */
-            updated_at: string | null;
-            /**
-             * @description The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
-             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
-             */
-            created_by: string | null;
-        };
-        NewRoute: {
-            /** @enum {string} */
-            channel: "sms" | "whatsapp";
-            /**
-             * @description Links of the account, in the order in which they are tried.
-             * @example [
-             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
-             *     ]
-             */
-            links: string[];
-            /** @description Only for recipients in these. */
-            countries?: string[] | null;
-            /** @description Only for numbers that begin so. */
-            prefixes?: string[] | null;
-            /** @description Higher first. Among equals the longest prefix decides. */
-            priority?: number | null;
-            /** @description One for each link: the first link of a message is drawn by them. */
-            weights?: number[] | null;
-        };
-        EditRoute: {
-            /**
-             * @description Links of the account, in the order in which they are tried.
-             * @example [
-             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
-             *     ]
-             */
-            links?: string[] | null;
-            /** @description Only for recipients in these. */
-            countries?: string[] | null;
-            /** @description Only for numbers that begin so. */
-            prefixes?: string[] | null;
-            /** @description Higher first. Among equals the longest prefix decides. */
-            priority?: number | null;
-            /** @description One for each link: the first link of a message is drawn by them. */
-            weights?: number[] | null;
-        };
-        DeletedRoute: {
-            id: string;
-            /** @constant */
-            object: "route";
-            /** @constant */
-            deleted: true;
-        };
-        /** @description Messages by the minute, hour or day in which they were created, and by what they are now. */
-        Usage: {
-            /** @constant */
-            object: "usage";
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /**
-             * @description One of minute, hour, day; may grow.
-             * @example minute
-             */
-            interval: "minute" | "hour" | "day" | (string & {});
-            /**
-             * Format: date-time
-             * @description The first hour that is counted; the first minute where `interval` is `minute`.
-             */
-            from: string;
-            /**
-             * Format: date-time
-             * @description The hour, or minute, before which counting ends.
-             */
-            to: string;
-            /** @description Newest first, then by channel, status and error code. */
-            data: components["schemas"]["UsageCount"][];
-            /** @description The sums of each interval, newest first; those without messages are left out. */
-            intervals: components["schemas"]["UsageInterval"][];
-            totals: {
-                messages: number;
-                segments: number;
-                /** @description Messages by status; a status that no message has is left out. */
-                by_status: {
-                    [key: string]: number;
-                };
-                /** @description Messages by error code; those without one are left out. */
-                by_error_code: {
-                    [key: string]: number;
-                };
-                /** @description Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none. */
-                delivery_rate: number | null;
-                /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
-                time_to_delivered_ms: {
-                    p50: number;
-                    p95: number;
-                } | null;
-            };
-        };
-        UsageCount: {
-            /**
-             * Format: date-time
-             * @description When the minute, hour or day begins, UTC.
-             */
-            start: string;
-            /**
-             * @description One of sms, whatsapp; may grow.
-             * @example sms
-             */
-            channel: "sms" | "whatsapp" | (string & {});
-            /**
-             * @description What the messages are now. One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
-             * @example scheduled
-             */
-            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
-            /** @description The error they have; null for none. */
-            error_code: string | null;
-            messages: number;
-            /** @description Parts on the wire. Channels without parts add none. */
-            segments: number;
-            /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
-            time_to_delivered_ms: {
-                p50: number;
-                p95: number;
-            } | null;
-        };
-        /** @description What one minute, hour or day comes to. */
-        UsageInterval: {
-            /**
-             * Format: date-time
-             * @description When the minute, hour or day begins, UTC.
-             */
-            start: string;
-            messages: number;
-            segments: number;
-            /** @description Messages by status; a status that no message has is left out. */
-            by_status: {
-                [key: string]: number;
-            };
-            /** @description Messages by error code; those without one are left out. */
-            by_error_code: {
-                [key: string]: number;
-            };
-            /** @description Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none. */
-            delivery_rate: number | null;
-            /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
-            time_to_delivered_ms: {
-                p50: number;
-                p95: number;
-            } | null;
-        };
-        /** @description What is under way. */
-        Queue: {
-            /** @constant */
-            object: "queue";
-            /**
-             * @description One of test, live; may grow.
-             * @example test
-             */
-            environment: "test" | "live" | (string & {});
-            /** @description Messages that wait for their `send_at`. */
-            scheduled: number;
-            /** @description Messages that wait to be handed to a carrier. */
-            queued: number;
-            /** @description Messages that are being handed to a carrier. */
-            sending: number;
-            /**
-             * Format: date-time
-             * @description Since when the longest waiting queued message could have been sent. Null when none waits.
-             */
-            oldest_due_at: string | null;
-            /** @description The same in seconds until now; 0 when none waits. */
-            oldest_due_seconds: number;
-        };
-        /** @description What an erasure has removed. */
+        /** @description The result of an erasure. */
         Erasure: {
             /** @constant */
             object: "erasure";
             /**
-             * @description One of test, live; may grow.
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @description What this request has erased. Records stay, with `erased` in place of the number. */
+            /** @description The number of records that this request has erased. The records stay, with `erased` in place of the number. */
             erased: {
                 /**
                  * @description Messages to the person and from the person.
@@ -3218,7 +2796,7 @@ export interface components {
                  */
                 events: number;
                 /**
-                 * @description Fallbacks that were not started yet.
+                 * @description Fallbacks that had not started yet.
                  * @example 0
                  */
                 fallbacks: number;
@@ -3249,55 +2827,806 @@ export interface components {
              */
             canceled: number;
             /**
-             * @description Messages that are with a carrier and were left. Repeat the request when they have ended.
+             * @description Messages that are with a carrier and were not erased. Repeat the request when they have a final status.
              * @example 0
              */
             unfinished: number;
-            /** @description The limit of one request was reached. Repeat it with a new idempotency key. */
+            /** @description Whether the limit of one request was reached. Repeat the request with a new idempotency key. */
             has_more: boolean;
         };
-        AuditEventPage: {
-            data: components["schemas"]["AuditEvent"][];
+        /** @description The number of messages by minute, hour or day of their creation, and by their current status. */
+        Usage: {
+            /** @constant */
+            object: "usage";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description The interval of each row. One of `minute`, `hour`, `day`; new values may be added.
+             * @example minute
+             */
+            interval: "minute" | "hour" | "day" | (string & {});
+            /**
+             * Format: date-time
+             * @description The start of the range, on a full hour, or on a full minute if `interval` is `minute`.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the range, which is not included.
+             */
+            to: string;
+            /** @description The counts, newest first, then by channel, status and error code. */
+            data: components["schemas"]["UsageCount"][];
+            /** @description The totals of each interval with messages, newest first. */
+            intervals: components["schemas"]["UsageInterval"][];
+            /** @description The totals of all rows. */
+            totals: {
+                /** @description The number of messages. */
+                messages: number;
+                /** @description The number of segments. */
+                segments: number;
+                /** @description The number of messages by status. Statuses without messages are absent. */
+                by_status: {
+                    [key: string]: number;
+                };
+                /** @description The number of messages by error code. Messages without an error are not counted. */
+                by_error_code: {
+                    [key: string]: number;
+                };
+                /** @description The share of delivered and read messages among those that are delivered, read, undelivered, failed or expired, from 0 to 1. Null if there are none. */
+                delivery_rate: number | null;
+                /** @description The time from creation to delivery in milliseconds, with an accuracy of about 20%. Null if no message was delivered. */
+                time_to_delivered_ms: {
+                    /** @description Half of the messages were delivered within this time. */
+                    p50: number;
+                    /** @description 95% of the messages were delivered within this time. */
+                    p95: number;
+                } | null;
+            };
+        };
+        /** @description The messages of one interval, channel, status and error code. */
+        UsageCount: {
+            /**
+             * Format: date-time
+             * @description The start of the minute, hour or day, in UTC.
+             */
+            start: string;
+            /**
+             * @description The channel of the messages. One of `sms`, `whatsapp`; new values may be added.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            /**
+             * @description The current status of the messages. One of `scheduled`, `queued`, `sending`, `sent`, `delivered`, `read`, `undelivered`, `failed`, `expired`, `canceled`, `received`; new values may be added.
+             * @example scheduled
+             */
+            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            /** @description The error code of the messages. Null for messages without an error. */
+            error_code: string | null;
+            /** @description The number of messages. */
+            messages: number;
+            /** @description The number of segments. Only SMS has segments. */
+            segments: number;
+            /** @description The time from creation to delivery in milliseconds, with an accuracy of about 20%. Null if no message was delivered. */
+            time_to_delivered_ms: {
+                /** @description Half of the messages were delivered within this time. */
+                p50: number;
+                /** @description 95% of the messages were delivered within this time. */
+                p95: number;
+            } | null;
+        };
+        /** @description The totals of one minute, hour or day. */
+        UsageInterval: {
+            /**
+             * Format: date-time
+             * @description The start of the minute, hour or day, in UTC.
+             */
+            start: string;
+            /** @description The number of messages. */
+            messages: number;
+            /** @description The number of segments. */
+            segments: number;
+            /** @description The number of messages by status. Statuses without messages are absent. */
+            by_status: {
+                [key: string]: number;
+            };
+            /** @description The number of messages by error code. Messages without an error are not counted. */
+            by_error_code: {
+                [key: string]: number;
+            };
+            /** @description The share of delivered and read messages among those that are delivered, read, undelivered, failed or expired, from 0 to 1. Null if there are none. */
+            delivery_rate: number | null;
+            /** @description The time from creation to delivery in milliseconds, with an accuracy of about 20%. Null if no message was delivered. */
+            time_to_delivered_ms: {
+                /** @description Half of the messages were delivered within this time. */
+                p50: number;
+                /** @description 95% of the messages were delivered within this time. */
+                p95: number;
+            } | null;
+        };
+        /** @description The messages that wait or are being sent. */
+        Queue: {
+            /** @constant */
+            object: "queue";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description Messages that wait for their `send_at`. */
+            scheduled: number;
+            /** @description Messages that wait to be submitted to a carrier. */
+            queued: number;
+            /** @description Messages that are being submitted to a carrier. */
+            sending: number;
+            /**
+             * Format: date-time
+             * @description The time at which the oldest queued message became due. Null when none is due.
+             */
+            oldest_due_at: string | null;
+            /** @description The seconds since `oldest_due_at`; 0 when no message is due. */
+            oldest_due_seconds: number;
+        };
+        /** @description A list that is not paged. */
+        LinkList: {
+            /** @description All records, without pages. */
+            data: components["schemas"]["Link"][];
+        };
+        /** @description A configured connection to a carrier. */
+        Link: {
+            /**
+             * @description The id of the link; its name for a link of the configuration file.
+             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "link";
+            /**
+             * @description The name of the link.
+             * @example Acme
+             */
+            name: string;
+            /**
+             * @description The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account. One of `file`, `api`; new values may be added.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
+            /**
+             * @description The kind of connection.
+             * @example smpp
+             */
+            provider: string;
+            /**
+             * @description The carrier, with the provider `http`.
+             * @example telnyx
+             */
+            carrier: string | null;
+            /** @description The channels on which it sends. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /**
+             * @description The state of the connection. `down`: no node has it open. One of `connected`, `connecting`, `throttled`, `paused`, `down`; new values may be added.
+             * @example connected
+             */
+            state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
+            /**
+             * @description Why the state is not `connected`. The operator sees more with `godwit links`. One of `carrier_unreachable`, `carrier_throttles`, `needs_account`, `needs_operator`, `no_node`, `paused_by_request`, `paused_by_operator`; new values may be added.
+             * @example carrier_unreachable
+             */
+            reason: "carrier_unreachable" | "carrier_throttles" | "needs_account" | "needs_operator" | "no_node" | "paused_by_request" | "paused_by_operator" | (string & {}) | null;
+            /** @description The message of the connection, for a link of the account. */
+            reason_detail: string | null;
+            /** @description Whether the link is paused: it sends nothing, and still receives. */
+            paused: boolean;
+            /** @description The default sender. */
+            sender: string | null;
+            /**
+             * @description The country whose national numbers the carrier may send.
+             * @example DE
+             */
+            country: string | null;
+            /** @description The maximum number of parts per second, or of messages on channels without parts. */
+            rate: number | null;
+            /** @description The maximum number of submissions that wait for a response at the same time. */
+            window: number | null;
+            /** @description The number of messages of this environment that are `sending` on the link. */
+            in_flight: number;
+            /**
+             * @description How receipts of an SMPP link write the ids of its responses: configured or learned. `learn`: not known yet. One of `learn`, `same`, `decimal`, `hex`; new values may be added.
+             * @example learn
+             */
+            receipt_ids: "learn" | "same" | "decimal" | "hex" | (string & {}) | null;
+            /** @description The settings, without secrets. Null for a link of the configuration file. */
+            settings: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The names of the secrets that are set. */
+            secrets: string[];
+            /**
+             * @description The path to which the carrier sends receipts and inbound messages, on the public URL of this service. Null if the carrier does not call.
+             * @example /providers/twilio/lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            callback_path: string | null;
+            /** @description The last error. Null for links of the operator. */
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last error. Null for links of the operator.
+             */
+            last_error_at: string | null;
+            /** @description Only for the operator; empty here. */
+            nodes: string[];
+            /**
+             * Format: date-time
+             * @description The time of creation. Null for a link of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last change. Null for a link of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A link to create. */
+        NewLink: {
+            /**
+             * @description A name, unique among the links of the account.
+             * @example Acme
+             */
+            name: string;
+            /**
+             * @description The kind of connection.
+             * @enum {string}
+             */
+            provider: "smpp" | "twilio" | "whatsapp" | "http";
+            /**
+             * @description The carrier, with the provider `http`.
+             * @enum {string|null}
+             */
+            carrier?: "aws" | "sinch" | "telnyx" | "vonage" | null;
+            /** @description The default sender of the link. */
+            sender?: string | null;
+            /**
+             * @description The country whose national numbers the carrier may send.
+             * @example US
+             */
+            country?: string | null;
+            /** @description The maximum number of parts per second, or of messages on channels without parts. */
+            rate?: number | null;
+            /** @description The maximum number of submissions that wait for a response at the same time. */
+            window?: number | null;
+            /** @description The seconds to wait for a late response after an unknown outcome. */
+            hold_seconds?: number | null;
+            /**
+             * @description What happens to a message with an unknown outcome after the wait.
+             * @enum {string|null}
+             */
+            on_unknown?: "fail" | "resend" | null;
+            /**
+             * @description The settings of the provider, with the names of the configuration file: see [Connect carriers](/docs/links), [SMPP](/docs/smpp) and [Carriers](/docs/carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
+             * @example {
+             *       "host": "smpp.acme.example",
+             *       "port": 2776,
+             *       "tls": true,
+             *       "system_id": "godwit",
+             *       "password": "…"
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description The fields to change. */
+        EditLink: {
+            /**
+             * @description A name, unique among the links of the account.
+             * @example Acme
+             */
+            name?: string | null;
+            /** @description The default sender of the link. */
+            sender?: string | null;
+            /**
+             * @description The country whose national numbers the carrier may send.
+             * @example US
+             */
+            country?: string | null;
+            /** @description The maximum number of parts per second, or of messages on channels without parts. */
+            rate?: number | null;
+            /** @description The maximum number of submissions that wait for a response at the same time. */
+            window?: number | null;
+            /** @description The seconds to wait for a late response after an unknown outcome. */
+            hold_seconds?: number | null;
+            /**
+             * @description What happens to a message with an unknown outcome after the wait.
+             * @enum {string|null}
+             */
+            on_unknown?: "fail" | "resend" | null;
+            /**
+             * @description The settings of the provider, with the names of the configuration file: see [Connect carriers](/docs/links), [SMPP](/docs/smpp) and [Carriers](/docs/carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
+             * @example {
+             *       "host": "smpp.acme.example",
+             *       "port": 2776,
+             *       "tls": true,
+             *       "system_id": "godwit",
+             *       "password": "…"
+             *     }
+             */
+            settings?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A paused link sends nothing. It still receives receipts and inbound messages. */
+            paused?: boolean | null;
+        };
+        /** @description The confirmation that a link was deleted. */
+        DeletedLink: {
+            /** @description The id of the deleted link. */
+            id: string;
+            /** @constant */
+            object: "link";
+            /** @constant */
+            deleted: true;
+        };
+        /** @description The test of a connection to a carrier. */
+        LinkTest: {
+            /** @constant */
+            object: "link_test";
+            /** @description The id of the link. */
+            link_id: string;
+            /** @description Whether the connection works. */
+            ok: boolean;
+            /**
+             * @description The step that failed. Null if none failed. One of `address`, `connection`, `tls`, `credentials`, `response`; new values may be added.
+             * @example address
+             */
+            step: "address" | "connection" | "tls" | "credentials" | "response" | (string & {}) | null;
+            /**
+             * @description The result, for people.
+             * @example The carrier accepted the bind.
+             */
+            detail: string;
+            /**
+             * Format: date-time
+             * @description The time of the test.
+             */
+            tested_at: string;
+        };
+        /** @description A list that is not paged. */
+        SenderList: {
+            /** @description All records, without pages. */
+            data: components["schemas"]["Sender"][];
+        };
+        /** @description A number, short code or name from which messages are sent, on one link. */
+        Sender: {
+            /**
+             * @description The id of the sender.
+             * @example snd_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "sender";
+            /**
+             * @description The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account. One of `file`, `api`; new values may be added.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
+            /**
+             * @description The number, short code or name.
+             * @example +14155550100
+             */
+            number: string;
+            /**
+             * @description The id of its link.
+             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            link_id: string;
+            /** @description The countries to which it sends. Null: all. */
+            countries: string[] | null;
+            /** @description The pool of senders. */
+            pool: string | null;
+            /** @description Senders with a higher preference are used first. */
+            preference: number | null;
+            /** @description The maximum number of messages per second. */
+            rate: number | null;
+            /**
+             * Format: date-time
+             * @description The time of creation. Null for a sender of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last change. Null for a sender of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A sender to create. */
+        NewSender: {
+            /**
+             * @description The sender: an E.164 number, a short code, or a name.
+             * @example +14155550100
+             */
+            number: string;
+            /**
+             * @description The id of a link of the account.
+             * @example lnk_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            link_id: string;
+            /** @description The countries to which it sends. Absent: all countries that allow such a sender. */
+            countries?: string[] | null;
+            /** @description The pool of senders. Senders of one pool share its messages, and a recipient keeps its sender. */
+            pool?: string | null;
+            /** @description Senders with a higher preference are used first. */
+            preference?: number | null;
+            /** @description The maximum number of messages per second. */
+            rate?: number | null;
+        };
+        /** @description The fields to change. */
+        EditSender: {
+            /** @description The countries to which it sends. Absent: all countries that allow such a sender. */
+            countries?: string[] | null;
+            /** @description The pool of senders. Senders of one pool share its messages, and a recipient keeps its sender. */
+            pool?: string | null;
+            /** @description Senders with a higher preference are used first. */
+            preference?: number | null;
+            /** @description The maximum number of messages per second. */
+            rate?: number | null;
+        };
+        /** @description The confirmation that a sender was deleted. */
+        DeletedSender: {
+            /** @description The id of the deleted sender. */
+            id: string;
+            /** @constant */
+            object: "sender";
+            /** @constant */
+            deleted: true;
+        };
+        /** @description A list that is not paged. */
+        RouteList: {
+            /** @description All records, without pages. */
+            data: components["schemas"]["Route"][];
+        };
+        /** @description The rule that selects the links for the messages of a channel, by country or prefix of the recipient. */
+        Route: {
+            /**
+             * @description The id of the route.
+             * @example rte_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "route";
+            /**
+             * @description The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account. One of `file`, `api`; new values may be added.
+             * @example file
+             */
+            source: "file" | "api" | (string & {});
+            /**
+             * @description The channel of the messages. One of `sms`, `whatsapp`; new values may be added.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            /** @description The links, in the order in which they are used. */
+            links: string[];
+            /** @description The countries of recipients. Null: all. */
+            countries: string[] | null;
+            /** @description The beginnings of numbers. Null: all. */
+            prefixes: string[] | null;
+            /** @description Routes with a higher priority are used first. */
+            priority: number;
+            /** @description The weight of each link. Null: the links are used in their order. */
+            weights: number[] | null;
+            /**
+             * Format: date-time
+             * @description The time of creation. Null for a route of the configuration file.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last change. Null for a route of the configuration file.
+             */
+            updated_at: string | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A route to create. */
+        NewRoute: {
+            /**
+             * @description The channel of the messages.
+             * @enum {string}
+             */
+            channel: "sms" | "whatsapp";
+            /**
+             * @description The ids of links of the account, in the order in which they are used.
+             * @example [
+             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
+             *     ]
+             */
+            links: string[];
+            /** @description The route applies only to recipients in these countries. */
+            countries?: string[] | null;
+            /** @description The route applies only to numbers with one of these beginnings. */
+            prefixes?: string[] | null;
+            /** @description Routes with a higher priority are used first. Among equal priorities, the longest prefix decides. */
+            priority?: number | null;
+            /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
+            weights?: number[] | null;
+        };
+        /** @description The fields to change. */
+        EditRoute: {
+            /**
+             * @description The ids of links of the account, in the order in which they are used.
+             * @example [
+             *       "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"
+             *     ]
+             */
+            links?: string[] | null;
+            /** @description The route applies only to recipients in these countries. */
+            countries?: string[] | null;
+            /** @description The route applies only to numbers with one of these beginnings. */
+            prefixes?: string[] | null;
+            /** @description Routes with a higher priority are used first. Among equal priorities, the longest prefix decides. */
+            priority?: number | null;
+            /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
+            weights?: number[] | null;
+        };
+        /** @description The confirmation that a route was deleted. */
+        DeletedRoute: {
+            /** @description The id of the deleted route. */
+            id: string;
+            /** @constant */
+            object: "route";
+            /** @constant */
+            deleted: true;
+        };
+        /** @description A key to create. */
+        NewKey: {
+            /** @description The permissions of the key. A credential can grant only scopes that it has itself. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
+            /** @description A name, such as the service that uses the key. */
+            name?: string | null;
+            /**
+             * Format: date-time
+             * @description The time at which the key stops working. It cannot be later than the expiry of the credential that creates it, or than the maximum lifetime of keys in the account. Absent: as late as possible.
+             */
+            expires_at?: string | null;
+            /**
+             * @description The addresses from which the key can be used, as CIDR blocks, within those of the key that creates it. Absent: the same as those.
+             * @example [
+             *       "192.0.2.0/24",
+             *       "2001:db8::/32"
+             *     ]
+             */
+            allowed_ips?: string[] | null;
+        };
+        /** @description The record of an API key, with the key itself. */
+        KeyWithSecret: {
+            /** @description The API key. Store it: it is shown only in this response. */
+            key: string;
+            /**
+             * @description The id of the key.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "key";
+            /** @description The id of the account. */
+            account_id: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The name of the key. */
+            name: string | null;
+            /**
+             * @description The beginning of the key, to tell keys apart.
+             * @example gw_test_Ab3x…
+             */
+            hint: string;
+            /** @description The permissions of the key. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /**
+             * Format: date-time
+             * @description The time of creation.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the key stops working. Null if it is valid until it is revoked.
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time at which the key was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last use, to the minute.
+             */
+            last_used_at: string | null;
+            /** @description The addresses from which the key can be used, as CIDR blocks. Null: any address. */
+            allowed_ips: string[] | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A page of a list. */
+        KeyPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Key"][];
+            /** @description Whether there are further pages. */
             has_more: boolean;
-            /** @description Null on the last page. */
+            /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A change, and who made it. */
+        /** @description The record of an API key, without the key itself. */
+        Key: {
+            /**
+             * @description The id of the key.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "key";
+            /** @description The id of the account. */
+            account_id: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The name of the key. */
+            name: string | null;
+            /**
+             * @description The beginning of the key, to tell keys apart.
+             * @example gw_test_Ab3x…
+             */
+            hint: string;
+            /** @description The permissions of the key. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /**
+             * Format: date-time
+             * @description The time of creation.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the key stops working. Null if it is valid until it is revoked.
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time at which the key was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last use, to the minute.
+             */
+            last_used_at: string | null;
+            /** @description The addresses from which the key can be used, as CIDR blocks. Null: any address. */
+            allowed_ips: string[] | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description The rotation of a key. */
+        RotateKey: {
+            /** @description The seconds for which the old key stays valid. Default: 86400 (a day). */
+            overlap_seconds?: number | null;
+        };
+        /** @description The credential of a request. */
+        Credential: {
+            /** @constant */
+            object: "credential";
+            /**
+             * @description The kind of credential. One of `api_key`, `access_token`; new values may be added.
+             * @example api_key
+             */
+            type: "api_key" | "access_token" | (string & {});
+            /**
+             * @description The id of the key. For an access token, of the key that created it.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            key_id: string;
+            /** @description The id of the account. */
+            account_id: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The name of the key. */
+            name: string | null;
+            /** @description The permissions of this credential. A token can have fewer than its key. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /** @description The quota of the environment, shared by all its credentials. */
+            tier: {
+                /**
+                 * @description The name of the tier.
+                 * @example sandbox
+                 */
+                name: string;
+                /** @description The requests per second. Null on a tier without a limit. */
+                requests_per_second: number | null;
+                /** @description The number of requests that may arrive at once. Null on a tier without a limit. */
+                burst: number | null;
+            };
+            /**
+             * Format: date-time
+             * @description The time at which the credential stops working. For a token, its own expiry or that of its key, whichever is earlier. Null for a key that is valid until it is revoked.
+             */
+            expires_at: string | null;
+        };
+        /** @description A page of a list. */
+        AuditEventPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["AuditEvent"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One change and its actor. */
         AuditEvent: {
-            /** @example aud_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            /**
+             * @description The id of the entry.
+             * @example aud_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
             id: string;
             /** @constant */
             object: "audit_event";
             /**
-             * @description Null for a change of the whole account. One of test, live; may grow.
+             * @description The environment. Null for a change of the whole account. One of `test`, `live`; new values may be added.
              * @example test
              */
             environment: "test" | "live" | (string & {}) | null;
-            /** @description Who made the change. */
+            /** @description The actor that made the change. */
             actor: {
                 /**
-                 * @description An access token is named by its key. One of key, token, cli, carrier, system; may grow.
+                 * @description The type of the actor. An access token is recorded with its key. One of `key`, `token`, `cli`, `carrier`, `system`; new values may be added.
                  * @example key
                  */
                 type: "key" | "token" | "cli" | "carrier" | "system" | (string & {});
-                /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
+                /**
+                 * @description The id of the key or link.
+                 * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+                 */
                 id: string | null;
                 /** @description The name of the key, of the operator's system user, or of the link. */
                 name: string | null;
             };
             /**
-             * @description One of account.created, account.changed, consent_settings.changed, environment.tier_changed, endpoint.created, endpoint.changed, endpoint.deleted, endpoint.disabled, endpoint.recovered, endpoint.secret_rotated, key.created, key.rotated, key.revoked, link.created, link.changed, link.deleted, link.paused, link.resumed, link.tested, message.assigned, message.canceled, message.edited, message.redacted, recipient.erased, recipient.exported, route.created, route.changed, route.deleted, sender.created, sender.changed, sender.deleted, signing_key.rotated, suppression.created, suppression.imported, suppression.lifted, template.archived, template.created, template.changed, tier.changed; may grow.
+             * @description The kind of change. One of `account.created`, `account.changed`, `consent_settings.changed`, `environment.tier_changed`, `endpoint.created`, `endpoint.changed`, `endpoint.deleted`, `endpoint.disabled`, `endpoint.recovered`, `endpoint.secret_rotated`, `key.created`, `key.rotated`, `key.revoked`, `link.created`, `link.changed`, `link.deleted`, `link.paused`, `link.resumed`, `link.tested`, `message.assigned`, `message.canceled`, `message.edited`, `message.redacted`, `recipient.erased`, `recipient.exported`, `route.created`, `route.changed`, `route.deleted`, `sender.created`, `sender.changed`, `sender.deleted`, `signing_key.rotated`, `suppression.created`, `suppression.imported`, `suppression.lifted`, `template.archived`, `template.created`, `template.changed`, `tier.changed`; new values may be added.
              * @example account.created
              */
             action: "account.created" | "account.changed" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
-            /** @description What was changed. */
+            /** @description The record that was changed. */
             target: {
                 /**
-                 * @description One of account, consent_settings, environment, webhook_endpoint, key, link, message, recipient, route, sender, signing_key, suppression, template, tier; may grow.
+                 * @description The type of the record. One of `account`, `consent_settings`, `environment`, `webhook_endpoint`, `key`, `link`, `message`, `recipient`, `route`, `sender`, `signing_key`, `suppression`, `template`, `tier`; new values may be added.
                  * @example account
                  */
                 type: "account" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
-                /** @description A recipient has a keyed hash in place of its number. */
+                /** @description The id of the record. For a recipient, a keyed hash of its number. */
                 id: string | null;
             };
             /** @description The new values. Never contains secrets, texts of messages or phone numbers. */
@@ -3309,69 +3638,80 @@ export interface components {
              * @example 192.0.2.7
              */
             peer: string | null;
+            /** @description The id of the request. */
             request_id: string | null;
             /**
              * Format: date-time
-             * @description When the change was made.
+             * @description The time of the change.
              */
             created_at: string;
-            /** @description The link of the account's hash chain, in hexadecimal digits. Null for a moment, until the entry is sealed. */
+            /** @description The hash that links the entry to the previous ones of the account, in hexadecimal digits. Null until the entry is sealed, moments after the change. */
             hash: string | null;
         };
-        /** @description What an API key bought. It dies with its key. */
+        /** @description An access token. It stops working when its API key is revoked or expires. */
         AccessToken: {
-            /** @description An RFC 9068 JWT. Send it as `Authorization: Bearer …`. */
+            /** @description The token, an RFC 9068 JWT. Send it as `Authorization: Bearer …`. */
             access_token: string;
             /** @constant */
             token_type: "Bearer";
-            /** @description Seconds: an hour, or until the key expires. */
+            /** @description The lifetime in seconds: an hour, or less if the key expires earlier. */
             expires_in: number;
-            /** @description What the token may do, separated by blanks. */
+            /** @description The scopes of the token, separated by spaces. */
             scope: string;
         };
         /** @description RFC 6749 §4.4.2. Other parameters are ignored. */
         TokenRequest: {
             /** @constant */
             grant_type: "client_credentials";
-            /** @description What the token shall be able to do, separated by blanks: at most what the key can, which is the default. */
+            /** @description The scopes of the token, separated by spaces. Default: all scopes of the key. */
             scope?: string;
-            /** @description The key's id, where it is not sent by HTTP Basic. */
+            /** @description The id of the API key, if it is not sent with HTTP Basic authentication. */
             client_id?: string;
-            /** @description The key, where it is not sent by HTTP Basic. */
+            /** @description The API key, if it is not sent with HTTP Basic authentication. */
             client_secret?: string;
         };
-        /** @description RFC 6749 §5.2, with the members of a problem beside its own. */
+        /** @description An error of RFC 6749 §5.2, with the members of a problem in addition. */
         OAuthError: {
             /**
-             * @description The word of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.
+             * @description The error code of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.
              * @example invalid_client
              */
             error: string;
+            /** @description An explanation for people. */
             error_description: string;
-            /** @description A page about this code. */
+            /** @description The URL of a page that explains this code. */
             type: string;
+            /** @description A short summary of the code. */
             title: string;
+            /** @description The HTTP status. */
             status: number;
-            /** @description What clients switch on; may grow. */
+            /** @description The stable code of the error. New codes may be added. */
             code: string;
+            /** @description An explanation of this occurrence, for people. */
             detail: string;
+            /** @description The id of the request. */
             request_id: string;
+            /** @description Every fault of the form. */
             errors?: {
+                /** @description The invalid parameter, as a JSON pointer. */
                 pointer: string;
+                /** @description The stable code of the fault. */
                 code: string;
+                /** @description An explanation of the fault. */
                 detail: string;
             }[];
         };
-        /** @description RFC 7517. */
+        /** @description The public keys of access tokens, as an RFC 7517 key set. */
         JwkSet: {
+            /** @description The keys. */
             keys: {
                 /** @constant */
                 kty: "OKP";
                 /** @constant */
                 crv: "Ed25519";
-                /** @description The public key. */
+                /** @description The public key, in base64url. */
                 x: string;
-                /** @description Its RFC 7638 thumbprint, as tokens name it. */
+                /** @description The RFC 7638 thumbprint of the key, which tokens have in their header. */
                 kid: string;
                 /** @constant */
                 alg: "EdDSA";
@@ -3440,31 +3780,6 @@ export type NewBatch = components['schemas']['NewBatch'];
 export type BatchItem = components['schemas']['BatchItem'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
 export type Batch = components['schemas']['Batch'];
-export type EventPage = components['schemas']['EventPage'];
-export type Event = components['schemas']['Event'];
-export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
-export type Recovery = components['schemas']['Recovery'];
-export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
-export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
-export type DeletedWebhookEndpoint = components['schemas']['DeletedWebhookEndpoint'];
-export type TestEvent = components['schemas']['TestEvent'];
-export type NewKey = components['schemas']['NewKey'];
-export type KeyWithSecret = components['schemas']['KeyWithSecret'];
-export type KeyPage = components['schemas']['KeyPage'];
-export type Key = components['schemas']['Key'];
-export type RotateKey = components['schemas']['RotateKey'];
-export type Credential = components['schemas']['Credential'];
-export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
-export type WebhookDelivery = components['schemas']['WebhookDelivery'];
-export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
-export type OptOut = components['schemas']['OptOut'];
-export type SuppressionPage = components['schemas']['SuppressionPage'];
-export type Suppression = components['schemas']['Suppression'];
-export type SuppressionImport = components['schemas']['SuppressionImport'];
-export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
-export type SuppressionChange = components['schemas']['SuppressionChange'];
-export type ConsentSettings = components['schemas']['ConsentSettings'];
-export type ConsentSettingsChange = components['schemas']['ConsentSettingsChange'];
 export type NewTemplate = components['schemas']['NewTemplate'];
 export type NewButton = components['schemas']['NewButton'];
 export type Template = components['schemas']['Template'];
@@ -3476,6 +3791,30 @@ export type NewVerification = components['schemas']['NewVerification'];
 export type Verification = components['schemas']['Verification'];
 export type VerificationCheck = components['schemas']['VerificationCheck'];
 export type CheckedVerification = components['schemas']['CheckedVerification'];
+export type EventPage = components['schemas']['EventPage'];
+export type Event = components['schemas']['Event'];
+export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
+export type Recovery = components['schemas']['Recovery'];
+export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
+export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type DeletedWebhookEndpoint = components['schemas']['DeletedWebhookEndpoint'];
+export type TestEvent = components['schemas']['TestEvent'];
+export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type OptOut = components['schemas']['OptOut'];
+export type SuppressionPage = components['schemas']['SuppressionPage'];
+export type Suppression = components['schemas']['Suppression'];
+export type SuppressionImport = components['schemas']['SuppressionImport'];
+export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
+export type SuppressionChange = components['schemas']['SuppressionChange'];
+export type ConsentSettings = components['schemas']['ConsentSettings'];
+export type ConsentSettingsChange = components['schemas']['ConsentSettingsChange'];
+export type Erasure = components['schemas']['Erasure'];
+export type Usage = components['schemas']['Usage'];
+export type UsageCount = components['schemas']['UsageCount'];
+export type UsageInterval = components['schemas']['UsageInterval'];
+export type Queue = components['schemas']['Queue'];
 export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];
 export type NewLink = components['schemas']['NewLink'];
@@ -3492,11 +3831,12 @@ export type Route = components['schemas']['Route'];
 export type NewRoute = components['schemas']['NewRoute'];
 export type EditRoute = components['schemas']['EditRoute'];
 export type DeletedRoute = components['schemas']['DeletedRoute'];
-export type Usage = components['schemas']['Usage'];
-export type UsageCount = components['schemas']['UsageCount'];
-export type UsageInterval = components['schemas']['UsageInterval'];
-export type Queue = components['schemas']['Queue'];
-export type Erasure = components['schemas']['Erasure'];
+export type NewKey = components['schemas']['NewKey'];
+export type KeyWithSecret = components['schemas']['KeyWithSecret'];
+export type KeyPage = components['schemas']['KeyPage'];
+export type Key = components['schemas']['Key'];
+export type RotateKey = components['schemas']['RotateKey'];
+export type Credential = components['schemas']['Credential'];
 export type AuditEventPage = components['schemas']['AuditEventPage'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type AccessToken = components['schemas']['AccessToken'];
@@ -3516,21 +3856,27 @@ export interface operations {
     get_messages: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
+                /** @description Only messages with this status. */
                 status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
+                /** @description Only messages of this channel. */
                 channel?: "sms" | "whatsapp";
+                /** @description Only messages that were sent (`outbound`) or received (`inbound`). */
                 direction?: "outbound" | "inbound";
-                /** @description A number, or a business-scoped user id of WhatsApp. */
+                /** @description Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`. */
                 recipient?: string;
+                /** @description Only messages with this reference of yours. */
                 client_reference?: string;
+                /** @description Only messages of this batch. */
                 batch_id?: string;
+                /** @description Only messages with this error code, such as `invalid_destination`. */
                 error_code?: string;
-                /** @description Only messages created later than this. */
+                /** @description Only messages created after this time. */
                 created_after?: string;
-                /** @description Only messages created earlier than this. */
+                /** @description Only messages created before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -3539,7 +3885,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of records. */
+            /** @description A page of messages. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3573,7 +3919,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted. The record as it was stored. */
+            /** @description The message was accepted. The body is its record. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3602,7 +3948,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What it would become. */
+            /** @description The result of the validation. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3621,14 +3967,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The record. */
+            /** @description The message. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3650,7 +3996,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -3661,7 +4007,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The record after the change. */
+            /** @description The message after the change. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3684,14 +4030,14 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The record after the change. */
+            /** @description The canceled message. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3714,14 +4060,14 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The record after the change. */
+            /** @description The redacted message. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3739,14 +4085,14 @@ export interface operations {
     get_messages_id_events: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -3772,14 +4118,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The message's id. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The parts. */
+            /** @description The parts, all on one page. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3813,7 +4159,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item. */
+            /** @description The batch was accepted. `results` has the outcome of each item. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3834,7 +4180,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The batch's id. */
+                /** @description The id of the batch. */
                 id: string;
             };
             cookie?: never;
@@ -3855,20 +4201,328 @@ export interface operations {
             };
         };
     };
+    get_templates: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+                /** @description Only templates with this status. Without it, all except archived ones. */
+                status?: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived";
+                /** @description Only templates for this channel. */
+                channel?: "sms" | "whatsapp";
+                /** @description Only the template with this name. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of templates. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePage"];
+                };
+            };
+        };
+    };
+    post_templates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTemplate"];
+            };
+        };
+        responses: {
+            /** @description The template was created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    get_templates_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id or the name of the template. An archived template is found only by its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    delete_templates_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id or the name of the template. An archived template is found only by its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archived template. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    patch_templates_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id or the name of the template. An archived template is found only by its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditTemplate"];
+            };
+        };
+        responses: {
+            /** @description The template after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    post_templates_id_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id or the name of the template. An archived template is found only by its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewTemplate"];
+            };
+        };
+        responses: {
+            /** @description The template with its variables filled in. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePreview"];
+                };
+            };
+        };
+    };
+    post_verifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                traceparent?: string;
+                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                tracestate?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVerification"];
+            };
+        };
+        responses: {
+            /** @description The verification was created, and its code is being sent. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    post_verifications_id_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the verification. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationCheck"];
+            };
+        };
+        responses: {
+            /** @description The verification after the check. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedVerification"];
+                };
+            };
+        };
+    };
+    post_verifications_id_cancel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the verification. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The canceled verification. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    get_verifications_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the verification. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verification. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
     get_events: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
-                /** @description Only events of this type; `message.*` for all of a kind. */
+                /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
                 type?: string;
                 /** @description Only events of this message. */
                 message_id?: string;
-                /** @description Only events later than this. */
+                /** @description Only events after this time. */
                 created_after?: string;
-                /** @description Only events earlier than this. */
+                /** @description Only events before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -3894,7 +4548,7 @@ export interface operations {
     get_events_stream: {
         parameters: {
             query?: {
-                /** @description Only events of this type; `message.*` for all of a kind. */
+                /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
                 type?: string;
             };
             header?: never;
@@ -3903,7 +4557,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events, without an end. */
+            /** @description A stream of events, which does not end. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3922,7 +4576,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The event's id. */
+                /** @description The id of the event. */
                 id: string;
             };
             cookie?: never;
@@ -3946,9 +4600,9 @@ export interface operations {
     get_webhook_endpoints: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -3985,14 +4639,14 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description https, on the public internet. http and private addresses only where the operator of this service allows them.
+                     * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
                      * @example https://example.com/hooks/godwit
                      */
                     url: string;
-                    /** @description For people. */
+                    /** @description Your own description. */
                     description?: string | null;
                     /**
-                     * @description What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.
+                     * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
                      * @example [
                      *       "message.*"
                      *     ]
@@ -4002,7 +4656,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created. */
+            /** @description The endpoint was created. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4023,7 +4677,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -4049,14 +4703,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The endpoint was deleted. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4078,7 +4732,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -4087,21 +4741,21 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description https, on the public internet. http and private addresses only where the operator of this service allows them.
+                     * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
                      * @example https://example.com/hooks/godwit
                      */
                     url?: string | null;
-                    /** @description For people. */
+                    /** @description Your own description. */
                     description?: string | null;
                     /**
-                     * @description What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.
+                     * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
                      * @example [
                      *       "message.*"
                      *     ]
                      */
                     event_types?: string[] | null;
                     /**
-                     * @description A disabled endpoint is told nothing. Enabling it forgets its failures.
+                     * @description A disabled endpoint receives nothing. Enabling it resets `failing_since`.
                      * @enum {string|null}
                      */
                     status?: "enabled" | "disabled" | null;
@@ -4132,7 +4786,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -4162,14 +4816,14 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description On its way. */
+            /** @description The test event is being delivered. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4184,188 +4838,19 @@ export interface operations {
             };
         };
     };
-    get_keys: {
-        parameters: {
-            query?: {
-                /** @description How many, 1 to 100. Default 25. */
-                limit?: number;
-                /** @description `next_cursor` of the page before. */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of keys. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyPage"];
-                };
-            };
-        };
-    };
-    post_keys: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewKey"];
-            };
-        };
-        responses: {
-            /** @description Created. */
-            201: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    Location: components["headers"]["Location"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyWithSecret"];
-                };
-            };
-        };
-    };
-    get_keys_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The key's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The key. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Key"];
-                };
-            };
-        };
-    };
-    delete_keys_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The key's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The key, revoked. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Key"];
-                };
-            };
-        };
-    };
-    post_keys_id_rotate: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @description The key's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RotateKey"];
-            };
-        };
-        responses: {
-            /** @description The new key. */
-            201: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    Location: components["headers"]["Location"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyWithSecret"];
-                };
-            };
-        };
-    };
-    get_credential: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The credential. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Credential"];
-                };
-            };
-        };
-    };
     get_webhook_endpoints_id_deliveries: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
+                /** @description Only deliveries with this status. */
                 status?: "pending" | "succeeded" | "failed";
             };
             header?: never;
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -4391,9 +4876,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
-                /** @description The delivery's id. */
+                /** @description The id of the delivery. */
                 delivery_id: string;
             };
             cookie?: never;
@@ -4422,16 +4907,16 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
-                /** @description The delivery's id. */
+                /** @description The id of the delivery. */
                 delivery_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description On its way. */
+            /** @description The delivery, with its next attempt now. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4454,7 +4939,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The endpoint's id. */
+                /** @description The id of the endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -4464,14 +4949,14 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: date-time
-                     * @description Events from this moment on that the endpoint has not acknowledged are delivered again.
+                     * @description The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.
                      */
                     since: string;
                 };
             };
         };
         responses: {
-            /** @description Under way. */
+            /** @description The endpoint, with its recovery under way. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4491,7 +4976,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The event's id. */
+                /** @description The id of the event. */
                 id: string;
             };
             cookie?: never;
@@ -4515,15 +5000,15 @@ export interface operations {
     get_suppressions: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
-                /** @description A number, or a business-scoped user id of WhatsApp. */
+                /** @description Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`. */
                 recipient?: string;
-                /** @description Only those of this very sender, not those for all. */
+                /** @description Only suppressions of exactly this sender, without those for all senders. */
                 sender?: string;
-                /** @description Default: active. */
+                /** @description Only suppressions with this status. Default: `active`. */
                 status?: "active" | "lifted";
             };
             header?: never;
@@ -4560,19 +5045,19 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+                     * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
                      * @example +14155550123
                      */
                     recipient: string;
-                    /** @description Whose messages are not to be sent. Default: anybody's. */
+                    /** @description The sender whose messages are refused. Absent: all senders. */
                     sender?: string | null;
-                    /** @description For people. */
+                    /** @description Your own note. */
                     note?: string | null;
                 };
             };
         };
         responses: {
-            /** @description It was active already: the record as it is. */
+            /** @description The suppression was already active and is unchanged. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4585,7 +5070,7 @@ export interface operations {
                     "application/json": components["schemas"]["OptOut"];
                 };
             };
-            /** @description Active from now on. */
+            /** @description The suppression is active from now on. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4614,22 +5099,23 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description The recipients that have opted out. */
                     entries: {
                         /**
-                         * @description An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.
+                         * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
                          * @example +14155550123
                          */
                         recipient: string;
-                        /** @description Whose messages are not to be sent. Default: anybody's. */
+                        /** @description The sender whose messages are refused. Absent: all senders. */
                         sender?: string | null;
-                        /** @description For people. */
+                        /** @description Your own note. */
                         note?: string | null;
                     }[];
                 };
             };
         };
         responses: {
-            /** @description What was done. */
+            /** @description The result of the import. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4649,7 +5135,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The suppression's id. */
+                /** @description The id of the suppression. */
                 id: string;
             };
             cookie?: never;
@@ -4675,14 +5161,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The suppression's id. */
+                /** @description The id of the suppression. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The suppression, lifted. */
+            /** @description The lifted suppression. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4699,14 +5185,14 @@ export interface operations {
     get_suppressions_id_history: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The suppression's id. */
+                /** @description The id of the suppression. */
                 id: string;
             };
             cookie?: never;
@@ -4766,7 +5252,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings. */
+            /** @description The settings after the change. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4781,17 +5267,91 @@ export interface operations {
             };
         };
     };
-    get_templates: {
+    post_recipients_erase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The number or address of the person, as it is in the records.
+                     * @example +14155550123
+                     */
+                    recipient: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The number of erased records. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+        };
+    };
+    post_recipients_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The number or address of the person, as it is in the records.
+                     * @example +14155550123
+                     */
+                    recipient: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The records, one on each line. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    get_usage: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
-                limit?: number;
-                /** @description `next_cursor` of the page before. */
-                cursor?: string;
-                /** @description Archived templates are listed only when asked for here. */
-                status?: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived";
+                /** @description The start of the range: counts from the hour of this time on, or from its minute. Default: 30 days before the end, or an hour before it by minute. */
+                created_after?: string;
+                /** @description The end of the range: counts up to the end of the hour of this time, or of its minute. A time on the full hour, or minute, is not included. Default: now. */
+                created_before?: string;
+                /** @description The interval of each row. Default: `day`, in UTC. */
+                interval?: "minute" | "hour" | "day";
+                /** @description Only messages of this channel. */
                 channel?: "sms" | "whatsapp";
-                name?: string;
+                /** @description Only messages that have this status now. */
+                status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
+                /** @description Only messages with this error code. */
+                error_code?: string;
             };
             header?: never;
             path?: never;
@@ -4799,7 +5359,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of templates. */
+            /** @description The usage. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4808,56 +5368,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TemplatePage"];
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
         };
     };
-    post_templates: {
+    get_queue: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewTemplate"];
-            };
-        };
-        responses: {
-            /** @description Created. */
-            201: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    Location: components["headers"]["Location"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Template"];
-                };
-            };
-        };
-    };
-    get_templates_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The template's id, or its name; an archived template has only its id. */
-                id: string;
-            };
-            cookie?: never;
-        };
         requestBody?: never;
         responses: {
-            /** @description The template. */
+            /** @description The depth of the queue. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4866,223 +5391,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Template"];
-                };
-            };
-        };
-    };
-    delete_templates_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The template's id, or its name; an archived template has only its id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The archived template. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Template"];
-                };
-            };
-        };
-    };
-    patch_templates_id: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @description The template's id, or its name; an archived template has only its id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EditTemplate"];
-            };
-        };
-        responses: {
-            /** @description The template after the change. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Template"];
-                };
-            };
-        };
-    };
-    post_templates_id_preview: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The template's id, or its name; an archived template has only its id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PreviewTemplate"];
-            };
-        };
-        responses: {
-            /** @description The template filled in. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TemplatePreview"];
-                };
-            };
-        };
-    };
-    post_verifications: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
-                traceparent?: string;
-                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
-                tracestate?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewVerification"];
-            };
-        };
-        responses: {
-            /** @description The code is on its way. */
-            201: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    Location: components["headers"]["Location"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Verification"];
-                };
-            };
-        };
-    };
-    post_verifications_id_check: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @description The verification's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["VerificationCheck"];
-            };
-        };
-        responses: {
-            /** @description The verification after the check. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CheckedVerification"];
-                };
-            };
-        };
-    };
-    post_verifications_id_cancel: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @description The verification's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The verification after the change. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Verification"];
-                };
-            };
-        };
-    };
-    get_verifications_id: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The verification's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The verification. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Verification"];
+                    "application/json": components["schemas"]["Queue"];
                 };
             };
         };
@@ -5126,7 +5435,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created. */
+            /** @description The link was created. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5147,7 +5456,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The link's id. */
+                /** @description The id of the link. */
                 id: string;
             };
             cookie?: never;
@@ -5173,14 +5482,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The link's id. */
+                /** @description The id of the link. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The link was deleted. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5202,7 +5511,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The link's id. */
+                /** @description The id of the link. */
                 id: string;
             };
             cookie?: never;
@@ -5233,14 +5542,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The link's id. */
+                /** @description The id of the link. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What was found. */
+            /** @description The result of the test. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5293,7 +5602,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created. */
+            /** @description The sender was created. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5314,7 +5623,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The sender's id. */
+                /** @description The id of the sender. */
                 id: string;
             };
             cookie?: never;
@@ -5340,14 +5649,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The sender's id. */
+                /** @description The id of the sender. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The sender was deleted. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5369,7 +5678,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The sender's id. */
+                /** @description The id of the sender. */
                 id: string;
             };
             cookie?: never;
@@ -5434,7 +5743,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created. */
+            /** @description The route was created. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5455,7 +5764,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The route's id. */
+                /** @description The id of the route. */
                 id: string;
             };
             cookie?: never;
@@ -5481,14 +5790,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The route's id. */
+                /** @description The id of the route. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The route was deleted. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5510,7 +5819,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The route's id. */
+                /** @description The id of the route. */
                 id: string;
             };
             cookie?: never;
@@ -5536,18 +5845,13 @@ export interface operations {
             };
         };
     };
-    get_usage: {
+    get_keys: {
         parameters: {
             query?: {
-                /** @description From the hour of this moment on, or from its minute. Default: the day 30 days before the end; by minute, an hour before it. */
-                created_after?: string;
-                /** @description Up to the end of the hour of this moment, or of its minute; a full hour, or minute, ends before itself. Default: now. */
-                created_before?: string;
-                /** @description What a row stands for. Default: day, in UTC. */
-                interval?: "minute" | "hour" | "day";
-                channel?: "sms" | "whatsapp";
-                status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
-                error_code?: string;
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -5555,7 +5859,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The counts. */
+            /** @description A page of keys. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5564,35 +5868,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Usage"];
+                    "application/json": components["schemas"]["KeyPage"];
                 };
             };
         };
     };
-    get_queue: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The depth. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["X-Request-ID"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Queue"];
-                };
-            };
-        };
-    };
-    post_recipients_erase: {
+    post_keys: {
         parameters: {
             query?: never;
             header?: {
@@ -5604,45 +5885,123 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @example +14155550123 */
-                    recipient: string;
-                };
+                "application/json": components["schemas"]["NewKey"];
             };
         };
         responses: {
-            /** @description The erased records. */
+            /** @description The key was created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    get_keys_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Erasure"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
         };
     };
-    post_recipients_export: {
+    delete_keys_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked key. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    post_keys_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateKey"];
+            };
+        };
+        responses: {
+            /** @description The new key. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    get_credential: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @example +14155550123 */
-                    recipient: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description The records, one in each line. */
+            /** @description The credential. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5651,7 +6010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": string;
+                    "application/json": components["schemas"]["Credential"];
                 };
             };
         };
@@ -5659,15 +6018,15 @@ export interface operations {
     get_audit_events: {
         parameters: {
             query?: {
-                /** @description How many, 1 to 100. Default 25. */
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
-                /** @description Only changes by this actor: the id of a key, or a type of actor. */
+                /** @description Only changes by this actor: the id of a key, or a type such as `cli`. */
                 actor?: string;
-                /** @description Only this action, or `key.*` for all of a kind. */
+                /** @description Only this action, such as `key.created`, or all of a kind with `key.*`. */
                 action?: string;
-                /** @description Only changes of this target: its id, or a type of target. */
+                /** @description Only changes of this target: its id, or a type such as `link`. */
                 target?: string;
                 /** @description Only changes after this time. */
                 created_after?: string;

@@ -127,7 +127,8 @@ async function boundedExpiry(tx: Tx, clock: Clock, { accountId, expiresAt }: Key
   const maxSeconds = await findMaxKeyLife(tx, accountId);
   if (maxSeconds === null) return expiresAt;
   const latest = new Date(clock.now() + maxSeconds * 1_000);
-  if (expiresAt !== null && expiresAt > latest) throw expiresTooLate(`the keys of this account live for at most ${maxSeconds} seconds`);
+  if (expiresAt !== null && expiresAt > latest)
+    throw expiresTooLate(`the keys of this account are valid for at most ${maxSeconds} seconds`);
   return expiresAt ?? latest;
 }
 

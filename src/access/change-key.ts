@@ -56,7 +56,7 @@ export class KeyChanger {
     grantedIps(credential, found.allowed_ips ?? ["0.0.0.0/0", "::/0"]);
     const response = await this.#once.write(call, async (tx) => {
       const { caller, key: old } = await this.#lock(tx, credential, found.id);
-      if (old.has_ended) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
+      if (old.has_ended) return new Problem("key_not_active", { detail: "the key is revoked or expired: create a new one" });
       const end = earliest(old.expires_at, caller.expires_at);
       requireLongerToken(credential, end);
       const overlapSeconds = overlap ?? DEFAULT_OVERLAP_SECONDS;
@@ -103,7 +103,7 @@ export async function findOwnKey(db: Queryable, credential: Credential, id: KeyI
 const noSuchKey = (): Problem => new Problem("not_found", { detail: "no such key in this environment" });
 
 const isFull = async (tx: Tx, credential: Credential): Promise<boolean> => (await countActiveKeys(tx, credential)) >= MAX_ACTIVE_KEYS;
-const tooMany = (): Problem => new Problem("too_many_keys", { detail: `an environment may have ${MAX_ACTIVE_KEYS} that work` });
+const tooMany = (): Problem => new Problem("too_many_keys", { detail: `an environment can have at most ${MAX_ACTIVE_KEYS} active keys` });
 
 const laterThanCaller = (end: Date): string =>
   `must not be later than the credential that creates it, which expires at ${end.toISOString()}`;
@@ -139,7 +139,7 @@ function requireScopes({ scopes }: Credential, wanted: readonly Scope[]): void {
   const missing = wanted.filter((scope) => !scopes.has(scope));
   if (missing.length === 0) return;
   throw new Problem("forbidden_insufficient_scope", {
-    detail: `a credential gives no more than it has: this one lacks ${missing.join(", ")}`,
+    detail: `a credential can grant only scopes that it has: this one lacks ${missing.join(", ")}`,
     members: { required_scopes: missing },
     headers: { "www-authenticate": `Bearer realm="godwit", error="insufficient_scope", scope="${missing.join(" ")}"` },
   });

@@ -1,5 +1,5 @@
 /** The credential of a request as a record: its scopes, its tier and its expiry. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Database } from "../storage/database.ts";
@@ -9,30 +9,33 @@ import { SCOPES } from "./scope.ts";
 
 const TierRecord = Type.Object(
   {
-    name: Type.String({ examples: ["sandbox"] }),
-    requests_per_second: nullable(Type.Integer({ description: "Null on a tier without limit." })),
-    burst: nullable(Type.Integer({ description: "Null on a tier without limit." })),
+    name: Type.String({ examples: ["sandbox"], description: "The name of the tier." }),
+    requests_per_second: nullable(Type.Integer({ description: "The requests per second. Null on a tier without a limit." })),
+    burst: nullable(Type.Integer({ description: "The number of requests that may arrive at once. Null on a tier without a limit." })),
   },
-  { description: "How often the environment may ask, all its credentials together." },
+  { description: "The quota of the environment, shared by all its credentials." },
 );
 
 export const CredentialRecord = Type.Object(
   {
     object: Type.Literal("credential"),
-    type: openEnum(["api_key", "access_token"]),
-    key_id: Type.String({ description: "The key, or the one that bought the token.", examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
-    account_id: Type.String(),
-    environment: openEnum(["test", "live"]),
-    name: nullable(Type.String({ description: "The key's name, for people." })),
-    scopes: Type.Array(openEnum(SCOPES), { description: "What this credential may do: a token may do less than its key." }),
+    type: openEnum(["api_key", "access_token"], "The kind of credential."),
+    key_id: Type.String({
+      description: "The id of the key. For an access token, of the key that created it.",
+      examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+    }),
+    account_id: Type.String({ description: "The id of the account." }),
+    environment: environmentField,
+    name: nullable(Type.String({ description: "The name of the key." })),
+    scopes: Type.Array(openEnum(SCOPES), { description: "The permissions of this credential. A token can have fewer than its key." }),
     tier: TierRecord,
     expires_at: nullable(
       timestamp(
-        "When it stops working: a token at its own end, or at that of its key if that is sooner. Null for a key that lives until it is revoked.",
+        "The time at which the credential stops working. For a token, its own expiry or that of its key, whichever is earlier. Null for a key that is valid until it is revoked.",
       ),
     ),
   },
-  { title: "Credential", description: "What the credential of a request is." },
+  { title: "Credential", description: "The credential of a request." },
 );
 export type CredentialRecord = Static<typeof CredentialRecord>;
 

@@ -1,17 +1,18 @@
 /** The OpenAPI description of access tokens. Its two paths are not rows of the API, since one accepts a form and neither a bearer token. */
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
+import { problemExample } from "../http/problem-examples.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { SCOPES } from "./scope.ts";
 
 const AccessToken = Type.Object(
   {
-    access_token: Type.String({ description: "An RFC 9068 JWT. Send it as `Authorization: Bearer …`." }),
+    access_token: Type.String({ description: "The token, an RFC 9068 JWT. Send it as `Authorization: Bearer …`." }),
     token_type: Type.Literal("Bearer"),
-    expires_in: Type.Integer({ minimum: 1, description: "Seconds: an hour, or until the key expires." }),
-    scope: Type.String({ description: "What the token may do, separated by blanks." }),
+    expires_in: Type.Integer({ minimum: 1, description: "The lifetime in seconds: an hour, or less if the key expires earlier." }),
+    scope: Type.String({ description: "The scopes of the token, separated by spaces." }),
   },
-  { description: "What an API key bought. It dies with its key." },
+  { description: "An access token. It stops working when its API key is revoked or expires." },
 );
 
 const TokenRequest = Type.Object(
@@ -19,39 +20,44 @@ const TokenRequest = Type.Object(
     grant_type: Type.Literal("client_credentials"),
     scope: Type.Optional(
       Type.String({
-        description: "What the token shall be able to do, separated by blanks: at most what the key can, which is the default.",
+        description: "The scopes of the token, separated by spaces. Default: all scopes of the key.",
       }),
     ),
-    client_id: Type.Optional(Type.String({ description: "The key's id, where it is not sent by HTTP Basic." })),
-    client_secret: Type.Optional(Type.String({ description: "The key, where it is not sent by HTTP Basic." })),
+    client_id: Type.Optional(Type.String({ description: "The id of the API key, if it is not sent with HTTP Basic authentication." })),
+    client_secret: Type.Optional(Type.String({ description: "The API key, if it is not sent with HTTP Basic authentication." })),
   },
   { description: "RFC 6749 §4.4.2. Other parameters are ignored." },
 );
 
 const OAuthError = {
   type: "object",
-  description: "RFC 6749 §5.2, with the members of a problem beside its own.",
+  description: "An error of RFC 6749 §5.2, with the members of a problem in addition.",
   required: ["error", "error_description", "type", "title", "status", "code", "detail", "request_id"],
   properties: {
     error: {
       type: "string",
       description:
-        "The word of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.",
+        "The error code of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.",
       examples: ["invalid_client"],
     },
-    error_description: { type: "string" },
-    type: { type: "string", description: "A page about this code." },
-    title: { type: "string" },
-    status: { type: "integer" },
-    code: { type: "string", description: "What clients switch on; may grow." },
-    detail: { type: "string" },
-    request_id: { type: "string" },
+    error_description: { type: "string", description: "An explanation for people." },
+    type: { type: "string", description: "The URL of a page that explains this code." },
+    title: { type: "string", description: "A short summary of the code." },
+    status: { type: "integer", description: "The HTTP status." },
+    code: { type: "string", description: "The stable code of the error. New codes may be added." },
+    detail: { type: "string", description: "An explanation of this occurrence, for people." },
+    request_id: { type: "string", description: "The id of the request." },
     errors: {
       type: "array",
+      description: "Every fault of the form.",
       items: {
         type: "object",
         required: ["pointer", "code", "detail"],
-        properties: { pointer: { type: "string" }, code: { type: "string" }, detail: { type: "string" } },
+        properties: {
+          pointer: { type: "string", description: "The invalid parameter, as a JSON pointer." },
+          code: { type: "string", description: "The stable code of the fault." },
+          detail: { type: "string", description: "An explanation of the fault." },
+        },
       },
     },
   },
@@ -63,14 +69,15 @@ const JwkSet = Type.Object(
       Type.Object({
         kty: Type.Literal("OKP"),
         crv: Type.Literal("Ed25519"),
-        x: Type.String({ description: "The public key." }),
-        kid: Type.String({ description: "Its RFC 7638 thumbprint, as tokens name it." }),
+        x: Type.String({ description: "The public key, in base64url." }),
+        kid: Type.String({ description: "The RFC 7638 thumbprint of the key, which tokens have in their header." }),
         alg: Type.Literal("EdDSA"),
         use: Type.Literal("sig"),
       }),
+      { description: "The keys." },
     ),
   },
-  { description: "RFC 7517." },
+  { description: "The public keys of access tokens, as an RFC 7517 key set." },
 );
 
 export const tokenSchemas = { AccessToken, TokenRequest, OAuthError, JwkSet };
@@ -79,18 +86,56 @@ const schema = (name: keyof typeof tokenSchemas | "Problem") => ({ schema: { $re
 const headers = (names: readonly string[]) =>
   Object.fromEntries(["X-Request-ID", ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+const OAUTH_ERRORS: Readonly<Record<number, string>> = {
+  401: "invalid_client",
+  429: "temporarily_unavailable",
+  500: "server_error",
+  503: "temporarily_unavailable",
+};
+
+function oauthExample(code: ErrorCode): object {
+  const { detail, errors: _, ...rest } = problemExample(code);
+  const text = code === "invalid_request_payload" ? "grant_type: must be client_credentials" : detail;
+  return { error: OAUTH_ERRORS[ERRORS[code].status] ?? "invalid_request", error_description: text, ...rest, detail: text };
+}
+
+const TOKEN_EXAMPLE = {
+  access_token: "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJrZXlfMDFtN2piNnNyZ2V4enJ5d25ocDRqZmF5dHoifQ.c2lnbmF0dXJl",
+  token_type: "Bearer",
+  expires_in: 3_600,
+  scope: "messages:send messages:read",
+};
+
+const JWKS_EXAMPLE = {
+  keys: [
+    {
+      kty: "OKP",
+      crv: "Ed25519",
+      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+      kid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+      alg: "EdDSA",
+      use: "sig",
+    },
+  ],
+};
+
 type ErrorReply = { codes: readonly ErrorCode[]; has?: readonly string[] };
 
 const errorReply =
-  (content: object) =>
+  (type: string, name: "OAuthError" | "Problem", exampleOf: (code: ErrorCode) => object) =>
   ({ codes, has = [] }: ErrorReply) => ({
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
     headers: headers(has),
-    content,
+    content: {
+      [type]: {
+        ...schema(name),
+        examples: Object.fromEntries(codes.map((code) => [code, { summary: ERRORS[code].title, value: exampleOf(code) }])),
+      },
+    },
   });
-const oauthError = errorReply({ "application/json": schema("OAuthError") });
+const oauthError = errorReply("application/json", "OAuthError", oauthExample);
 // An error before the request is read has the form of a problem, since the route is not yet known.
-const problem = errorReply({ [PROBLEM_TYPE]: schema("Problem") });
+const problem = errorReply(PROBLEM_TYPE, "Problem", problemExample);
 
 const UNREAD = {
   "408": problem({ codes: ["request_timeout"] }),
@@ -101,19 +146,27 @@ export const tokenPaths = {
   "/v1/oauth/token": {
     post: {
       operationId: "post_oauth_token",
-      summary: "Buy an access token",
+      summary: "Create an access token",
       description:
-        "OAuth 2 client credentials: the id of an API key is the client's id, the key its secret. A token lives for an hour, and dies with its key. Errors here are those of RFC 6749, with the members of a problem beside them. There is no `Idempotency-Key`: a repetition buys another token.",
-      tags: ["Keys"],
+        "Creates an access token with the OAuth 2 client credentials grant: the id of an API key is the client id, and the key is the client secret. A token is valid for one hour, and stops working when its key is revoked. Use tokens to give a program fewer scopes than the key, or to avoid sending the key with each request. Errors have the form of RFC 6749, with the members of a problem in addition. There is no `Idempotency-Key`: a repeated request creates another token. See [Access tokens](/docs/access#access-tokens).",
+      tags: ["Keys and tokens"],
       // The client authenticates by HTTP Basic, or in the form.
       security: [{ client: [] }, {}],
       parameters: [],
-      requestBody: { required: true, content: { "application/x-www-form-urlencoded": schema("TokenRequest") } },
+      requestBody: {
+        required: true,
+        content: {
+          "application/x-www-form-urlencoded": {
+            ...schema("TokenRequest"),
+            example: { grant_type: "client_credentials", scope: "messages:send messages:read" },
+          },
+        },
+      },
       responses: {
         "200": {
-          description: "A token.",
+          description: "The access token.",
           headers: headers(["RateLimit-Policy", "RateLimit"]),
-          content: { "application/json": schema("AccessToken") },
+          content: { "application/json": { ...schema("AccessToken"), example: TOKEN_EXAMPLE } },
         },
         "400": oauthError({ codes: ["invalid_request_payload"] }),
         "403": oauthError({ codes: ["forbidden_address"] }),
@@ -130,14 +183,18 @@ export const tokenPaths = {
   "/.well-known/jwks.json": {
     get: {
       operationId: "get_jwks",
-      summary: "Read the keys that tokens are signed with",
+      summary: "Retrieve the signing keys",
       description:
-        "For those who verify tokens without asking us. A key is here a quarter of an hour before it signs, and until the last token that it signed is over. What they cannot tell is whether the API key behind a token still lives.",
-      tags: ["Keys"],
+        "Returns the public keys that verify access tokens, so that other services can verify tokens without a request to this one. A key is listed 15 minutes before it signs the first token, and until the last token that it signed has expired. The signature does not show whether the API key of a token has been revoked since. See [Verify tokens in other services](/docs/access#verify-tokens-in-other-services).",
+      tags: ["Keys and tokens"],
       security: [],
       parameters: [],
       responses: {
-        "200": { description: "The keys.", headers: headers([]), content: { "application/json": schema("JwkSet") } },
+        "200": {
+          description: "The signing keys.",
+          headers: headers([]),
+          content: { "application/json": { ...schema("JwkSet"), example: JWKS_EXAMPLE } },
+        },
         "500": problem({ codes: ["internal_server_error"] }),
         "503": problem({ codes: ["service_unavailable"], has: ["Retry-After"] }),
         ...UNREAD,
@@ -146,19 +203,21 @@ export const tokenPaths = {
   },
 };
 
+const VERBS: Readonly<Record<string, string>> = { read: "Read", write: "Create and change", send: "Send and change", erase: "Erase" };
+
 /** `messages:read` → `Read messages.` */
 const scopeText = (scope: string): string => {
   const [things = "", verb = ""] = scope.split(":");
-  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${things}.`;
+  return `${VERBS[verb] ?? verb} ${things}.`;
 };
 
 export const oauthSchemes = {
   oauth2: {
     type: "oauth2",
-    description: "Access tokens that API keys buy.",
+    description: "An access token, created with an API key.",
     flows: {
       clientCredentials: { tokenUrl: "/v1/oauth/token", scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scopeText(scope)])) },
     },
   },
-  client: { type: "http", scheme: "basic", description: "The id of an API key, and the key." },
+  client: { type: "http", scheme: "basic", description: "The id of an API key as the user name, and the key as the password." },
 };

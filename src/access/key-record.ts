@@ -1,6 +1,17 @@
 /** The schemas of API keys: the record, whose secret is shown only once, and the bodies of requests that create and rotate a key. */
 import type { Fault } from "../http/problem.ts";
-import { createdByField, nullable, oneOf, openEnum, optional, timeParameter, timestamp, Type, type Static } from "../http/schema.ts";
+import {
+  environmentField,
+  createdByField,
+  nullable,
+  oneOf,
+  openEnum,
+  optional,
+  timeParameter,
+  timestamp,
+  Type,
+  type Static,
+} from "../http/schema.ts";
 import { parseCidr } from "../lib/addresses.ts";
 import { encodeId } from "../lib/id.ts";
 import type { KeyRow } from "./queries.ts";
@@ -10,27 +21,29 @@ import { SCOPES } from "./scope.ts";
 export const MAX_ALLOWED_IPS = 20;
 
 const fields = {
-  id: Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  id: Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the key." }),
   object: Type.Literal("key"),
-  account_id: Type.String(),
-  environment: openEnum(["test", "live"]),
-  name: nullable(Type.String({ description: "For people." })),
-  hint: Type.String({ description: "How the key begins, by which people tell keys apart.", examples: ["gw_test_Ab3x…"] }),
-  scopes: Type.Array(openEnum(SCOPES)),
-  created_at: timestamp("When it was made."),
-  expires_at: nullable(timestamp("When it stops working; null when it lives until it is revoked.")),
-  revoked_at: nullable(timestamp("When it was revoked.")),
-  last_used_at: nullable(timestamp("When it was last used, to the minute.")),
-  allowed_ips: nullable(Type.Array(Type.String(), { description: "The addresses from which it can be used. Null: any address." })),
+  account_id: Type.String({ description: "The id of the account." }),
+  environment: environmentField,
+  name: nullable(Type.String({ description: "The name of the key." })),
+  hint: Type.String({ description: "The beginning of the key, to tell keys apart.", examples: ["gw_test_Ab3x…"] }),
+  scopes: Type.Array(openEnum(SCOPES), { description: "The permissions of the key." }),
+  created_at: timestamp("The time of creation."),
+  expires_at: nullable(timestamp("The time at which the key stops working. Null if it is valid until it is revoked.")),
+  revoked_at: nullable(timestamp("The time at which the key was revoked.")),
+  last_used_at: nullable(timestamp("The time of the last use, to the minute.")),
+  allowed_ips: nullable(
+    Type.Array(Type.String(), { description: "The addresses from which the key can be used, as CIDR blocks. Null: any address." }),
+  ),
   created_by: createdByField,
 };
 
-export const KeyRecord = Type.Object(fields, { title: "Key", description: "An API key." });
+export const KeyRecord = Type.Object(fields, { title: "Key", description: "The record of an API key, without the key itself." });
 export type KeyRecord = Static<typeof KeyRecord>;
 
 export const KeyWithSecret = Type.Object(
-  { key: Type.String({ description: "The key itself: keep it, it is not shown again." }), ...fields },
-  { title: "KeyWithSecret" },
+  { key: Type.String({ description: "The API key. Store it: it is shown only in this response." }), ...fields },
+  { title: "KeyWithSecret", description: "The record of an API key, with the key itself." },
 );
 
 export const keyRecord = (key: KeyRow): KeyRecord => ({
@@ -55,23 +68,23 @@ export const NewKeyBody = Type.Object(
       minItems: 1,
       maxItems: SCOPES.length,
       uniqueItems: true,
-      description: "What the key may do: at most what the credential that makes it may do.",
+      description: "The permissions of the key. A credential can grant only scopes that it has itself.",
     }),
-    name: optional(Type.String({ minLength: 1, maxLength: 64, description: "For people." })),
+    name: optional(Type.String({ minLength: 1, maxLength: 64, description: "A name, such as the service that uses the key." })),
     expires_at: timeParameter(
-      "When it stops working: not after the credential that creates it, and not after the longest life of the account's keys. Without it, as late as possible.",
+      "The time at which the key stops working. It cannot be later than the expiry of the credential that creates it, or than the maximum lifetime of keys in the account. Absent: as late as possible.",
     ),
     allowed_ips: optional(
       Type.Array(Type.String({ minLength: 2, maxLength: 50 }), {
         minItems: 1,
         maxItems: MAX_ALLOWED_IPS,
         description:
-          "The addresses from which it can be used, as CIDR blocks: within those of the key that creates it. Without it, the same as those.",
+          "The addresses from which the key can be used, as CIDR blocks, within those of the key that creates it. Absent: the same as those.",
         examples: [["192.0.2.0/24", "2001:db8::/32"]],
       }),
     ),
   },
-  { additionalProperties: false, title: "NewKey" },
+  { additionalProperties: false, title: "NewKey", description: "A key to create." },
 );
 export type NewKey = Static<typeof NewKeyBody>;
 
@@ -102,10 +115,10 @@ export const RotateKeyBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,
-        description: `How long the old key goes on working. Default ${DEFAULT_OVERLAP_SECONDS}: a day.`,
+        description: `The seconds for which the old key stays valid. Default: ${DEFAULT_OVERLAP_SECONDS} (a day).`,
       }),
     ),
   },
-  { additionalProperties: false, title: "RotateKey" },
+  { additionalProperties: false, title: "RotateKey", description: "The rotation of a key." },
 );
 export type RotateKey = Static<typeof RotateKeyBody>;

@@ -10,31 +10,32 @@ import { checkNewKey, KeyRecord, keyRecord, KeyWithSecret, NewKeyBody, RotateKey
 import { listKeysOf } from "./queries.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
-const KeyParams = Type.Object({ id: Type.String({ description: "The key's id." }) });
+const KeyParams = Type.Object({ id: Type.String({ description: "The id of the key." }) });
 
-const READ = { tag: "Keys", scope: "keys:read", isIdempotent: false } as const;
-const WRITE = { tag: "Keys", scope: "keys:write", isIdempotent: true } as const;
+const READ = { tag: "Keys and tokens", scope: "keys:read", isIdempotent: false } as const;
+const WRITE = { tag: "Keys and tokens", scope: "keys:write", isIdempotent: true } as const;
 
 export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
   route({
     ...WRITE,
     method: "POST",
     path: "/v1/keys",
-    summary: "Create a key",
+    summary: "Create an API key",
     description:
-      "A key for this environment, with scopes that the credential has itself. The answer shows it, this once; a repetition with the same idempotency key shows it again within 24 hours.",
+      "Creates an API key for this environment. A credential can grant only scopes that it has itself. The response contains the key, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Create a key](/docs/access#create-a-key).",
     body: NewKeyBody,
     check: checkNewKey,
-    reply: { status: 201, description: "Created.", schema: KeyWithSecret, hasLocation: true },
-    problems: ["too_many_keys"],
+    reply: { status: 201, description: "The key was created.", schema: KeyWithSecret, hasLocation: true },
+    problems: ["key_outlives_credential", "too_many_keys"],
     handle: async (call) => toResponse(await changer.create(call, call.body)),
   }),
   route({
     ...READ,
     method: "GET",
     path: "/v1/keys",
-    summary: "List keys",
-    description: "The keys of this environment, newest first, also those that are revoked or have expired.",
+    summary: "List API keys",
+    description:
+      "Returns the keys of this environment, newest first, including revoked and expired ones. The keys themselves are not shown. See [Authentication and API keys](/docs/access).",
     query: PageQuery,
     reply: { status: 200, description: "A page of keys.", schema: pageOf("KeyPage", KeyRecord) },
     problems: [],
@@ -49,8 +50,9 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/keys/{id}",
-    summary: "Read a key",
-    description: "The key as it is now, without its secret.",
+    summary: "Retrieve an API key",
+    description:
+      "Returns the record of a key: its scopes, its expiry and its last use. The key itself is not shown. See [Authentication and API keys](/docs/access).",
     params: KeyParams,
     reply: { status: 200, description: "The key.", schema: KeyRecord },
     problems: ["not_found"],
@@ -63,13 +65,13 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...WRITE,
     method: "POST",
     path: "/v1/keys/{id}/rotate",
-    summary: "Rotate a key",
+    summary: "Rotate an API key",
     description:
-      "A new key with the scopes, the name and the end of the old one, which goes on working for the overlap. The answer shows the new key, this once.",
+      "Creates a new key with the scopes, the name and the expiry of the old one, which stays valid for the overlap. Only this response contains the new key. Send an `Idempotency-Key`, so that a repeated request returns the same key. See [Rotate a key without downtime](/docs/access#rotate-a-key-without-downtime).",
     params: KeyParams,
     body: RotateKeyBody,
     reply: { status: 201, description: "The new key.", schema: KeyWithSecret, hasLocation: true },
-    problems: ["not_found", "key_not_active", "too_many_keys"],
+    problems: ["not_found", "key_outlives_credential", "key_not_active", "too_many_keys"],
     handle: async (call) => toResponse(await changer.rotate(call, decodeId("key", call.params.id), call.body)),
   }),
   route({
@@ -77,10 +79,11 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/keys/{id}",
-    summary: "Revoke a key",
-    description: "It stops working within a second, and with it every access token that it bought. It stays in the list.",
+    summary: "Revoke an API key",
+    description:
+      "Revokes a key: within a second it stops working, together with every access token that was created with it. Its record stays in the list. Revoking it again changes nothing. See [Revoke a key](/docs/access#revoke-a-key).",
     params: KeyParams,
-    reply: { status: 200, description: "The key, revoked.", schema: KeyRecord },
+    reply: { status: 200, description: "The revoked key.", schema: KeyRecord },
     problems: ["not_found"],
     handle: async (call) => ({
       status: 200,
@@ -92,8 +95,9 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     scope: null,
     method: "GET",
     path: "/v1/credential",
-    summary: "Read the credential that asks",
-    description: "What the API key or access token of this very request is: whose it is, what it may do, how often, and until when.",
+    summary: "Retrieve the current credential",
+    description:
+      "Returns the API key or access token of this request: its account, environment, scopes, tier and expiry. Use it to check a credential or to show which environment it belongs to. See [Authentication and API keys](/docs/access).",
     reply: { status: 200, description: "The credential.", schema: CredentialRecord },
     problems: [],
     handle: async ({ credential }) => ({ status: 200, body: JSON.stringify(await readCredential(db, credential)) }),

@@ -180,6 +180,6 @@ export function quotaHeaders({ tier }: Pick<Credential, "tier">, { remaining, re
 
 export const overQuota = ({ tier, environment }: Credential, { retryAfterSeconds }: QuotaDecision): Problem =>
   new Problem("rate_limit_exceeded", {
-    detail: `the ${environment} environment's tier ${tier.name} allows ${tier.limit?.requestsPerSecond} requests a second`,
+    detail: `the tier ${tier.name} of the ${environment} environment allows ${tier.limit?.requestsPerSecond} requests per second`,
     headers: { "retry-after": String(retryAfterSeconds) },
   });

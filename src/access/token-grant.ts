@@ -85,7 +85,7 @@ function requestedScopes(text: string | undefined, { scopes }: Credential): Scop
   if (words.length > 0 && missing.length === 0) return words.filter((word) => isScope(word));
   // The response repeats only words that have the form of a scope.
   const named = missing.filter((word) => /^[\w:.-]{1,64}$/.test(word)).slice(0, MAX_NAMED);
-  const detail = named.length === 0 ? "must be scopes of the key, separated by blanks" : `the key does not have ${named.join(", ")}`;
+  const detail = named.length === 0 ? "must be scopes of the key, separated by spaces" : `the key does not have ${named.join(", ")}`;
   return oauthProblem("invalid_scope", "invalid_request_payload", `scope: ${detail}`, {
     errors: [{ pointer: "/scope", code: "invalid_scope", detail }],
   });

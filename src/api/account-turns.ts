@@ -61,7 +61,7 @@ export class AccountTurns {
     if (this.#delayed <= MAX_DELAYED) await sleep(REFUSAL_MS);
     this.#delayed -= 1;
     throw new Problem("rate_limit_exceeded", {
-      detail: "too many requests of this account wait: send fewer at a time",
+      detail: "too many requests of this account are waiting: send fewer at the same time",
       headers: { "retry-after": String(RETRY_SECONDS) },
     });
   }

@@ -127,7 +127,7 @@ function arrivalOf({ arrival }: Incoming): Arrival {
 const refusal = (reason: RejectionReason): Problem =>
   reason === "bodies_of_environment"
     ? new Problem("rate_limit_exceeded", {
-        detail: "the bodies of this environment's requests are too large together: send fewer at a time",
+        detail: "the bodies of the requests of this environment are too large together: send fewer at the same time",
         headers: { "retry-after": String(RETRY_SECONDS) },
       })
     : unavailable("too many bodies of requests are being received", RETRY_SECONDS);

@@ -21,7 +21,7 @@ export function publicPages({ document, readMetrics, metricsAllow, isReady }: Pa
     get("/", async () => ({ status: 303, contentType: HTML_TYPE, body: "", headers: { location: "/docs" } })),
     get("/livez", async () => json({ status: "ok" })),
     get("/readyz", async () => {
-      if (!(await isReady())) throw unavailable("the database does not answer");
+      if (!(await isReady())) throw unavailable("the database does not respond");
       return json({ status: "ok" });
     }),
     get("/metrics", async ({ peer, isLocal }) => {

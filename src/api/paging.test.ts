@@ -18,7 +18,9 @@ function assertRefused(text: string): void {
     (error) => {
       assert.ok(error instanceof Problem);
       assert.deepEqual([error.status, error.code], [400, "invalid_request_payload"]);
-      assert.deepEqual(error.errors, [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list" }]);
+      assert.deepEqual(error.errors, [
+        { parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list: use next_cursor of the previous page" },
+      ]);
       return true;
     },
   );

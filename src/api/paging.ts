@@ -8,18 +8,26 @@ export const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
 
 export const pageQuery = {
-  limit: optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: `How many, 1 to ${MAX_LIMIT}. Default ${DEFAULT_LIMIT}.` })),
-  cursor: optional(Type.String({ minLength: 1, maxLength: 200, description: "`next_cursor` of the page before." })),
+  limit: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      description: `The maximum number of records on the page, 1 to ${MAX_LIMIT}. Default: ${DEFAULT_LIMIT}.`,
+    }),
+  ),
+  cursor: optional(
+    Type.String({ minLength: 1, maxLength: 200, description: "The `next_cursor` of the previous page. Omit it for the first page." }),
+  ),
 };
 
 export const pageOf = <S extends Schema>(title: string, item: S) =>
   Type.Object(
     {
-      data: Type.Array(item),
-      has_more: Type.Boolean(),
-      next_cursor: nullable(Type.String({ description: "Null on the last page." })),
+      data: Type.Array(item, { description: "The records of this page, newest first unless stated otherwise." }),
+      has_more: Type.Boolean({ description: "Whether there are further pages." }),
+      next_cursor: nullable(Type.String({ description: "The `cursor` of the next page. Null on the last page." })),
     },
-    { title },
+    { title, description: "A page of a list." },
   );
 
 /** The response of a list. `next` is the id after which the next page begins, and null on the last page. */
@@ -65,6 +73,6 @@ export function decodeCursor(text: string): Uuid {
   if (isWhole && bytes.readUInt32BE(1 + ID_BYTES) === crc32(bytes.subarray(0, 1 + ID_BYTES)))
     return uuidFromBytes(bytes.subarray(1, 1 + ID_BYTES));
   throw new Problem("invalid_request_payload", {
-    errors: [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list" }],
+    errors: [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list: use next_cursor of the previous page" }],
   });
 }

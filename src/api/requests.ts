@@ -77,7 +77,7 @@ export const singles = (values: Readonly<Record<string, unknown>>): Record<strin
 export function headerFault({ rawHeaders, headers, httpVersion }: IncomingMessage): Fault | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return { header: "Host", code: "required", detail: "is required" };
   const header = repeated(rawHeaders, "Host") ?? repeated(rawHeaders, "Authorization") ?? repeated(rawHeaders, "Content-Type");
-  return header === undefined ? undefined : { header, code: "repeated", detail: "must be there once" };
+  return header === undefined ? undefined : { header, code: "repeated", detail: "must be sent exactly once" };
 }
 
 /** Returns the name of a header that is there more than once. Names and values alternate in the raw list. */

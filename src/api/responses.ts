@@ -28,13 +28,13 @@ export const BODY_LIMIT_BYTES = 65_536;
 /** Converts an error into the problem for the client. Undefined: the error is a fault of this service, for the log. */
 export function toProblem(error: Error & { statusCode?: number }): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (isDatabaseTrouble(error)) return unavailable("the database is away or overloaded", 1, error);
+  if (isDatabaseTrouble(error)) return unavailable("the database is unavailable or overloaded", 1, error);
   if (error.statusCode === 400) return new Problem("invalid_request_payload", { detail: "the request could not be read" });
   return undefined;
 }
 
 export const tooLarge = (bodyLimit: number): Problem =>
-  new Problem("payload_too_large", { detail: `the body may have ${bodyLimit} bytes` });
+  new Problem("payload_too_large", { detail: `the body may have at most ${bodyLimit} bytes` });
 
 export const unsupportedMediaType = (): Problem =>
   new Problem("unsupported_media_type", {

@@ -86,38 +86,39 @@ export type AuditEvent = {
 
 export const AuditEventRecord = Type.Object(
   {
-    id: Type.String({ examples: ["aud_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["aud_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the entry." }),
     object: Type.Literal("audit_event"),
-    environment: nullable(openEnum(["test", "live"], "Null for a change of the whole account.")),
+    environment: nullable(openEnum(["test", "live"], "The environment. Null for a change of the whole account.")),
     actor: Type.Object(
       {
-        type: openEnum(ACTOR_TYPES, "An access token is named by its key."),
-        id: nullable(Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"] })),
+        type: openEnum(ACTOR_TYPES, "The type of the actor. An access token is recorded with its key."),
+        id: nullable(Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the key or link." })),
         name: nullable(Type.String({ description: "The name of the key, of the operator's system user, or of the link." })),
       },
-      { description: "Who made the change." },
+      { description: "The actor that made the change." },
     ),
-    action: openEnum(ACTIONS),
+    action: openEnum(ACTIONS, "The kind of change."),
     target: Type.Object(
       {
-        type: openEnum(TARGET_TYPES),
-        id: nullable(Type.String({ description: "A recipient has a keyed hash in place of its number." })),
+        type: openEnum(TARGET_TYPES, "The type of the record."),
+        id: nullable(Type.String({ description: "The id of the record. For a recipient, a keyed hash of its number." })),
       },
-      { description: "What was changed." },
+      { description: "The record that was changed." },
     ),
     changes: Type.Record(Type.Unsafe<unknown>({}), {
       description: "The new values. Never contains secrets, texts of messages or phone numbers.",
     }),
     peer: nullable(Type.String({ description: "The address that the request came from.", examples: ["192.0.2.7"] })),
-    request_id: nullable(Type.String()),
-    created_at: timestamp("When the change was made."),
+    request_id: nullable(Type.String({ description: "The id of the request." })),
+    created_at: timestamp("The time of the change."),
     hash: nullable(
       Type.String({
-        description: "The link of the account's hash chain, in hexadecimal digits. Null for a moment, until the entry is sealed.",
+        description:
+          "The hash that links the entry to the previous ones of the account, in hexadecimal digits. Null until the entry is sealed, moments after the change.",
       }),
     ),
   },
-  { title: "AuditEvent", description: "A change, and who made it." },
+  { title: "AuditEvent", description: "One change and its actor." },
 );
 export type AuditEventRecord = Static<typeof AuditEventRecord>;
 

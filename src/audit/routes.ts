@@ -11,9 +11,9 @@ const text = (description: string) => optional(Type.String({ minLength: 1, maxLe
 const AuditQuery = Type.Object(
   {
     ...pageQuery,
-    actor: text("Only changes by this actor: the id of a key, or a type of actor."),
-    action: text("Only this action, or `key.*` for all of a kind."),
-    target: text("Only changes of this target: its id, or a type of target."),
+    actor: text("Only changes by this actor: the id of a key, or a type such as `cli`."),
+    action: text("Only this action, such as `key.created`, or all of a kind with `key.*`."),
+    target: text("Only changes of this target: its id, or a type such as `link`."),
     created_after: timeParameter("Only changes after this time."),
     created_before: timeParameter("Only changes before this time."),
   },
@@ -27,8 +27,8 @@ export const auditRoutes = (db: Database): Route[] => [
     weight: "heavy",
     summary: "List audit events",
     description:
-      "Who changed what in this environment, and in the account as a whole, newest first. Each entry was written in the transaction of its change.",
-    tag: "Audit",
+      "Returns the changes in this environment and in the account as a whole, newest first, each with the actor, the action and the target. An entry is written in the transaction of its change and cannot be altered. Filters can be combined. See [Audit log](/docs/audit).",
+    tag: "Audit log",
     scope: "audit:read",
     isIdempotent: false,
     query: AuditQuery,

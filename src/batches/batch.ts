@@ -1,5 +1,5 @@
 /** A batch: many messages of one request, and the counts of their statuses. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type BatchId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -9,50 +9,59 @@ import type { Environment } from "../storage/owner.ts";
 export const MAX_ITEMS = 1_000;
 
 const BatchFields = {
-  id: Type.String({ examples: ["batch_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  id: Type.String({ examples: ["batch_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the batch." }),
   object: Type.Literal("batch"),
-  environment: openEnum(["test", "live"]),
-  status: openEnum(["processing", "completed"], "Completed when every accepted message has come to its end."),
-  total: Type.Integer(),
-  accepted: Type.Integer({ description: "Items that became messages." }),
-  refused: Type.Integer({ description: "Items that did not." }),
-  created_at: timestamp("When it was accepted."),
-  completed_at: nullable(timestamp("When it was found that its last message had come to its end.")),
+  environment: environmentField,
+  status: openEnum(["processing", "completed"], "`completed` when every accepted message has a final status."),
+  total: Type.Integer({ description: "The number of items." }),
+  accepted: Type.Integer({ description: "The number of items that became messages." }),
+  refused: Type.Integer({ description: "The number of items that were refused." }),
+  created_at: timestamp("The time at which the batch was accepted."),
+  completed_at: nullable(timestamp("The time at which all messages had a final status.")),
 };
 
 export const BatchRecord = Type.Object(
   {
     ...BatchFields,
     statuses: Type.Record(Type.Integer(), {
-      description: "How many of its messages are in which status.",
+      description: "The number of messages in each status.",
       examples: [{ delivered: 998, failed: 2 }],
     }),
   },
-  { title: "Batch", description: "A batch. `GET /v1/messages?batch_id=` lists its messages." },
+  { title: "Batch", description: "A batch of messages. `GET /v1/messages?batch_id=…` lists them." },
 );
 export type BatchRecord = Static<typeof BatchRecord>;
 
-const ItemError = Type.Object({
-  code: Type.String(),
-  detail: Type.String(),
-  errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }), {
-    description: "What is wrong with it: the first twenty.",
-  }),
-});
+const ItemError = Type.Object(
+  {
+    code: Type.String({ description: "The code of the error, as in a problem." }),
+    detail: Type.String({ description: "An explanation for people." }),
+    errors: Type.Array(
+      Type.Object({
+        pointer: Type.String({ description: "The invalid value in the request, as a JSON pointer." }),
+        code: Type.String({ description: "The stable code of the fault." }),
+        detail: Type.String({ description: "An explanation for people." }),
+      }),
+      { description: "The first twenty faults of the item." },
+    ),
+  },
+  { description: "Why the item was refused. Null if it was accepted." },
+);
 
 export const AcceptedBatch = Type.Object(
   {
     ...BatchFields,
     results: Type.Array(
       Type.Object({
-        index: Type.Integer({ description: "The item's place in the request, from zero." }),
-        status: openEnum(["accepted", "refused"]),
-        message_id: nullable(Type.String()),
+        index: Type.Integer({ description: "The position of the item in the request, from zero." }),
+        status: openEnum(["accepted", "refused"], "Whether the item became a message."),
+        message_id: nullable(Type.String({ description: "The id of the message. Null if the item was refused." })),
         error: nullable(ItemError),
       }),
+      { description: "The outcome of each item, in the order of the request." },
     ),
   },
-  { title: "AcceptedBatch", description: "What became of each item." },
+  { title: "AcceptedBatch", description: "A batch with the outcome of each item." },
 );
 export type AcceptedBatch = Static<typeof AcceptedBatch>;
 

@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const BatchItem = Type.Object(
   Object.fromEntries(Object.entries(NewMessageBody.properties).map(([name, schema]) => [name, Type.Optional(schema as Schema)])),
-  { title: "BatchItem", additionalProperties: false, description: "The fields of a message." },
+  { title: "BatchItem", additionalProperties: false, description: "The fields of a message. Each may also be in `defaults`." },
 );
 
 const batchOf = <S extends Schema>(item: S) =>
@@ -20,10 +20,10 @@ const batchOf = <S extends Schema>(item: S) =>
       items: Type.Array(item, {
         minItems: 1,
         maxItems: MAX_ITEMS,
-        description: "Each is a message: the defaults, with the item's own fields in their place; null takes a default away.",
+        description: "The messages. The fields of an item replace those of `defaults`; null removes a default.",
       }),
     },
-    { title: "NewBatch", additionalProperties: false },
+    { title: "NewBatch", additionalProperties: false, description: "Messages to send, and the fields that they share." },
   );
 
 /** The schema that is validated. Each item is checked by itself later. */

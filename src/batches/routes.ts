@@ -10,7 +10,7 @@ import { toCounts } from "./complete.ts";
 import { checkNewBatch, DocumentedBatch, NewBatchBody } from "./new-batch.ts";
 import { countStatuses, findBatch } from "./queries.ts";
 
-const IdParams = Type.Object({ id: Type.String({ description: "The batch's id." }) });
+const IdParams = Type.Object({ id: Type.String({ description: "The id of the batch." }) });
 
 // Two kilobytes for each of a thousand items.
 const MAX_BODY_BYTES = 2_097_152;
@@ -29,7 +29,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     weight: "heavy",
     summary: "Send a batch of messages",
     description:
-      "Up to 1,000 messages in one request, all durable before the answer: `defaults` for what they share, `items` for what each has of its own. An item that is not right is refused alone; `results` has one entry for each item. A fault in `defaults` refuses the request. One idempotency key stands for the whole. Costs one request of the quota for every 50 items.",
+      "Accepts up to 1,000 messages in one request, all in one transaction. `defaults` contains the fields that the messages share, and each item the fields of its own. An invalid item is refused without the others: `results` has one entry for each item. A fault in `defaults` refuses the whole request. One idempotency key covers the whole batch, and every 50 items cost one request of the quota. See [Batches](/docs/batches).",
     tag: "Batches",
     scope: "messages:send",
     isIdempotent: true,
@@ -39,15 +39,21 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     documentedBody: DocumentedBatch,
     maxBodyBytes: MAX_BODY_BYTES,
     cost: costOf,
-    reply: { status: 202, description: "What became of each item.", schema: AcceptedBatch, hasLocation: true },
+    reply: {
+      status: 202,
+      description: "The batch was accepted. `results` has the outcome of each item.",
+      schema: AcceptedBatch,
+      hasLocation: true,
+    },
     problems: [],
     handle: async (call) => toResponse(await acceptor.accept(call.body, call)),
   }),
   route({
     method: "GET",
     path: "/v1/batches/{id}",
-    summary: "Read a batch",
-    description: "How many of its messages are in which status now. The event `batch.completed` tells when all have come to their end.",
+    summary: "Retrieve a batch",
+    description:
+      "Returns a batch with the number of its messages in each status. The event `batch.completed` reports when all its messages have a final status. `GET /v1/messages?batch_id=…` lists the messages. See [Follow a batch](/docs/batches#follow-a-batch).",
     tag: "Batches",
     scope: "messages:read",
     isIdempotent: false,

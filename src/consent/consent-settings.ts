@@ -15,29 +15,29 @@ const MAX_REPLY_LENGTH = 480;
 const languages = Type.Array(oneOf(LANGUAGE_CODES), {
   maxItems: LANGUAGE_CODES.length,
   uniqueItems: true,
-  description: "The languages whose built-in words count, besides English, which always does.",
+  description: "The languages whose built-in words are recognised, in addition to English.",
 });
 const words = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: MAX_WORD_LENGTH }), { maxItems: MAX_WORDS, uniqueItems: true, description });
 const lists = {
   opt_out_words: words("Further words that opt out."),
   opt_in_words: words("Further words that opt in again."),
-  help_words: words("Further words that ask for help."),
+  help_words: words("Further words that request help."),
 };
 const reply = (description: string) => nullable(Type.String({ minLength: 1, maxLength: MAX_REPLY_LENGTH, description }));
 const replies = {
-  opt_out: reply("The text for a person who has just opted out: the one message that is sent after an opt-out. Null: none."),
+  opt_out: reply("The text for a person who has just opted out. It is the only message that is sent after an opt-out. Null: none."),
   opt_in: reply("The text for a person who has just opted in again. Null: none."),
-  help: reply("The text for a person who asks for help, at most once in 24 hours. Null: none."),
+  help: reply("The text for a person who requests help, sent at most once in 24 hours. Null: none."),
 };
 const closed = { additionalProperties: false };
 
-const Settings = Type.Object({ languages, ...lists, replies: Type.Object(replies) });
+const Settings = Type.Object({ languages, ...lists, replies: Type.Object(replies, { description: "The texts of automatic replies." }) });
 export type ConsentSettings = Static<typeof Settings>;
 
 const someReplies = Type.Object(
   { opt_out: Type.Optional(replies.opt_out), opt_in: Type.Optional(replies.opt_in), help: Type.Optional(replies.help) },
-  closed,
+  { ...closed, description: "The texts of automatic replies. A reply that is absent stays unchanged, and null removes it." },
 );
 
 /** The change of some settings. A member that is absent or null stays; a reply that is null is sent no more. */
@@ -49,7 +49,7 @@ export const ConsentChangeBody = Type.Object(
     help_words: optional(lists.help_words),
     replies: optional(someReplies),
   },
-  { title: "ConsentSettingsChange", ...closed },
+  { title: "ConsentSettingsChange", description: "The settings to change. Settings that are absent or null stay unchanged.", ...closed },
 );
 export type SomeSettings = Static<typeof ConsentChangeBody>;
 
@@ -71,13 +71,13 @@ export type ConsentTable = Static<typeof ConsentTable>;
 export const ConsentSettingsRecord = Type.Object(
   {
     object: Type.Literal("consent_settings"),
-    environment: Type.Unsafe<Environment>({ type: "string", examples: ["test"] }),
+    environment: Type.Unsafe<Environment>({ type: "string", examples: ["test"], description: "The environment of the settings." }),
     ...Settings.properties,
-    updated_at: nullable(timestamp("When the account last changed them. Null: never.")),
+    updated_at: nullable(timestamp("The time of the last change by the account. Null: never.")),
   },
   {
     title: "ConsentSettings",
-    description: "The words by which people opt out of messages of this environment, and automatic replies to them.",
+    description: "The words with which people opt out of messages of this environment, and the automatic replies to them.",
   },
 );
 
@@ -129,7 +129,7 @@ export function wordFaults(settings: Readonly<Record<string, unknown>>): Fault[]
       if (folded === "") return [{ pointer, code: "invalid_format", detail: "must have a letter or a digit" }];
       const other = known.get(folded);
       known.set(folded, kind);
-      return other === undefined || other === kind ? [] : [{ pointer, code: "conflict", detail: "is a word of another list already" }];
+      return other === undefined || other === kind ? [] : [{ pointer, code: "conflict", detail: "is already in another list" }];
     });
   });
 }

@@ -12,14 +12,16 @@ import { inFlightField, pairName, type Pair } from "./suppression.ts";
 export const ImportRecord = Type.Object(
   {
     object: Type.Literal("suppression_import"),
-    added: Type.Integer({ description: "How many became active, each with an event." }),
-    already_active: Type.Integer({ description: "How many were active, and stay as they were." }),
-    in_flight: inFlightField("How many messages to these recipients were `sending` when the import took effect: they cannot be stopped."),
+    added: Type.Integer({ description: "The number of suppressions that became active, each with an event." }),
+    already_active: Type.Integer({ description: "The number of suppressions that were already active and are unchanged." }),
+    in_flight: inFlightField(
+      "The number of messages to these recipients that were `sending` when the import took effect and cannot be stopped.",
+    ),
     suppression_ids: Type.Array(Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }), {
-      description: "The suppression of each entry, in the order of the entries.",
+      description: "The id of the suppression of each entry, in the order of the entries.",
     }),
   },
-  { title: "SuppressionImport", description: "What an import did." },
+  { title: "SuppressionImport", description: "The result of an import." },
 );
 
 /** The first of several entries for the same recipient and sender counts. */

@@ -11,15 +11,21 @@ export const MAX_ENTRIES = 1_000;
 
 const fields = {
   recipient: recipientField,
-  sender: optional(Type.String({ ...senderField, description: "Whose messages are not to be sent. Default: anybody's." })),
-  note: optional(Type.String({ minLength: 1, maxLength: 256, description: "For people." })),
+  sender: optional(Type.String({ ...senderField, description: "The sender whose messages are refused. Absent: all senders." })),
+  note: optional(Type.String({ minLength: 1, maxLength: 256, description: "Your own note." })),
 };
 
 export const NewSuppressionBody = Type.Object(fields, { additionalProperties: false });
 export type NewSuppression = Static<typeof NewSuppressionBody>;
 
 export const ImportBody = Type.Object(
-  { entries: Type.Array(Type.Object(fields, { additionalProperties: false }), { minItems: 1, maxItems: MAX_ENTRIES }) },
+  {
+    entries: Type.Array(Type.Object(fields, { additionalProperties: false }), {
+      minItems: 1,
+      maxItems: MAX_ENTRIES,
+      description: "The recipients that have opted out.",
+    }),
+  },
   { additionalProperties: false },
 );
 

@@ -24,15 +24,17 @@ const ListQuery = Type.Object(
   {
     ...pageQuery,
     recipient: optional(recipientParameter),
-    sender: optional(Type.String({ ...senderField, description: "Only those of this very sender, not those for all." })),
-    status: optional(oneOf(SUPPRESSION_STATUSES, { description: "Default: active." })),
+    sender: optional(
+      Type.String({ ...senderField, description: "Only suppressions of exactly this sender, without those for all senders." }),
+    ),
+    status: optional(oneOf(SUPPRESSION_STATUSES, { description: "Only suppressions with this status. Default: `active`." })),
   },
   { additionalProperties: false },
 );
 
 const HistoryQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 
-const IdParams = Type.Object({ id: Type.String({ description: "The suppression's id." }) });
+const IdParams = Type.Object({ id: Type.String({ description: "The id of the suppression." }) });
 
 // A thousand entries with notes.
 const IMPORT_BODY_BYTES = 524_288;
@@ -45,8 +47,8 @@ function costOfImport(body: unknown): number {
   return Array.isArray(entries) ? Math.ceil(Math.min(entries.length, MAX_ENTRIES) / ENTRIES_PER_REQUEST) : 1;
 }
 
-const READ = { tag: "Suppressions", scope: "suppressions:read", isIdempotent: false } as const;
-const WRITE = { tag: "Suppressions", scope: "suppressions:write", isIdempotent: true } as const;
+const READ = { tag: "Suppressions and consent", scope: "suppressions:read", isIdempotent: false } as const;
+const WRITE = { tag: "Suppressions and consent", scope: "suppressions:write", isIdempotent: true } as const;
 
 export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Route[] => [
   route({
@@ -55,15 +57,15 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     path: "/v1/suppressions",
     summary: "Suppress a recipient",
     description:
-      "From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already. `in_flight` counts the messages that were already `sending`; no further message becomes `sending`.",
+      "Records an opt-out: from now on, no message is sent to the recipient from this sender, or from any sender, on any channel. The response is 201 if the suppression is new or active again, and 200 with the unchanged record if it was already active. `in_flight` is the number of messages that were `sending` and cannot be stopped. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Consent](/docs/consent).",
     body: NewSuppressionBody,
     check: checkSuppression,
     reply: {
       status: 201,
-      description: "Active from now on.",
+      description: "The suppression is active from now on.",
       schema: OptOutRecord,
       hasLocation: true,
-      already: { status: 200, description: "It was active already: the record as it is." },
+      already: { status: 200, description: "The suppression was already active and is unchanged." },
     },
     problems: [],
     handle: async (call) => toResponse(await changer.add(call, call.body)),
@@ -75,7 +77,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     weight: "heavy",
     summary: "List suppressions",
     description:
-      "Newest first, by when the recipient was first suppressed. Filters combine. Where very many would have to be looked at, a page may be short with `has_more: true`: go on with `next_cursor`.",
+      "Returns the suppressions of the environment, newest first by the time of the first opt-out. Without `status`, only active ones are listed. Filters can be combined. A filter that would have to read very many suppressions may return a short page with `has_more: true`: continue with `next_cursor`. See [Manage suppressions](/docs/consent#manage-suppressions).",
     query: ListQuery,
     reply: { status: 200, description: "A page of suppressions.", schema: pageOf("SuppressionPage", SuppressionRecord) },
     problems: [],
@@ -89,11 +91,11 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     weight: "heavy",
     summary: "Import suppressions",
     description:
-      "Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event. Costs one request of the quota for every 50 entries.",
+      "Records up to 1,000 opt-outs in one transaction: all of them, or none if an entry has a fault. Use it to bring opt-outs from another service. The faults of all entries are reported together, up to 100 of a kind. Of several entries for the same recipient and sender the first one counts. Every 50 entries cost one request of the quota. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Manage suppressions](/docs/consent#manage-suppressions).",
     body: ImportBody,
     cost: costOfImport,
     check: checkImport,
-    reply: { status: 200, description: "What was done.", schema: ImportRecord },
+    reply: { status: 200, description: "The result of the import.", schema: ImportRecord },
     problems: [],
     handle: async (call) => toResponse(await changer.import(call, call.body.entries)),
   }),
@@ -101,8 +103,9 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions/{id}",
-    summary: "Read a suppression",
-    description: "The suppression as it is now.",
+    summary: "Retrieve a suppression",
+    description:
+      "Returns a suppression with its current status and the reason of its last change. See [Manage suppressions](/docs/consent#manage-suppressions).",
     params: IdParams,
     reply: { status: 200, description: "The suppression.", schema: SuppressionRecord },
     problems: ["not_found"],
@@ -116,8 +119,9 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     method: "GET",
     path: "/v1/suppressions/{id}/history",
     weight: "heavy",
-    summary: "Read a suppression's history",
-    description: "Newest first: each time it became active or was lifted, and why.",
+    summary: "List the history of a suppression",
+    description:
+      "Returns every change of a suppression with its reason, newest first: when it became active, and when it was lifted. Use it as evidence of consent. See [Manage suppressions](/docs/consent#manage-suppressions).",
     params: IdParams,
     query: HistoryQuery,
     reply: { status: 200, description: "A page of changes.", schema: pageOf("SuppressionChangePage", ChangeRecord) },
@@ -138,9 +142,9 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     path: "/v1/suppressions/{id}",
     summary: "Lift a suppression",
     description:
-      "The recipient may be written to again, unless another suppression stands against it. The record stays, with its history, and is the same when the recipient opts out anew. Lifting what is lifted changes nothing.",
+      "Permits messages to the recipient again, unless another suppression applies. The record and its history are kept, and the same record becomes active again after another opt-out. Lifting it again changes nothing. Lift a suppression only if the person has agreed. See [Opt in again](/docs/consent#opt-in-again).",
     params: IdParams,
-    reply: { status: 200, description: "The suppression, lifted.", schema: SuppressionRecord },
+    reply: { status: 200, description: "The lifted suppression.", schema: SuppressionRecord },
     problems: ["not_found"],
     handle: async (call) => toResponse(await changer.lift(call, decodeId("sup", call.params.id))),
   }),

@@ -3,7 +3,7 @@ import { route, toResponse, type Route } from "../api/route.ts";
 import type { ConsentSettingsChanger } from "./change-settings.ts";
 import { ConsentChangeBody, ConsentSettingsRecord, wordFaults } from "./consent-settings.ts";
 
-const TAG = { tag: "Suppressions", path: "/v1/consent_settings" } as const;
+const TAG = { tag: "Suppressions and consent", path: "/v1/consent_settings" } as const;
 
 export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] => [
   route({
@@ -11,8 +11,9 @@ export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] 
     method: "GET",
     scope: "suppressions:read",
     isIdempotent: false,
-    summary: "Read the consent settings",
-    description: "The settings of this environment: those that you have set, else those of the operator's file, else the built-in ones.",
+    summary: "Retrieve the consent settings",
+    description:
+      "Returns the opt-out words and the automatic replies of this environment. A setting that you have not changed comes from the configuration file of the operator, or is built in. See [Consent](/docs/consent).",
     reply: { status: 200, description: "The settings.", schema: ConsentSettingsRecord },
     problems: [],
     handle: async ({ credential }) => ({ status: 200, body: await changer.read(credential) }),
@@ -22,12 +23,12 @@ export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] 
     method: "PATCH",
     scope: "suppressions:write",
     isIdempotent: true,
-    summary: "Change the consent settings",
+    summary: "Update the consent settings",
     description:
-      "Replaces the given members; the others stay. The words that opt out in English cannot be removed. A word of two lists is refused. Inbound messages that arrive after the response follow the new settings.",
+      "Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).",
     body: ConsentChangeBody,
     check: wordFaults,
-    reply: { status: 200, description: "The settings.", schema: ConsentSettingsRecord },
+    reply: { status: 200, description: "The settings after the change.", schema: ConsentSettingsRecord },
     problems: [],
     handle: async (call) => toResponse(await changer.change(call, call.body)),
   }),

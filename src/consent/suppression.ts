@@ -1,6 +1,6 @@
 /** A suppression: the rule that refuses messages to a recipient, from one sender or from all, on any channel. Its statuses, its record in
  *  the API and the schema of the record. */
-import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
@@ -42,31 +42,31 @@ export type Suppression = Pair & Reason & { id: SuppressionId; updatedAtMs: numb
 export type ConsentChange = Reason & { id: EventId };
 
 const reason = {
-  status: openEnum(SUPPRESSION_STATUSES),
-  source: openEnum(SOURCES, "A word the recipient wrote, a request, an import, a report of the carrier."),
+  status: openEnum(SUPPRESSION_STATUSES, "Whether messages to the recipient are refused."),
+  source: openEnum(SOURCES, "The cause: an opt-out word of the recipient, a request, an import, or a report of the carrier."),
   keyword: nullable(
-    Type.String({ examples: ["STOP"], description: "The word, in capitals and without accents, punctuation and white space." }),
+    Type.String({ examples: ["STOP"], description: "The opt-out word, in capitals and without accents, punctuation and white space." }),
   ),
-  message_id: nullable(Type.String({ description: "The inbound message with the word." })),
-  note: nullable(Type.String()),
+  message_id: nullable(Type.String({ description: "The id of the inbound message with the word." })),
+  note: nullable(Type.String({ description: "Your own note." })),
 };
 
 const fields = {
-  id: Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  id: Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the suppression." }),
   object: Type.Literal("suppression"),
-  environment: openEnum(["test", "live"]),
-  recipient: Type.String({ examples: ["+14155550123"] }),
-  sender: nullable(Type.String({ description: "Null: whoever sends." })),
+  environment: environmentField,
+  recipient: Type.String({ examples: ["+14155550123"], description: "The recipient to whom no messages are sent." }),
+  sender: nullable(Type.String({ description: "The sender whose messages are refused. Null: all senders." })),
   ...reason,
-  created_at: timestamp("When the recipient was first suppressed for this sender."),
-  updated_at: timestamp("When it last became active or was lifted."),
+  created_at: timestamp("The time of the first opt-out from this sender."),
+  updated_at: timestamp("The time at which it last became active or was lifted."),
   created_by: createdByField,
 };
 
 export const SuppressionRecord = Type.Object(fields, {
   title: "Suppression",
   description:
-    "A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before.",
+    "The rule that refuses messages to a recipient, on all channels. `source`, `keyword`, `message_id` and `note` describe the last change; the history contains the earlier ones.",
 });
 
 export type SuppressionRecord = Static<typeof SuppressionRecord>;
@@ -77,18 +77,20 @@ export const inFlightField = (description: string) => Type.Integer({ examples: [
 export const OptOutRecord = Type.Object(
   {
     ...fields,
-    in_flight: inFlightField("How many messages to the recipient were `sending` when the opt-out took effect: they cannot be stopped."),
+    in_flight: inFlightField(
+      "The number of messages to the recipient that were `sending` when the opt-out took effect and cannot be stopped.",
+    ),
   },
-  { title: "OptOut", description: "A suppression, and the messages that it came too late for." },
+  { title: "OptOut", description: "A suppression, with the number of messages that could not be stopped." },
 );
 
 export const ChangeRecord = Type.Object(
   {
-    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The event that told of it has the same id." }),
+    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the change. Its event has the same id." }),
     ...reason,
-    at: timestamp("When it was so changed."),
+    at: timestamp("The time of the change."),
   },
-  { title: "SuppressionChange", description: "A suppression became active, or was lifted." },
+  { title: "SuppressionChange", description: "One change of a suppression: it became active or was lifted." },
 );
 
 const toReason = ({ isActive, source, keyword, messageId, note }: Reason) => ({

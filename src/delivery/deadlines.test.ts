@@ -122,7 +122,7 @@ test("a call that never settles is abandoned, and its outcome is unknown", async
   await pass(LIMIT_MS + 5_999);
   assert.equal(outcome(), undefined);
   await pass(1);
-  assert.deepEqual(outcome(), { kind: "unknown", detail: "no answer in time" });
+  assert.deepEqual(outcome(), { kind: "unknown", detail: "no response in time" });
 });
 
 test("the response of an abandoned call goes to the late handler once", async (context) => {

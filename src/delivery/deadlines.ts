@@ -40,7 +40,7 @@ export class Deadlines {
         isSettled = true;
         resolve(outcome);
       };
-      const giveUp = (): void => settle({ kind: "unknown", detail: "no answer in time" });
+      const giveUp = (): void => settle({ kind: "unknown", detail: "no response in time" });
       slice.giveUps.add(giveUp);
       call(slice.controller.signal, renew).then(settle, (error: unknown) => settle({ kind: "unknown", detail: String(error) }));
     });

@@ -1,7 +1,7 @@
 /** The HTTP routes of delivery: the depth of the queue. */
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -11,14 +11,14 @@ import { oldestDue } from "./queue.ts";
 const Queue = Type.Object(
   {
     object: Type.Literal("queue"),
-    environment: openEnum(["test", "live"]),
+    environment: environmentField,
     scheduled: Type.Integer({ description: "Messages that wait for their `send_at`." }),
-    queued: Type.Integer({ description: "Messages that wait to be handed to a carrier." }),
-    sending: Type.Integer({ description: "Messages that are being handed to a carrier." }),
-    oldest_due_at: nullable(timestamp("Since when the longest waiting queued message could have been sent. Null when none waits.")),
-    oldest_due_seconds: Type.Integer({ minimum: 0, description: "The same in seconds until now; 0 when none waits." }),
+    queued: Type.Integer({ description: "Messages that wait to be submitted to a carrier." }),
+    sending: Type.Integer({ description: "Messages that are being submitted to a carrier." }),
+    oldest_due_at: nullable(timestamp("The time at which the oldest queued message became due. Null when none is due.")),
+    oldest_due_seconds: Type.Integer({ minimum: 0, description: "The seconds since `oldest_due_at`; 0 when no message is due." }),
   },
-  { title: "Queue", description: "What is under way." },
+  { title: "Queue", description: "The messages that wait or are being sent." },
 );
 
 export const queueRoutes = (db: Database, clock: Clock): Route[] => [
@@ -26,12 +26,13 @@ export const queueRoutes = (db: Database, clock: Clock): Route[] => [
     method: "GET",
     path: "/v1/queue",
     weight: "heavy",
-    summary: "Read the queue's depth",
-    description: "How many messages of this environment are under way, and how long the oldest that is due has been waiting.",
+    summary: "Retrieve the depth of the queue",
+    description:
+      "Returns how many messages of this environment are waiting or being sent, and how long the oldest one has been due. Use it to see whether messages are delayed. See [Usage](/docs/usage#get-v1queue).",
     tag: "Usage",
     scope: "usage:read",
     isIdempotent: false,
-    reply: { status: 200, description: "The depth.", schema: Queue },
+    reply: { status: 200, description: "The depth of the queue.", schema: Queue },
     problems: [],
     handle: async ({ credential }) => ({ status: 200, body: JSON.stringify(await depth(db, credential, clock)) }),
   }),

@@ -220,7 +220,7 @@ function partsReference(outcome: Refused, { link, nowMs, receiptWaitMs }: Settle
 }
 
 /** The outcome of an attempt whose process ended before the response. */
-export const PROCESS_ENDED = { detail: "the process that handed it over ended before the answer came" } as const;
+export const PROCESS_ENDED = { detail: "the process that submitted it ended before the response arrived" } as const;
 
 export type HoldContext = Pick<SettleContext, "nowMs" | "receiptWaitMs"> & { link: Pick<Link, "name" | "onUnknown"> };
 

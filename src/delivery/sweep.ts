@@ -28,7 +28,7 @@ const noReceiptSignal: Signal = {
     permanent: false,
     provider_code: null,
   },
-  detail: { reason: "no receipt came in time" },
+  detail: { reason: "no receipt arrived in time" },
   move: { kind: "stay" },
 };
 

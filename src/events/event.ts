@@ -1,5 +1,5 @@
 /** An event: one change, with the record at that moment. The API, the event stream and webhooks show the same JSON. */
-import { nullable, openEnum, timestamp, Type } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type } from "../http/schema.ts";
 import { encodeId, type EventId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -41,16 +41,21 @@ const published = (title: string) => Type.Unsafe<object>({ $ref: `#/components/s
 
 export const Event = Type.Object(
   {
-    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
-    type: openEnum(EVENT_TYPES),
-    timestamp: timestamp("When it happened."),
-    environment: openEnum(["test", "live"]),
+    id: Type.String({
+      examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+      description: "The id of the event. Use it to ignore repeated deliveries.",
+    }),
+    type: openEnum(EVENT_TYPES, "The type of the event."),
+    timestamp: timestamp("The time of the change."),
+    environment: environmentField,
     data: Type.Object(
       {
         message: Type.Optional(published("Message")),
-        previous_status: Type.Optional(nullable(Type.String())),
-        sequence: Type.Optional(Type.Integer()),
-        fallback_message_id: Type.Optional(Type.String()),
+        previous_status: Type.Optional(
+          nullable(Type.String({ description: "The status of the message before the change. Null for a new message." })),
+        ),
+        sequence: Type.Optional(Type.Integer({ description: "The `sequence` of the message after the change." })),
+        fallback_message_id: Type.Optional(Type.String({ description: "The id of the fallback message that was started." })),
         suppression: Type.Optional(published("Suppression")),
         template: Type.Optional(published("Template")),
         batch: Type.Optional(published("Batch")),
@@ -60,11 +65,14 @@ export const Event = Type.Object(
       {
         additionalProperties: true,
         description:
-          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. Of the audit log: `audit_event`.",
+          "The changed record. `message.*` has `message` (the whole record after the change), `previous_status` and `sequence`, and `message.fallback_started` also `fallback_message_id`. `recipient.*` has `suppression`, `template.*` has `template`, `batch.*` has `batch`, `endpoint.*` and `webhook.*` have `webhook_endpoint`, and `audit.*` has `audit_event`.",
       },
     ),
   },
-  { title: "Event", description: "Something that happened. The same in the API, in the stream and in webhooks." },
+  {
+    title: "Event",
+    description: "The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks.",
+  },
 );
 
 export type StoredEvent = {

@@ -15,7 +15,7 @@ const typeParameter = optional(
   Type.String({
     pattern: "^(\\*|[a-z_]{1,32}\\.(\\*|[a-z_]{1,32}))$",
     [HINT]: "must be a type such as message.sent, or message.* for all of a kind",
-    description: "Only events of this type; `message.*` for all of a kind.",
+    description: "Only events of this type, such as `message.delivered`, or all of a kind with `message.*`.",
   }),
 );
 
@@ -24,14 +24,14 @@ const ListQuery = Type.Object(
     ...pageQuery,
     type: typeParameter,
     message_id: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only events of this message." })),
-    created_after: timeParameter("Only events later than this."),
-    created_before: timeParameter("Only events earlier than this."),
+    created_after: timeParameter("Only events after this time."),
+    created_before: timeParameter("Only events before this time."),
   },
   { additionalProperties: false },
 );
 
 const StreamQuery = Type.Object({ type: typeParameter }, { additionalProperties: false });
-const IdParams = Type.Object({ id: Type.String({ description: "The event's id." }) });
+const IdParams = Type.Object({ id: Type.String({ description: "The id of the event." }) });
 
 export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
@@ -40,7 +40,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     weight: "heavy",
     summary: "List events",
     description:
-      "Newest first. Filters combine. A filter that would look at very many events may return a short page with `has_more: true`: go on with `next_cursor`.",
+      "Returns the events of the environment, newest first. Filters can be combined. Use the list to look up past events, and [webhooks](/docs/webhooks) or the event stream to receive new ones. A filter that would have to read very many events may return a short page with `has_more: true`: continue with `next_cursor`.",
     tag: "Events",
     scope: "events:read",
     isIdempotent: false,
@@ -57,14 +57,14 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     method: "GET",
     path: "/v1/events/stream",
-    summary: "Follow events as they happen",
+    summary: "Stream events",
     description:
-      "Server-Sent Events (`text/event-stream`): `id` is the event's id, `event` its type, `data` the event. Events come in the order of their commits. Send the last id you saw as `Last-Event-ID` to get exactly what you missed, however late it was committed. The first frame has an id too and no event. Lines that begin with a colon keep the connection alive.",
+      "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it where you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
     tag: "Events",
     scope: "events:read",
     isIdempotent: false,
     query: StreamQuery,
-    reply: { status: 200, description: "Events, without an end.", schema: Type.String(), contentType: "text/event-stream" },
+    reply: { status: 200, description: "A stream of events, which does not end.", schema: Type.String(), contentType: "text/event-stream" },
     problems: [],
     handle: async ({ query, credential, header, isAdmitted, gone }) => ({
       status: 200,
@@ -81,8 +81,9 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     method: "GET",
     path: "/v1/events/{id}",
-    summary: "Read an event",
-    description: "The event as it was told. What was redacted since then is gone from it.",
+    summary: "Retrieve an event",
+    description:
+      "Returns an event as it was delivered. Data that was redacted or erased since then is missing. See [Events](/docs/webhooks#events).",
     tag: "Events",
     scope: "events:read",
     isIdempotent: false,

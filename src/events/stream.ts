@@ -173,7 +173,7 @@ export class EventStreams {
 }
 
 const tooManyStreams = (whose: string): Problem =>
-  new Problem("rate_limit_exceeded", { detail: `${whose} has as many event streams as it may have`, headers: { "retry-after": "10" } });
+  new Problem("rate_limit_exceeded", { detail: `${whose} has reached its limit of event streams`, headers: { "retry-after": "10" } });
 
 type ReaderOptions = {
   db: Database;

@@ -9,29 +9,29 @@ const ATTEMPT_OUTCOMES = ["written", "accepted", "refused", "throttled", "unknow
 
 const Attempt = Type.Object(
   {
-    number: Type.Integer({ description: "Counted from one." }),
-    link: Type.String(),
-    outcome: openEnum(ATTEMPT_OUTCOMES, "`written`: bytes may have left from here on."),
-    provider_message_id: nullable(Type.String()),
-    provider_code: nullable(Type.String()),
-    detail: nullable(Type.String()),
-    retry_at: nullable(timestamp("When it is tried again, if it is.")),
+    number: Type.Integer({ description: "The number of the attempt, from one." }),
+    link: Type.String({ description: "The link that was used." }),
+    outcome: openEnum(ATTEMPT_OUTCOMES, "The outcome. `written`: the message may have left from now on. `unknown`: there was no response."),
+    provider_message_id: nullable(Type.String({ description: "The carrier id of the message." })),
+    provider_code: nullable(Type.String({ description: "The code of the carrier." })),
+    detail: nullable(Type.String({ description: "The text of the carrier, or an explanation." })),
+    retry_at: nullable(timestamp("The time of the next attempt, if there is one.")),
   },
-  { title: "Attempt", description: "One try at a provider." },
+  { title: "Attempt", description: "One attempt to submit the message to a carrier." },
 );
 type Attempt = Static<typeof Attempt>;
 
 const ReceiptEntry = Type.Object(
   {
-    link: Type.String(),
-    status: Type.String({ description: "What the carrier's words mean here." }),
-    part: nullable(Type.Integer({ description: "The part it speaks of, of a message that went in several." })),
-    provider_message_id: nullable(Type.String()),
-    error_code: nullable(Type.String()),
-    provider_code: nullable(Type.String()),
-    raw: Type.Record(Type.String(), { description: "The carrier's own words." }),
+    link: Type.String({ description: "The link that received the receipt." }),
+    status: Type.String({ description: "The status that the receipt means." }),
+    part: nullable(Type.Integer({ description: "The part that the receipt reports, for a message of several parts." })),
+    provider_message_id: nullable(Type.String({ description: "The carrier id in the receipt." })),
+    error_code: nullable(Type.String({ description: "The error code that the receipt means." })),
+    provider_code: nullable(Type.String({ description: "The code of the carrier." })),
+    raw: Type.Record(Type.String(), { description: "The fields of the receipt as the carrier sent them." }),
   },
-  { title: "Receipt", description: "What a carrier said later." },
+  { title: "Receipt", description: "A delivery receipt of a carrier." },
 );
 type ReceiptEntry = Static<typeof ReceiptEntry>;
 
@@ -48,20 +48,23 @@ const NO_RECEIPT = { part: null, provider_message_id: null, error_code: null, pr
 
 export const TimelineEntry = Type.Object(
   {
-    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the entry; that of the event if it is one." }),
     object: Type.Literal("timeline_entry"),
-    type: Type.String({ examples: ["message.sent"], description: "The event's type; `attempt.unknown` and the like are no events." }),
-    ignored: Type.Boolean({ description: "A signal that moved nothing; no webhook is told of it." }),
-    previous_status: nullable(Type.String()),
-    status: nullable(Type.String({ description: "The message's status after it. Null where nothing moved." })),
-    sequence: nullable(Type.Integer()),
+    type: Type.String({
+      examples: ["message.sent"],
+      description: "The type of the event. Types such as `attempt.unknown` are entries of the timeline only, and no events.",
+    }),
+    ignored: Type.Boolean({ description: "Whether the signal changed nothing. Such an entry is not sent to webhooks." }),
+    previous_status: nullable(Type.String({ description: "The status of the message before." })),
+    status: nullable(Type.String({ description: "The status of the message after. Null if it did not change." })),
+    sequence: nullable(Type.Integer({ description: "The `sequence` of the message after. Null if it did not change." })),
     attempt: nullable(Attempt),
     receipt: nullable(ReceiptEntry),
-    reason: nullable(Type.String({ description: "Who or what asked for it, where no carrier did." })),
-    fallback_message_id: nullable(Type.String({ description: "The message that is sent in place of this one." })),
-    created_at: timestamp("When it was recorded."),
+    reason: nullable(Type.String({ description: "The cause of the change, if it was no carrier." })),
+    fallback_message_id: nullable(Type.String({ description: "The id of the fallback message that was started." })),
+    created_at: timestamp("The time of the entry."),
   },
-  { title: "TimelineEntry", description: "One entry of a message's timeline." },
+  { title: "TimelineEntry", description: "One entry of the timeline of a message." },
 );
 
 export function toTimelineEntry({

@@ -71,10 +71,13 @@ export const oneOf = <const V extends readonly string[]>(values: V, options: obj
 export const openEnum = <const V extends readonly string[]>(values: V, description = "") =>
   Type.Unsafe<V[number]>({
     type: "string",
-    description: `${description === "" ? "" : `${description} `}One of ${values.join(", ")}; may grow.`,
+    description: `${description === "" ? "" : `${description} `}One of ${values.map((value) => `\`${value}\``).join(", ")}; new values may be added.`,
     [KNOWN_VALUES]: [...values],
     examples: [values[0]],
   });
+
+/** The environment of a record in a response. */
+export const environmentField = openEnum(["test", "live"], "The environment of the record.");
 
 /** A time in a query. */
 export const timeParameter = (description: string) =>
@@ -85,7 +88,7 @@ export const createdByField = nullable(
   Type.String({
     examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"],
     description:
-      "The key that created it, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.",
+      "The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.",
   }),
 );
 

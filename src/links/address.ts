@@ -17,6 +17,7 @@ const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._
 export const phoneNumberField = Type.String({
   pattern: E164_PATTERN,
   [HINT]: "must be an E.164 number such as +14155550123",
+  description: "A phone number in E.164 format.",
   examples: ["+14155550123"],
 });
 
@@ -25,20 +26,23 @@ export const numberField = Type.Unsafe<Recipient>(phoneNumberField);
 export const recipientField = Type.Unsafe<Recipient>({
   ...phoneNumberField,
   pattern: RECIPIENT_PATTERN,
-  description: "An E.164 number. On whatsapp also a business-scoped user id, such as US.13491208655302741918.",
+  description:
+    "The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.",
 });
 
 /** A recipient in the query of a URL. */
 export const recipientParameter = Type.String({
   pattern: RECIPIENT_PATTERN,
   [HINT]: "must be an E.164 number; write its + as %2B in a URL",
-  description: "A number, or a business-scoped user id of WhatsApp.",
+  description:
+    "Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`.",
   examples: ["+14155550123"],
 });
 
 export const senderField = Type.String({
   pattern: SENDER_PATTERN,
   [HINT]: "must be an E.164 number, a short code, or a name of up to 11 characters",
+  description: "The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one.",
 });
 
 /** The name of a link or of a pool of senders. */
@@ -47,7 +51,12 @@ export const nameField = Type.String({
   [HINT]: "must be up to 40 of a-z, 0-9, _ and -, and begin with a letter",
 });
 
-export const countryField = Type.String({ pattern: "^[A-Z]{2}$", [HINT]: "must be a country of two letters such as US" });
+export const countryField = Type.String({
+  pattern: "^[A-Z]{2}$",
+  [HINT]: "must be a country of two letters such as US",
+  description: "An ISO 3166-1 country code of two letters.",
+  examples: ["US"],
+});
 
 const e164 = new RegExp(E164_PATTERN);
 

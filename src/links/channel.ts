@@ -9,9 +9,9 @@ export const MAX_BODY: Readonly<Record<Channel, number>> = { sms: 1_600, whatsap
 
 export const SegmentsRecord = Type.Object(
   {
-    count: Type.Integer({ description: "Parts on the wire." }),
-    encoding: openEnum(["gsm7", "ucs2"]),
-    characters: Type.Integer({ description: "Unicode code points." }),
+    count: Type.Integer({ description: "The number of segments." }),
+    encoding: openEnum(["gsm7", "ucs2"], "The encoding of the text."),
+    characters: Type.Integer({ description: "The number of characters, as Unicode code points." }),
   },
-  { description: "How the text is split for SMS. Null on channels without parts." },
+  { description: "The segments of an SMS. Null on other channels." },
 );

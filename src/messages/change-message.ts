@@ -67,14 +67,16 @@ export class MessageChanger {
         { status: "canceled", detail: { reason: "canceled by request" }, move: { kind: "leave" } },
         this.#now(),
       );
-      return change === undefined ? new Problem("message_not_cancelable", { detail: `it is ${message.status}` }) : writeChange(tx, change);
+      return change === undefined
+        ? new Problem("message_not_cancelable", { detail: `the message is ${message.status}` })
+        : writeChange(tx, change);
     });
   }
 
   edit(call: ChangeCall, request: EditMessage): Promise<Executed | Replay> {
     return this.#change(call, "message.edited", async (tx, message) => {
       const nowMs = this.#now();
-      if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
+      if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `the message is ${message.status}` });
       const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
         nowMs,
         segmentRules: this.#segmentRules(message),
@@ -92,7 +94,7 @@ export class MessageChanger {
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
   redact(call: ChangeCall): Promise<Executed | Replay> {
     return this.#change(call, "message.redacted", async (tx, message) => {
-      if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
+      if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `the message is ${message.status}` });
       const template = message.template && { ...message.template, variables: null };
       const note = noteOn({ ...message, body: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
         type: "message.redacted",

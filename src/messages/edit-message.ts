@@ -13,13 +13,17 @@ const { body, template_variables, metadata, send_at, ttl_seconds, priority } = N
 
 export const EditMessageBody = Type.Object(
   { send_at, body, template_variables, metadata, ttl_seconds, priority },
-  { title: "EditMessage", additionalProperties: false, description: "What is absent or null stays as it is." },
+  {
+    title: "EditMessage",
+    additionalProperties: false,
+    description: "The fields to change. Fields that are absent or null stay unchanged.",
+  },
 );
 export type EditMessage = Static<typeof EditMessageBody>;
 
 export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fault[] {
   const isEmpty = Object.values(request).every((value) => value === null || value === undefined);
-  if (isEmpty) return [{ pointer: "", code: "required", detail: "names nothing to change" }];
+  if (isEmpty) return [{ pointer: "", code: "required", detail: "must contain at least one field to change" }];
   return typeof request["send_at"] === "string" ? sendAtFaults(request["send_at"]) : [];
 }
 
@@ -68,10 +72,10 @@ export function applyMessageEdit(
 function editFaults({ channel, template }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
   const faults: Fault[] = [];
   if (typeof text === "string" && template !== null)
-    faults.push({ pointer: "/body", code: "conflict", detail: "the message is of a template: change template_variables" });
+    faults.push({ pointer: "/body", code: "conflict", detail: "the message uses a template: change template_variables instead" });
   else if (typeof text === "string" && channel === "sms" && Array.from(text).length > MAX_BODY.sms)
     faults.push({ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_BODY.sms} characters on sms` });
   if (variables && template === null)
-    faults.push({ pointer: "/template_variables", code: "conflict", detail: "the message is not of a template: change body" });
+    faults.push({ pointer: "/template_variables", code: "conflict", detail: "the message does not use a template: change body instead" });
   return faults;
 }

@@ -1,5 +1,5 @@
 /** The message: its type, its constructor, its record in the API and the schema of that record. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Segments } from "../lib/segments.ts";
@@ -26,67 +26,84 @@ export const DEFAULT_TTL_SECONDS = 172_800;
 /** The limit of a record. Every event contains the whole record, and a webhook request stays below 20 kB. */
 export const MAX_RECORD_BYTES = 16_384;
 
-export const MessageError = Type.Object({
-  code: Type.String({ examples: ["invalid_destination"] }),
-  message: Type.String({ description: "For people." }),
-  permanent: Type.Boolean({ description: "The same message would fail again." }),
-  provider_code: nullable(Type.String({ description: "The carrier's own code." })),
-});
+export const MessageError = Type.Object(
+  {
+    code: Type.String({
+      examples: ["invalid_destination"],
+      description: "The stable code of the error: see [Error codes](/docs/states#error-codes-of-messages).",
+    }),
+    message: Type.String({ description: "An explanation for people." }),
+    permanent: Type.Boolean({ description: "Whether the same message would fail again." }),
+    provider_code: nullable(Type.String({ description: "The code of the carrier, if it sent one." })),
+  },
+  { description: "Why the message was not delivered. Null if there was no error." },
+);
 export type MessageError = Static<typeof MessageError>;
 
 export const MessageRecord = Type.Object(
   {
-    id: Type.String({ examples: ["msg_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["msg_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the message." }),
     object: Type.Literal("message"),
-    environment: openEnum(["test", "live"]),
-    direction: openEnum(DIRECTIONS),
-    channel: openEnum(CHANNELS),
+    environment: environmentField,
+    direction: openEnum(DIRECTIONS, "Whether the message was sent to a person or received from one."),
+    channel: openEnum(CHANNELS, "The channel of the message."),
     recipient: Type.String({
       examples: ["+14155550123"],
-      description: "Empty on an inbound message whose carrier does not name the number that it was sent to.",
+      description:
+        "The phone number that the message is sent to. On an inbound message your number, or an empty text if the carrier does not report it.",
     }),
     sender: nullable(
-      Type.String({ description: "Null until a route has chosen one, and on an inbound message whose carrier does not name its writer." }),
+      Type.String({
+        description:
+          "The number, short code or name that the message comes from. Null if the carrier chooses the sender, or does not report the sender of an inbound message.",
+      }),
     ),
-    sender_reason: nullable(openEnum(SENDER_REASONS, "Why it has this sender. Null on inbound messages.")),
-    link_reason: nullable(openEnum(LINK_REASONS, "Why it takes its link. Null on inbound messages.")),
-    body: nullable(Type.String({ description: "The text, of a template with its variables filled in." })),
-    template_id: nullable(Type.String()),
+    sender_reason: nullable(openEnum(SENDER_REASONS, "Why this sender was chosen. Null on inbound messages.")),
+    link_reason: nullable(openEnum(LINK_REASONS, "Why this link was chosen. Null on inbound messages.")),
+    body: nullable(Type.String({ description: "The text. For a template, with its variables filled in. Null after redaction." })),
+    template_id: nullable(Type.String({ description: "The id of the template, if one was used." })),
     template_version: nullable(Type.Integer({ description: "The version of the template that was used." })),
-    template_variables: nullable(Type.Record(Type.String())),
-    status: openEnum(STATUSES),
-    sequence: Type.Integer({ minimum: 1, description: "Counts this message's transitions, without gaps." }),
+    template_variables: nullable(Type.Record(Type.String(), { description: "The values of the variables of the template." })),
+    status: openEnum(STATUSES, "The current [status](/docs/states)."),
+    sequence: Type.Integer({
+      minimum: 1,
+      description: "The number of transitions of the message so far, without gaps. Use it to order events.",
+    }),
     error: nullable(MessageError),
     segments: nullable(SegmentsRecord),
-    priority: openEnum(PRIORITIES),
-    client_reference: nullable(Type.String()),
-    metadata: Type.Record(Type.String()),
-    send_at: nullable(timestamp("When to send it.")),
-    expires_at: nullable(timestamp("Not handed to a carrier after this.")),
+    priority: openEnum(PRIORITIES, "The priority in the queue."),
+    client_reference: nullable(Type.String({ description: "Your own reference." })),
+    metadata: Type.Record(Type.String(), { description: "Your own keys and values." }),
+    send_at: nullable(timestamp("The time at which the message is sent. Null if it is sent at once.")),
+    expires_at: nullable(timestamp("The end of the time to live: the message is not submitted after this time.")),
     provider: nullable(
-      Type.Object({
-        name: Type.String(),
-        link: Type.String(),
-        message_id: nullable(Type.String()),
-        attempts: Type.Integer(),
-      }),
+      Type.Object(
+        {
+          name: Type.String({ description: "The provider, such as `smpp`." }),
+          link: Type.String({ description: "The id of the link; its name for a link of the configuration file." }),
+          message_id: nullable(Type.String({ description: "The carrier id: the id that the carrier gave to the message." })),
+          attempts: Type.Integer({ description: "The number of attempts to submit the message." }),
+        },
+        { description: "The last submission to a carrier. Null before the first one." },
+      ),
     ),
-    fallback_of: nullable(Type.String({ description: "The message that did not get delivered, in whose place this one is sent." })),
+    fallback_of: nullable(Type.String({ description: "The id of the message that was not delivered, if this message is its fallback." })),
     in_reply_to: nullable(
       Type.String({
-        description: "The message this one answers: of an inbound message where the carrier says so, of an automatic reply always.",
+        description:
+          "The id of the message that this one replies to. Set on automatic replies, and on inbound messages if the carrier reports it.",
       }),
     ),
-    batch_id: nullable(Type.String()),
-    created_at: timestamp("When it was accepted."),
-    updated_at: timestamp("When it last changed."),
-    sent_at: nullable(timestamp("When a carrier took it.")),
-    delivered_at: nullable(timestamp("When it reached the recipient.")),
-    read_at: nullable(timestamp("When it was read.")),
-    failed_at: nullable(timestamp("When it failed for good.")),
-    canceled_at: nullable(timestamp("When it was canceled.")),
+    batch_id: nullable(Type.String({ description: "The id of the batch, if the message is part of one." })),
+    created_at: timestamp("The time at which the message was accepted."),
+    updated_at: timestamp("The time of the last change."),
+    sent_at: nullable(timestamp("The time at which a carrier accepted the message.")),
+    delivered_at: nullable(timestamp("The time at which the message reached the recipient.")),
+    read_at: nullable(timestamp("The time at which the recipient read the message.")),
+    failed_at: nullable(timestamp("The time at which the message failed, expired or was not delivered.")),
+    canceled_at: nullable(timestamp("The time at which the message was canceled.")),
   },
-  { title: "Message", description: "A message." },
+  { title: "Message", description: "A message to one recipient, or from one person." },
 );
 
 export type MessageRecord = Static<typeof MessageRecord>;

@@ -10,33 +10,34 @@ import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
 const body = Type.String({
   minLength: 1,
   maxLength: MAX_BODY.whatsapp,
-  description: "The text: up to 1,600 characters on sms, 4,096 on whatsapp.",
+  description: "The text. Up to 1,600 characters on sms, and 4,096 on whatsapp.",
 });
-const templateId = Type.String({ minLength: 1, maxLength: 64, description: "A template's id or name." });
+const templateId = Type.String({ minLength: 1, maxLength: 64, description: "The id or the name of a template, in place of `body`." });
 const templateVariables = Type.Record(Type.String({ maxLength: 1_024 }), {
   maxProperties: 100,
   propertyNames: { maxLength: 40, minLength: 1 },
+  description: "The values of the variables of the template, by name. All variables are required.",
 });
 
 const FallbackStep = Type.Object(
   {
-    channel: oneOf(CHANNELS),
+    channel: oneOf(CHANNELS, { description: "The channel of this step." }),
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
     after_seconds: Type.Integer({
       minimum: 1,
       maximum: 172_800,
-      description: "How long the message before has to get delivered. When it ends badly before, this one begins at once.",
+      description: "The time that the previous message has to be delivered. If it fails earlier, this step starts at once.",
     }),
   },
-  { title: "FallbackStep", additionalProperties: false },
+  { title: "FallbackStep", additionalProperties: false, description: "A message that is sent if the previous one is not delivered." },
 );
 
 export const NewMessageBody = Type.Object(
   {
     recipient: recipientField,
-    channel: oneOf(CHANNELS),
+    channel: oneOf(CHANNELS, { description: "The channel on which the message is sent." }),
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
@@ -45,40 +46,58 @@ export const NewMessageBody = Type.Object(
       Type.String({
         format: "date-time",
         [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-        description: "Up to 35 days ahead. A time that has just passed means now.",
+        description: "The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.",
       }),
     ),
     ttl_seconds: optional(
-      Type.Integer({ minimum: 30, maximum: 172_800, description: "Not handed to a carrier after that. Default 172,800." }),
+      Type.Integer({
+        minimum: 30,
+        maximum: 172_800,
+        description: "The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours).",
+      }),
     ),
-    priority: optional(oneOf(PRIORITIES, { description: "`high` for codes, `bulk` for campaigns. Default `normal`." })),
-    client_reference: optional(Type.String({ minLength: 1, maxLength: 128, description: "Your own name for it: filterable, not unique." })),
+    priority: optional(oneOf(PRIORITIES, { description: "`high` for codes, `bulk` for campaigns. Default: `normal`." })),
+    client_reference: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: "Your own reference, such as an order number. Lists can be filtered by it. It need not be unique.",
+      }),
+    ),
     metadata: optional(
       Type.Record(Type.String({ maxLength: 500 }), {
         maxProperties: 50,
         propertyNames: { maxLength: 40, minLength: 1 },
-        description: "Up to 50 keys of up to 40 characters, values up to 500.",
+        description:
+          "Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500.",
       }),
     ),
     fallback: optional(
       Type.Array(FallbackStep, {
         minItems: 1,
         maxItems: 5,
-        description: "What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`.",
+        description:
+          "Messages that are sent one after the other if this one is not delivered. Each is a message of its own, with `fallback_of`. See [Fallback](/docs/fallback).",
       }),
     ),
-    max_segments: optional(Type.Integer({ minimum: 1, maximum: 255, description: "Refuse rather than send more parts." })),
+    max_segments: optional(
+      Type.Integer({ minimum: 1, maximum: 255, description: "The maximum number of segments. A longer text is refused." }),
+    ),
     carrier_options: optional(
       Type.Unsafe<CarrierOptions>({
         type: "object",
         additionalProperties: true,
         maxProperties: 20,
         description:
-          "Members that only one kind of carrier understands, such as `dlt_template_id` on an SMPP link: docs/links.md has the members of each. They are checked for the link that the message takes.",
+          "Options of one provider, such as `dlt_template_id` on an SMPP link. They are checked for the link that the message uses. See [Options of a message](/docs/links#options-of-a-message).",
       }),
     ),
   },
-  { title: "NewMessage", additionalProperties: false, description: "Exactly one of `body` and `template_id`." },
+  {
+    title: "NewMessage",
+    additionalProperties: false,
+    description: "A message to send. Exactly one of `body` and `template_id` is required.",
+  },
 );
 
 export type NewMessage = Static<typeof NewMessageBody>;
@@ -157,7 +176,7 @@ const codePoints = (text: string): number => (text.length <= MAX_BODY.sms ? text
 
 export const tooManySegments = (count: number, most: number, pointer: string): Problem =>
   new Problem("max_segments_exceeded", {
-    errors: [{ pointer, code: "max_segments_exceeded", detail: `the text needs ${count} parts, max_segments allows ${most}` }],
+    errors: [{ pointer, code: "max_segments_exceeded", detail: `the text needs ${count} segments, max_segments allows ${most}` }],
   });
 
 export const messageTooLarge = (): Problem =>

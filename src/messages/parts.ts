@@ -97,15 +97,15 @@ function wholeStatus(parts: readonly PartRow[]): Pick<PartRow, "status" | "error
 export const PartRecord = Type.Object(
   {
     object: Type.Literal("part"),
-    number: Type.Integer({ minimum: 1, description: "Its place in the message." }),
+    number: Type.Integer({ minimum: 1, description: "The position in the message, from one." }),
     provider_message_id: nullable(
-      Type.String({ description: "What the carrier calls it. Null where only a receipt says that the carrier has it, and gives no name." }),
+      Type.String({ description: "The carrier id of the part. Null if only a receipt shows that the carrier accepted it, without an id." }),
     ),
-    status: openEnum(STATUSES),
+    status: openEnum(STATUSES, "The status of the part."),
     error: nullable(MessageError),
-    updated_at: timestamp("When it last changed."),
+    updated_at: timestamp("The time of the last change."),
   },
-  { title: "MessagePart", description: "One part of a message, as its carrier knows it." },
+  { title: "MessagePart", description: "One transmitted part of an SMS." },
 );
 type PartRecord = Static<typeof PartRecord>;
 

@@ -24,20 +24,22 @@ import { MessageValidation, validateMessage } from "./validate-message.ts";
 const ListQuery = Type.Object(
   {
     ...pageQuery,
-    status: optional(oneOf(STATUSES)),
-    channel: optional(oneOf(CHANNELS)),
-    direction: optional(oneOf(DIRECTIONS)),
+    status: optional(oneOf(STATUSES, { description: "Only messages with this status." })),
+    channel: optional(oneOf(CHANNELS, { description: "Only messages of this channel." })),
+    direction: optional(oneOf(DIRECTIONS, { description: "Only messages that were sent (`outbound`) or received (`inbound`)." })),
     recipient: optional(recipientParameter),
-    client_reference: optional(Type.String({ minLength: 1, maxLength: 128 })),
-    batch_id: optional(Type.String({ minLength: 1, maxLength: 64 })),
-    error_code: optional(Type.String({ minLength: 1, maxLength: 64 })),
-    created_after: timeParameter("Only messages created later than this."),
-    created_before: timeParameter("Only messages created earlier than this."),
+    client_reference: optional(Type.String({ minLength: 1, maxLength: 128, description: "Only messages with this reference of yours." })),
+    batch_id: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only messages of this batch." })),
+    error_code: optional(
+      Type.String({ minLength: 1, maxLength: 64, description: "Only messages with this error code, such as `invalid_destination`." }),
+    ),
+    created_after: timeParameter("Only messages created after this time."),
+    created_before: timeParameter("Only messages created before this time."),
   },
   { additionalProperties: false },
 );
 
-const IdParams = Type.Object({ id: Type.String({ description: "The message's id." }) });
+const IdParams = Type.Object({ id: Type.String({ description: "The id of the message." }) });
 
 const TimelineQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 
@@ -68,14 +70,14 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     urgency: urgencyOf,
     summary: "Send a message",
     description:
-      "Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.",
+      "Accepts a message for delivery and responds with 202 as soon as it is stored durably. The message is then sent in the background: follow its `status` with [webhooks](/docs/webhooks), the event stream or `GET /v1/messages/{id}`. Send an `Idempotency-Key`: a repeated request with the same key and body returns the first response for 24 hours, and the message is sent once. See [Send a message](/docs/sending).",
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: true,
     keepsTrace: true,
     body: NewMessageBody,
     check: checkNewMessage,
-    reply: { status: 202, description: "Accepted. The record as it was stored.", schema: MessageRecord, hasLocation: true },
+    reply: { status: 202, description: "The message was accepted. The body is its record.", schema: MessageRecord, hasLocation: true },
     problems: SEND_PROBLEMS,
     handle: async (call) => {
       const { kind, status, location, body } = await acceptor.accept(call.body, call);
@@ -87,14 +89,14 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     path: "/v1/messages/validate",
     summary: "Validate a message",
     description:
-      "Sends nothing. Tells what a request to send would become: the text, its parts and encoding, every character that forces UCS-2, the route, and all that is wrong with it, faults of form included.",
+      "Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).",
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: false,
     body: NewMessageBody,
     check: checkNewMessage,
     reportsFaults: true,
-    reply: { status: 200, description: "What it would become.", schema: MessageValidation },
+    reply: { status: 200, description: "The result of the validation.", schema: MessageValidation },
     problems: [],
     handle: async ({ body, faults, credential }) => ({
       status: 200,
@@ -104,13 +106,14 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
   route({
     method: "GET",
     path: "/v1/messages/{id}",
-    summary: "Read a message",
-    description: "The message as it is now.",
+    summary: "Retrieve a message",
+    description:
+      "Returns a message with its current status. To be informed about changes without polling, use [webhooks](/docs/webhooks) or the event stream. See [Message statuses](/docs/states).",
     tag: "Messages",
     scope: "messages:read",
     isIdempotent: false,
     params: IdParams,
-    reply: { status: 200, description: "The record.", schema: MessageRecord },
+    reply: { status: 200, description: "The message.", schema: MessageRecord },
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
       const message = await findOwn(db, credential, params.id);
@@ -123,12 +126,12 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     weight: "heavy",
     summary: "List messages",
     description:
-      "Newest first. Filters combine. A filter that would look at very many messages may return a short page with `has_more: true`: go on with `next_cursor`.",
+      "Returns outbound and inbound messages, newest first. Filters can be combined. A filter that would have to read very many messages may return a short page with `has_more: true`: continue with `next_cursor`. See [List and search messages](/docs/sending#list-and-search-messages).",
     tag: "Messages",
     scope: "messages:read",
     isIdempotent: false,
     query: ListQuery,
-    reply: { status: 200, description: "A page of records.", schema: pageOf("MessagePage", MessageRecord) },
+    reply: { status: 200, description: "A page of messages.", schema: pageOf("MessagePage", MessageRecord) },
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
   }),
@@ -136,14 +139,15 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     method: "PATCH",
     path: "/v1/messages/{id}",
     summary: "Edit a scheduled message",
-    description: "Changes what is named, as long as the message is `scheduled`. `ttl_seconds` counts from `send_at`.",
+    description:
+      "Changes the given fields of a message that is `scheduled`; fields that are absent or null stay unchanged. `ttl_seconds` counts from `send_at`. A message that is already queued or sent is refused with `message_not_editable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Edit a scheduled message](/docs/sending#edit-a-scheduled-message).",
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: true,
     params: IdParams,
     body: EditMessageBody,
     check: checkEditMessage,
-    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    reply: { status: 200, description: "The message after the change.", schema: MessageRecord },
     problems: [
       "not_found",
       "message_not_editable",
@@ -158,12 +162,13 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     method: "POST",
     path: "/v1/messages/{id}/cancel",
     summary: "Cancel a message",
-    description: "Works while the message is `scheduled` or `queued`. Once it is `sending` it may have left.",
+    description:
+      "Cancels a message that is `scheduled` or `queued`. A message that is `sending` may already have left, and is refused with `message_not_cancelable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Cancel a message](/docs/sending#cancel-a-message).",
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: true,
     params: IdParams,
-    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    reply: { status: 200, description: "The canceled message.", schema: MessageRecord },
     problems: ["not_found", "message_not_cancelable"],
     handle: async (call) => toResponse(await changer.cancel(toChangeCall(call))),
   }),
@@ -172,21 +177,21 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     path: "/v1/messages/{id}/redact",
     summary: "Redact a message",
     description:
-      "Takes the text, the template's variables and the metadata out of a message that has come to its end, out of its events, and out of answers stored for idempotency keys. What was sent to webhooks stays where it was sent.",
+      "Removes the text, the template variables and the metadata of a message with a final status, also from its events and from the responses that are stored for idempotency keys. Data that was already sent to webhook endpoints is not affected. Send an `Idempotency-Key`, so that you can repeat the request safely. To remove all data of a person, use `POST /v1/recipients/erase`. See [Redact a message](/docs/sending#redact-a-message).",
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: true,
     params: IdParams,
-    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    reply: { status: 200, description: "The redacted message.", schema: MessageRecord },
     problems: ["not_found", "message_not_redactable"],
     handle: async (call) => toResponse(await changer.redact(toChangeCall(call))),
   }),
   route({
     method: "GET",
     path: "/v1/messages/{id}/events",
-    summary: "Read a message's timeline",
+    summary: "List the timeline of a message",
     description:
-      "Newest first: its events with what led to them, the tries at carriers, and what carriers said that moved nothing (`ignored`).",
+      "Returns the history of one message, newest first: its events with their causes, the attempts to submit it, and the signals of carriers that changed nothing (`ignored`). Use it to find out why a message has its status. See [Message statuses](/docs/states).",
     tag: "Messages",
     scope: "messages:read",
     isIdempotent: false,
@@ -207,14 +212,14 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
   route({
     method: "GET",
     path: "/v1/messages/{id}/parts",
-    summary: "Read a message's parts",
+    summary: "List the parts of a message",
     description:
-      "The parts of an SMS on the wire, in their order, on one page: each with its name at the carrier and what became of it. One for a message that went in one piece, or that the carrier splits itself. None before a carrier has taken the message, none on channels without parts, and none for an inbound message.",
+      "Returns the transmitted parts of an SMS in order, each with its carrier id and its status. There is one part for a message that was transmitted whole, or that the carrier splits itself. The list is empty before a carrier has accepted the message, for inbound messages, and on channels without parts. See [Parts](/docs/states#parts).",
     tag: "Messages",
     scope: "messages:read",
     isIdempotent: false,
     params: IdParams,
-    reply: { status: 200, description: "The parts.", schema: pageOf("MessagePartPage", PartRecord) },
+    reply: { status: 200, description: "The parts, all on one page.", schema: pageOf("MessagePartPage", PartRecord) },
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
       const parts = await listParts(db, await findOwn(db, credential, params.id));

@@ -96,7 +96,7 @@ function startedNote(message: Message, { message: { id } }: MessageAcceptance, n
   const note = noteOn(message, nowMs, {
     type: "message.fallback_started",
     isIgnored: false,
-    detail: { reason: "not delivered in time, or ended badly", fallback_message_id: encodeId("msg", id) },
+    detail: { reason: "not delivered in time, or failed", fallback_message_id: encodeId("msg", id) },
     move: { kind: "stay" },
   });
   return { ...note, entry: { ...note.entry, record: JSON.stringify(messageRecord(note.after)) } };

@@ -15,40 +15,49 @@ import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import type { NewMessage } from "./new-message.ts";
 
+const FaultRecord = Type.Object({
+  pointer: Type.String({ description: "The invalid value, as a JSON pointer." }),
+  code: Type.String({ description: "The stable code of the fault." }),
+  detail: Type.String({ description: "An explanation for people." }),
+});
+
 const Text = {
-  channel: nullable(openEnum(CHANNELS)),
-  body: nullable(Type.String({ description: "The text as it would be sent, of a template with its variables filled in." })),
+  channel: nullable(openEnum(CHANNELS, "The channel. Null if it is not valid.")),
+  body: nullable(Type.String({ description: "The text that would be sent. For a template, with its variables filled in." })),
   segments: nullable(SegmentsRecord),
   ucs2_characters: Type.Array(
     Type.Object({
-      character: Type.String(),
-      position: Type.Integer({ description: "Counted in characters, from zero." }),
-      alternative: nullable(Type.String({ description: "What the GSM alphabet has in its place." })),
+      character: Type.String({ description: "The character." }),
+      position: Type.Integer({ description: "The position in the text, in characters from zero." }),
+      alternative: nullable(Type.String({ description: "A similar character of the GSM alphabet, if there is one." })),
     }),
-    { description: "Every character that makes an SMS use UCS-2. Without them it has more than twice as much room." },
+    { description: "Every character that forces the SMS to use UCS-2. Without them, a segment holds more than twice as many characters." },
   ),
 };
 
 export const MessageValidation = Type.Object(
   {
     object: Type.Literal("message_validation"),
-    valid: Type.Boolean({ description: "A request like this would be accepted now." }),
+    valid: Type.Boolean({ description: "Whether this message would be accepted now." }),
     ...Text,
-    fallback: Type.Array(Type.Object(Text), { description: "The same of each step of the fallback." }),
+    fallback: Type.Array(Type.Object(Text), { description: "The same for each step of the fallback." }),
     route: nullable(
-      Type.Object({
-        provider: Type.String(),
-        link: Type.String(),
-        link_reason: openEnum(LINK_REASONS, "Why it would take this link."),
-        sender: nullable(Type.String()),
-        sender_reason: nullable(openEnum(SENDER_REASONS, "Why it would have this sender.")),
-      }),
+      Type.Object(
+        {
+          provider: Type.String({ description: "The provider of the link." }),
+          link: Type.String({ description: "The link that would be used." }),
+          link_reason: openEnum(LINK_REASONS, "Why this link would be used."),
+          sender: nullable(Type.String({ description: "The sender that would be used. Null if the carrier chooses." })),
+          sender_reason: nullable(openEnum(SENDER_REASONS, "Why this sender would be used.")),
+        },
+        { description: "The route of the message. Null if there is none." },
+      ),
     ),
-    errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }), {
-      description: "Everything that is wrong: faults of the request, and rules that would refuse it.",
+    errors: Type.Array(FaultRecord, {
+      description: "All faults of the request, and all rules that would refuse it.",
     }),
   },
-  { title: "MessageValidation" },
+  { title: "MessageValidation", description: "The result of a validation." },
 );
 type MessageValidation = Static<typeof MessageValidation>;
 

@@ -1,5 +1,5 @@
 /** The result of an erasure: its counts, and its record in the API. */
-import { openEnum, Type, type Static } from "../http/schema.ts";
+import { environmentField, Type, type Static } from "../http/schema.ts";
 import { ERASED } from "../lib/phone-number.ts";
 import type { Environment } from "../storage/owner.ts";
 
@@ -8,24 +8,24 @@ const count = (description: string) => Type.Integer({ minimum: 0, examples: [0],
 export const ErasureRecord = Type.Object(
   {
     object: Type.Literal("erasure"),
-    environment: openEnum(["test", "live"]),
+    environment: environmentField,
     erased: Type.Object(
       {
         messages: count("Messages to the person and from the person."),
         events: count("Events of these messages and of suppressions, and other entries of timelines."),
-        fallbacks: count("Fallbacks that were not started yet."),
+        fallbacks: count("Fallbacks that had not started yet."),
         webhook_deliveries: count("Deliveries whose responses were removed."),
         verifications: count("Verifications; pending ones are canceled."),
         suppressions: count("Suppressions, active or lifted. Active opt-outs stay in effect, as keyed hashes."),
         stored_responses: count("Responses that were stored for idempotency keys, other than records of messages."),
       },
-      { description: `What this request has erased. Records stay, with \`${ERASED}\` in place of the number.` },
+      { description: `The number of records that this request has erased. The records stay, with \`${ERASED}\` in place of the number.` },
     ),
     canceled: count("Scheduled and queued messages that were canceled first. They are counted as erased too."),
-    unfinished: count("Messages that are with a carrier and were left. Repeat the request when they have ended."),
-    has_more: Type.Boolean({ description: "The limit of one request was reached. Repeat it with a new idempotency key." }),
+    unfinished: count("Messages that are with a carrier and were not erased. Repeat the request when they have a final status."),
+    has_more: Type.Boolean({ description: "Whether the limit of one request was reached. Repeat the request with a new idempotency key." }),
   },
-  { title: "Erasure", description: "What an erasure has removed." },
+  { title: "Erasure", description: "The result of an erasure." },
 );
 
 export type ErasureCounts = Static<typeof ErasureRecord>["erased"] & { canceled: number; unfinished: number };

@@ -128,4 +128,4 @@ export class RecipientExporter {
 }
 
 const tooManyExports = (whose: string): Problem =>
-  new Problem("rate_limit_exceeded", { detail: `${whose} has as many exports open as it may have`, headers: { "retry-after": "10" } });
+  new Problem("rate_limit_exceeded", { detail: `${whose} has reached its limit of open exports`, headers: { "retry-after": "10" } });

@@ -14,6 +14,7 @@ const personField = Type.Unsafe<Recipient>(
     pattern: `^(?!${ERASED}$)[^\\x00-\\x1f\\x7f]+$`,
     [HINT]: "must be the number of the person, as the records have it",
     examples: ["+14155550123"],
+    description: "The number or address of the person, as it is in the records.",
   }),
 );
 const RecipientBody = Type.Object({ recipient: personField }, { additionalProperties: false });
@@ -26,29 +27,29 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
     method: "POST",
     path: "/v1/recipients/erase",
     weight: "heavy",
-    summary: "Erase a person's data",
+    summary: "Erase the data of a person",
     description:
-      "Removes the number, texts, metadata, references and template variables of a person from the records of this environment. The records stay, and counts of usage do not change. Scheduled and queued messages are canceled; messages that are with a carrier are left and counted as `unfinished`. An opt-out stays in effect. One request erases up to 2,000 messages, or fewer where the account has called many endpoints; `has_more` says whether there are more.",
+      "Removes the number, texts, metadata, references and template variables of a person from all records of this environment. The records themselves and the counts of usage stay. Scheduled and queued messages are canceled; messages that are with a carrier are counted as `unfinished`. Opt-outs stay in effect. One request erases up to 2,000 messages: repeat it with a new idempotency key while `has_more` is true. See [Erasure](/docs/recipients#erasure).",
     tag: "Recipients",
     scope: "recipients:erase",
     isIdempotent: true,
     body: RecipientBody,
     cost: () => ERASE_COST,
-    reply: { status: 200, description: "The erased records.", schema: ErasureRecord },
+    reply: { status: 200, description: "The number of erased records.", schema: ErasureRecord },
     problems: [],
     handle: async (call) => toResponse(await eraser.erase(call, call.body.recipient)),
   }),
   route({
     method: "POST",
     path: "/v1/recipients/export",
-    summary: "Export a person's data",
+    summary: "Export the data of a person",
     description:
-      "Every record of this environment that names the person, as lines of JSON (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key.",
+      "Returns every record of this environment that contains the person, one JSON object on each line (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key. See [Export](/docs/recipients#export).",
     tag: "Recipients",
     scope: "recipients:read",
     isIdempotent: false,
     body: RecipientBody,
-    reply: { status: 200, description: "The records, one in each line.", schema: Type.String(), contentType: "application/x-ndjson" },
+    reply: { status: 200, description: "The records, one on each line.", schema: Type.String(), contentType: "application/x-ndjson" },
     problems: [],
     handle: async (call) => ({
       status: 200,

@@ -28,7 +28,7 @@ const name = Type.String({
   maxLength: 64,
   pattern: `^(?!.*[${UNSEEN}])\\S(.*\\S)?$`,
   [HINT]: "must have 1 to 64 characters, no white space at its ends, and no control characters",
-  description: "For people. Unique among the links of the account.",
+  description: "A name, unique among the links of the account.",
   examples: ["Acme"],
 });
 const settings = Type.Unsafe<Record<string, unknown>>({
@@ -36,27 +36,37 @@ const settings = Type.Unsafe<Record<string, unknown>>({
   additionalProperties: true,
   maxProperties: 60,
   description:
-    "The settings of the provider, with the names of the configuration file (docs: Links, SMPP, Carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.",
+    "The settings of the provider, with the names of the configuration file: see [Connect carriers](/docs/links), [SMPP](/docs/smpp) and [Carriers](/docs/carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.",
   examples: [{ host: "smpp.acme.example", port: 2776, tls: true, system_id: "godwit", password: "…" }],
 });
 const common = {
-  sender: optional(senderField),
-  country: optional(countryField),
-  rate: optional(Type.Number({ minimum: 0.1, maximum: 10_000, description: "Parts, or messages, a second." })),
-  window: optional(Type.Integer({ minimum: 1, maximum: 100, description: "How many may wait for a response at a time." })),
-  hold_seconds: optional(Type.Integer({ minimum: 1, maximum: 259_200 })),
-  on_unknown: optional(oneOf(["fail", "resend"])),
+  sender: optional({ ...senderField, description: "The default sender of the link." }),
+  country: optional({ ...countryField, description: "The country whose national numbers the carrier may send." }),
+  rate: optional(
+    Type.Number({
+      minimum: 0.1,
+      maximum: 10_000,
+      description: "The maximum number of parts per second, or of messages on channels without parts.",
+    }),
+  ),
+  window: optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: "The maximum number of submissions that wait for a response at the same time." }),
+  ),
+  hold_seconds: optional(
+    Type.Integer({ minimum: 1, maximum: 259_200, description: "The seconds to wait for a late response after an unknown outcome." }),
+  ),
+  on_unknown: optional(oneOf(["fail", "resend"], { description: "What happens to a message with an unknown outcome after the wait." })),
 };
 
 export const NewLinkBody = Type.Object(
   {
     name,
-    provider: oneOf(CREATED_PROVIDERS),
-    carrier: optional(oneOf(CARRIERS, { description: "The carrier of the provider `http`: a definition that this service has." })),
+    provider: oneOf(CREATED_PROVIDERS, { description: "The kind of connection." }),
+    carrier: optional(oneOf(CARRIERS, { description: "The carrier, with the provider `http`." })),
     ...common,
     settings,
   },
-  { additionalProperties: false, title: "NewLink" },
+  { additionalProperties: false, title: "NewLink", description: "A link to create." },
 );
 export type NewLink = Static<typeof NewLinkBody>;
 
@@ -65,9 +75,9 @@ export const EditLinkBody = Type.Object(
     name: optional(name),
     ...common,
     settings: optional(settings),
-    paused: optional(Type.Boolean({ description: "A paused link sends nothing, and receives as before." })),
+    paused: optional(Type.Boolean({ description: "A paused link sends nothing. It still receives receipts and inbound messages." })),
   },
-  { additionalProperties: false, title: "EditLink" },
+  { additionalProperties: false, title: "EditLink", description: "The fields to change." },
 );
 export type EditLink = Static<typeof EditLinkBody>;
 

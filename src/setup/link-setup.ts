@@ -156,7 +156,9 @@ export class LinkChanger {
     if (read.kind === "faulty") throw new Problem("invalid_request_payload", { errors: read.faults });
     if (read.kind === "refused") return new Problem("link_address_refused", { errors: [read.fault] });
     if (others.every(({ name }) => name !== link.name)) return undefined;
-    return new Problem("already_exists", { errors: [{ pointer: "/name", code: "taken", detail: "another link has it" }] });
+    return new Problem("already_exists", {
+      errors: [{ pointer: "/name", code: "taken", detail: "another link of the account has this name" }],
+    });
   }
 
   #store(tx: Tx, link: StoredLink): Promise<void> {
@@ -186,7 +188,7 @@ async function requireUnrouted(tx: Tx, accountId: AccountId, link: string): Prom
   const routes = await readRoutes(tx, accountId);
   const naming = routes.find(({ definition }) => (definition as { links: string[] }).links.includes(link));
   if (naming !== undefined)
-    throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} names it: change or delete the route first` });
+    throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} uses it: change or delete the route first` });
 }
 
 type Fields<T = unknown> = Readonly<Record<string, T>>;

@@ -24,11 +24,11 @@ const PER_MS = 60_000;
 export const LinkTestResult = Type.Object(
   {
     object: Type.Literal("link_test"),
-    link_id: Type.String(),
-    ok: Type.Boolean(),
-    step: nullable(openEnum(TEST_STEPS, "The step that failed. Null where none did.")),
-    detail: Type.String({ description: "What was found, for people.", examples: ["The carrier accepted the bind."] }),
-    tested_at: timestamp("When it was tested."),
+    link_id: Type.String({ description: "The id of the link." }),
+    ok: Type.Boolean({ description: "Whether the connection works." }),
+    step: nullable(openEnum(TEST_STEPS, "The step that failed. Null if none failed.")),
+    detail: Type.String({ description: "The result, for people.", examples: ["The carrier accepted the bind."] }),
+    tested_at: timestamp("The time of the test."),
   },
   { title: "LinkTest", description: "The test of a connection to a carrier." },
 );
@@ -81,7 +81,7 @@ export class LinkTester {
     const [oldest] = recent;
     if (recent.length >= MAX_TESTS && oldest !== undefined)
       throw new Problem("rate_limit_exceeded", {
-        detail: `an account may test its links ${MAX_TESTS} times a minute`,
+        detail: `an account can test its links at most ${MAX_TESTS} times per minute`,
         headers: { "retry-after": String(Math.ceil((oldest + PER_MS - nowMs) / 1_000)) },
       });
     for (const [other, times] of this.#tests) if (times.every((atMs) => atMs <= nowMs - PER_MS)) this.#tests.delete(other);

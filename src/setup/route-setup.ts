@@ -21,33 +21,45 @@ const MAX_ROUTES = 100;
 const links = Type.Array(Type.String({ maxLength: 64 }), {
   minItems: 1,
   maxItems: 20,
-  description: "Links of the account, in the order in which they are tried.",
+  description: "The ids of links of the account, in the order in which they are used.",
   examples: [["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"]],
 });
 const rules = {
-  countries: optional(Type.Array(countryField, { minItems: 1, maxItems: 250, description: "Only for recipients in these." })),
+  countries: optional(
+    Type.Array(countryField, { minItems: 1, maxItems: 250, description: "The route applies only to recipients in these countries." }),
+  ),
   prefixes: optional(
     Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
       minItems: 1,
       maxItems: 100,
-      description: "Only for numbers that begin so.",
+      description: "The route applies only to numbers with one of these beginnings.",
     }),
   ),
   priority: optional(
-    Type.Integer({ minimum: -1_000, maximum: 1_000, description: "Higher first. Among equals the longest prefix decides." }),
+    Type.Integer({
+      minimum: -1_000,
+      maximum: 1_000,
+      description: "Routes with a higher priority are used first. Among equal priorities, the longest prefix decides.",
+    }),
   ),
   weights: optional(
     Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), {
       minItems: 1,
       maxItems: 20,
-      description: "One for each link: the first link of a message is drawn by them.",
+      description: "One weight for each link. The first link of a message is chosen at random in proportion to the weights.",
     }),
   ),
 };
 
-export const NewRouteBody = Type.Object({ channel: oneOf(CHANNELS), links, ...rules }, { additionalProperties: false, title: "NewRoute" });
+export const NewRouteBody = Type.Object(
+  { channel: oneOf(CHANNELS, { description: "The channel of the messages." }), links, ...rules },
+  { additionalProperties: false, title: "NewRoute", description: "A route to create." },
+);
 type NewRoute = Static<typeof NewRouteBody>;
-export const EditRouteBody = Type.Object({ links: optional(links), ...rules }, { additionalProperties: false, title: "EditRoute" });
+export const EditRouteBody = Type.Object(
+  { links: optional(links), ...rules },
+  { additionalProperties: false, title: "EditRoute", description: "The fields to change." },
+);
 type EditRoute = Static<typeof EditRouteBody>;
 
 export type RouteDefinition = {
@@ -61,20 +73,23 @@ export type RouteDefinition = {
 
 export const RouteRecord = Type.Object(
   {
-    id: Type.String({ examples: ["rte_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["rte_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the route." }),
     object: Type.Literal("route"),
-    source: openEnum(["file", "api"], "`file`: the operator configured it, and it cannot be changed here."),
-    channel: openEnum(CHANNELS),
-    links: Type.Array(Type.String()),
-    countries: nullable(Type.Array(Type.String())),
-    prefixes: nullable(Type.Array(Type.String())),
-    priority: Type.Integer(),
-    weights: nullable(Type.Array(Type.Integer())),
-    created_at: nullable(timestamp("Null for a route of the configuration file.")),
-    updated_at: nullable(timestamp("Null for a route of the configuration file.")),
+    source: openEnum(
+      ["file", "api"],
+      "The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account.",
+    ),
+    channel: openEnum(CHANNELS, "The channel of the messages."),
+    links: Type.Array(Type.String(), { description: "The links, in the order in which they are used." }),
+    countries: nullable(Type.Array(Type.String(), { description: "The countries of recipients. Null: all." })),
+    prefixes: nullable(Type.Array(Type.String(), { description: "The beginnings of numbers. Null: all." })),
+    priority: Type.Integer({ description: "Routes with a higher priority are used first." }),
+    weights: nullable(Type.Array(Type.Integer(), { description: "The weight of each link. Null: the links are used in their order." })),
+    created_at: nullable(timestamp("The time of creation. Null for a route of the configuration file.")),
+    updated_at: nullable(timestamp("The time of the last change. Null for a route of the configuration file.")),
     created_by: createdByField,
   },
-  { title: "Route", description: "Which links take the messages of a channel, by country or prefix of the recipient." },
+  { title: "Route", description: "The rule that selects the links for the messages of a channel, by country or prefix of the recipient." },
 );
 type RouteRecord = Static<typeof RouteRecord>;
 
@@ -135,7 +150,7 @@ export class RouteChanger {
       const definition = present(request);
       await this.#check(tx, credential, definition);
       if ((await readRoutes(tx, credential.accountId)).length >= MAX_ROUTES)
-        return limitReached(`an account may have ${MAX_ROUTES} routes`);
+        return limitReached(`an account can have at most ${MAX_ROUTES} routes`);
       const nowMs = this.#setup.now();
       const row: RouteRecordRow = {
         account_id: credential.accountId,
@@ -193,10 +208,10 @@ export class RouteChanger {
       if (row === undefined) throw unknownLink(pointer);
       if (!sendingChannels(row.definition as LinkDefinition).includes(channel))
         return [{ pointer, code: "not_allowed", detail: `the link does not carry ${channel}` }];
-      return names.indexOf(name) < index ? [{ pointer, code: "duplicate", detail: "is named twice" }] : [];
+      return names.indexOf(name) < index ? [{ pointer, code: "duplicate", detail: "is listed twice" }] : [];
     });
     if (weights !== undefined && weights.length !== names.length)
-      faults.push({ pointer: "/weights", code: "wrong_length", detail: "must be one for each of the links" });
+      faults.push({ pointer: "/weights", code: "wrong_length", detail: "must have one weight for each link" });
     if (weights?.every((weight) => weight === 0) === true)
       faults.push({ pointer: "/weights", code: "not_allowed", detail: "must not all be 0" });
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });

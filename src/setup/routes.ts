@@ -10,13 +10,20 @@ import { EditRouteBody, NewRouteBody, RouteRecord, type RouteChanger } from "./r
 import { EditSenderBody, NewSenderBody, SenderRecord, type SenderChanger } from "./sender-setup.ts";
 import type { Setup } from "./setup.ts";
 
-const params = (noun: string) => Type.Object({ id: Type.String({ description: `The ${noun}'s id.` }) });
-const list = <S extends Schema>(title: string, record: S) => Type.Object({ data: Type.Array(record) }, { title });
+const params = (noun: string) => Type.Object({ id: Type.String({ description: `The id of the ${noun}.` }) });
+const list = <S extends Schema>(title: string, record: S) =>
+  Type.Object(
+    { data: Type.Array(record, { description: "All records, without pages." }) },
+    { title, description: "A list that is not paged." },
+  );
 const deleted = <const N extends "link" | "sender" | "route">(title: string, noun: N) =>
-  Type.Object({ id: Type.String(), object: Type.Literal(noun), deleted: Type.Literal(true) }, { title });
+  Type.Object(
+    { id: Type.String({ description: `The id of the deleted ${noun}.` }), object: Type.Literal(noun), deleted: Type.Literal(true) },
+    { title, description: `The confirmation that a ${noun} was deleted.` },
+  );
 
-const READ = { tag: "Links", scope: "links:read", isIdempotent: false, problems: [] } as const;
-const WRITE = { tag: "Links", scope: "links:write", isIdempotent: true } as const;
+const READ = { tag: "Links, senders and routes", scope: "links:read", isIdempotent: false, problems: [] } as const;
+const WRITE = { tag: "Links, senders and routes", scope: "links:write", isIdempotent: true } as const;
 const CREATE_PROBLEMS = ["live_only", "limit_reached", "already_exists"] as const;
 const CHANGE_PROBLEMS = ["not_found", "defined_in_file"] as const;
 
@@ -31,7 +38,7 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     path: "/v1/links",
     summary: "List links",
     description:
-      "The links of the account and those of the operator, each with its state as the nodes reported it within the last seconds. `test` has the simulator only.",
+      "Returns the links of the account and those of the operator, each with its state within the last seconds. The list is not paged. `test` has only the simulator. See [Connect carriers](/docs/links).",
     reply: { status: 200, description: "The links of this environment.", schema: list("LinkList", LinkRecord) },
     handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await listLinkRecords(setup, setup.db, credential) }) }),
   }),
@@ -41,10 +48,10 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     path: "/v1/links",
     summary: "Create a link",
     description:
-      "Connects the account to a carrier, in `live`. All nodes open the connection within seconds. Hosts must be on the public internet and be reached with TLS, unless the operator allows their network.",
+      "Connects the account to a carrier, in `live`. All nodes open the connection within seconds; check it with `POST /v1/links/{id}/test`. A host must use TLS and be on the public internet, unless the operator allows its network. Secrets are stored encrypted and never returned. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).",
     body: NewLinkBody,
     check: settingFaults,
-    reply: { status: 201, description: "Created.", schema: LinkRecord, hasLocation: true },
+    reply: { status: 201, description: "The link was created.", schema: LinkRecord, hasLocation: true },
     problems: [...CREATE_PROBLEMS, "link_address_refused"],
     handle: async (call) => toResponse(await links.create(call, call.body)),
   }),
@@ -52,8 +59,9 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/links/{id}",
-    summary: "Read a link",
-    description: "A link with its state, without its secrets.",
+    summary: "Retrieve a link",
+    description:
+      "Returns a link with its current state and its settings, without its secrets. See [States of a link](/docs/links#states-of-a-link).",
     params: params("link"),
     reply: { status: 200, description: "The link.", schema: LinkRecord },
     problems: ["not_found"],
@@ -67,9 +75,9 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     ...WRITE,
     method: "PATCH",
     path: "/v1/links/{id}",
-    summary: "Change a link",
+    summary: "Update a link",
     description:
-      "Changes what is named. Members of `settings` that are named replace those before, and null removes one. A secret that is not named stays, unless the address changes: then it is required again. The connection is opened again; other links keep theirs.",
+      "Changes the given fields. In `settings`, each given member replaces its previous value, and null removes it. Secrets that are not given stay, unless the address changes: then they are required again. The connection of this link is opened again. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).",
     params: params("link"),
     body: EditLinkBody,
     reply: { status: 200, description: "The link after the change.", schema: LinkRecord },
@@ -82,9 +90,10 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     method: "DELETE",
     path: "/v1/links/{id}",
     summary: "Delete a link",
-    description: "Closes the connection, and deletes the link with its senders. Messages that wait for it take another link, or expire.",
+    description:
+      "Closes the connection and deletes the link together with its senders. Messages that wait for the link use another link, or expire. A link that a route uses is refused with `link_in_use`. See [Links of an account](/docs/links#links-of-an-account).",
     params: params("link"),
-    reply: { status: 200, description: "Deleted.", schema: deleted("DeletedLink", "link") },
+    reply: { status: 200, description: "The link was deleted.", schema: deleted("DeletedLink", "link") },
     problems: [...CHANGE_PROBLEMS, "link_in_use"],
     handle: async (call) => {
       await links.delete(call, call.params.id);
@@ -98,9 +107,9 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     path: "/v1/links/{id}/test",
     summary: "Test a link",
     description:
-      "Connects to the carrier and signs in, without sending a message, and reports what failed. A link that is connected is not tested again. An account may test a few times a minute.",
+      "Connects to the carrier and signs in, without sending a message, and reports the step that failed. A link that is connected is not connected a second time. An account can test its links a few times per minute. See [Links of an account](/docs/links#links-of-an-account).",
     params: params("link"),
-    reply: { status: 200, description: "What was found.", schema: LinkTestResult },
+    reply: { status: 200, description: "The result of the test.", schema: LinkTestResult },
     problems: [...CHANGE_PROBLEMS, "rate_limit_exceeded"],
     handle: async (call) => ({ status: 200, body: JSON.stringify(await tester.test(call, call.params.id)) }),
   }),
@@ -112,7 +121,8 @@ const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
     method: "GET",
     path: "/v1/senders",
     summary: "List senders",
-    description: "The numbers and names that the account sends from, in `live`.",
+    description:
+      "Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).",
     reply: { status: 200, description: "The senders.", schema: list("SenderList", SenderRecord) },
     handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await senders.list(setup.db, credential) }) }),
   }),
@@ -121,9 +131,10 @@ const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
     method: "POST",
     path: "/v1/senders",
     summary: "Create a sender",
-    description: "Adds a number or name to a link of the account. Messages that name no sender get one of these.",
+    description:
+      "Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).",
     body: NewSenderBody,
-    reply: { status: 201, description: "Created.", schema: SenderRecord, hasLocation: true },
+    reply: { status: 201, description: "The sender was created.", schema: SenderRecord, hasLocation: true },
     problems: CREATE_PROBLEMS,
     handle: async (call) => toResponse(await senders.create(call, call.body)),
   }),
@@ -131,8 +142,8 @@ const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/senders/{id}",
-    summary: "Read a sender",
-    description: "One sender.",
+    summary: "Retrieve a sender",
+    description: "Returns one sender with its link and its rules. See [Senders](/docs/links#senders).",
     params: params("sender"),
     reply: { status: 200, description: "The sender.", schema: SenderRecord },
     problems: ["not_found"],
@@ -145,8 +156,9 @@ const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
     ...WRITE,
     method: "PATCH",
     path: "/v1/senders/{id}",
-    summary: "Change a sender",
-    description: "Changes what is named; null removes it.",
+    summary: "Update a sender",
+    description:
+      "Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).",
     params: params("sender"),
     body: EditSenderBody,
     reply: { status: 200, description: "The sender after the change.", schema: SenderRecord },
@@ -159,9 +171,10 @@ const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
     method: "DELETE",
     path: "/v1/senders/{id}",
     summary: "Delete a sender",
-    description: "New messages are not sent from it. Messages that have it keep it.",
+    description:
+      "Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).",
     params: params("sender"),
-    reply: { status: 200, description: "Deleted.", schema: deleted("DeletedSender", "sender") },
+    reply: { status: 200, description: "The sender was deleted.", schema: deleted("DeletedSender", "sender") },
     problems: CHANGE_PROBLEMS,
     handle: async (call) => {
       await senders.delete(call, call.params.id);
@@ -176,7 +189,8 @@ const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
     method: "GET",
     path: "/v1/routes",
     summary: "List routes",
-    description: "The routes of the account, and those of the operator that concern it, in `live`.",
+    description:
+      "Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).",
     reply: { status: 200, description: "The routes.", schema: list("RouteList", RouteRecord) },
     handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await routes.list(setup.db, credential) }) }),
   }),
@@ -186,9 +200,9 @@ const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
     path: "/v1/routes",
     summary: "Create a route",
     description:
-      "Says which links of the account take the messages of a channel, by the country or the prefix of the recipient. Without routes, all links of the account take them, in the order of their creation.",
+      "Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).",
     body: NewRouteBody,
-    reply: { status: 201, description: "Created.", schema: RouteRecord, hasLocation: true },
+    reply: { status: 201, description: "The route was created.", schema: RouteRecord, hasLocation: true },
     problems: CREATE_PROBLEMS,
     handle: async (call) => toResponse(await routes.create(call, call.body)),
   }),
@@ -196,8 +210,8 @@ const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/routes/{id}",
-    summary: "Read a route",
-    description: "One route.",
+    summary: "Retrieve a route",
+    description: "Returns one route with its links and its rules. See [Routes](/docs/links#routes).",
     params: params("route"),
     reply: { status: 200, description: "The route.", schema: RouteRecord },
     problems: ["not_found"],
@@ -207,8 +221,9 @@ const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
     ...WRITE,
     method: "PATCH",
     path: "/v1/routes/{id}",
-    summary: "Change a route",
-    description: "Changes what is named; null removes it.",
+    summary: "Update a route",
+    description:
+      "Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).",
     params: params("route"),
     body: EditRouteBody,
     reply: { status: 200, description: "The route after the change.", schema: RouteRecord },
@@ -221,9 +236,10 @@ const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
     method: "DELETE",
     path: "/v1/routes/{id}",
     summary: "Delete a route",
-    description: "New messages do not follow it. Messages that have a link keep it.",
+    description:
+      "Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).",
     params: params("route"),
-    reply: { status: 200, description: "Deleted.", schema: deleted("DeletedRoute", "route") },
+    reply: { status: 200, description: "The route was deleted.", schema: deleted("DeletedRoute", "route") },
     problems: CHANGE_PROBLEMS,
     handle: async (call) => {
       await routes.delete(call, call.params.id);

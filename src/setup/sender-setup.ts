@@ -19,28 +19,32 @@ const options = {
     Type.Array(countryField, {
       minItems: 1,
       maxItems: 250,
-      description: "It writes only to these. Absent: to all that allow such a sender.",
+      description: "The countries to which it sends. Absent: all countries that allow such a sender.",
     }),
   ),
   pool: optional({
     ...nameField,
-    description: "Senders of one pool take turns, and a recipient keeps the one that it knows.",
+    description: "The pool of senders. Senders of one pool share its messages, and a recipient keeps its sender.",
   }),
-  preference: optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: "Higher first." })),
-  rate: optional(Type.Number({ minimum: 0.01, maximum: 10_000, description: "Messages a second." })),
+  preference: optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: "Senders with a higher preference are used first." })),
+  rate: optional(Type.Number({ minimum: 0.01, maximum: 10_000, description: "The maximum number of messages per second." })),
 };
 
 export const NewSenderBody = Type.Object(
   {
-    number: { ...senderField, description: "An E.164 number, a short code, or a name.", examples: ["+14155550100"] },
-    link_id: Type.String({ maxLength: 64, description: "A link of the account.", examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    number: { ...senderField, description: "The sender: an E.164 number, a short code, or a name.", examples: ["+14155550100"] },
+    link_id: Type.String({ maxLength: 64, description: "The id of a link of the account.", examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
     ...options,
   },
-  { additionalProperties: false, title: "NewSender" },
+  { additionalProperties: false, title: "NewSender", description: "A sender to create." },
 );
 type NewSender = Static<typeof NewSenderBody>;
 
-export const EditSenderBody = Type.Object(options, { additionalProperties: false, title: "EditSender" });
+export const EditSenderBody = Type.Object(options, {
+  additionalProperties: false,
+  title: "EditSender",
+  description: "The fields to change.",
+});
 type EditSender = Static<typeof EditSenderBody>;
 
 /** The fields that may be absent. */
@@ -48,20 +52,23 @@ export type SenderOptions = { countries?: string[]; pool?: string; preference?: 
 
 export const SenderRecord = Type.Object(
   {
-    id: Type.String({ examples: ["snd_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["snd_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the sender." }),
     object: Type.Literal("sender"),
-    source: openEnum(["file", "api"], "`file`: the operator configured it, and it cannot be changed here."),
-    number: Type.String({ examples: ["+14155550100"] }),
-    link_id: Type.String({ examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
-    countries: nullable(Type.Array(Type.String())),
-    pool: nullable(Type.String()),
-    preference: nullable(Type.Integer()),
-    rate: nullable(Type.Number()),
-    created_at: nullable(timestamp("Null for a sender of the configuration file.")),
-    updated_at: nullable(timestamp("Null for a sender of the configuration file.")),
+    source: openEnum(
+      ["file", "api"],
+      "The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account.",
+    ),
+    number: Type.String({ examples: ["+14155550100"], description: "The number, short code or name." }),
+    link_id: Type.String({ examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of its link." }),
+    countries: nullable(Type.Array(Type.String(), { description: "The countries to which it sends. Null: all." })),
+    pool: nullable(Type.String({ description: "The pool of senders." })),
+    preference: nullable(Type.Integer({ description: "Senders with a higher preference are used first." })),
+    rate: nullable(Type.Number({ description: "The maximum number of messages per second." })),
+    created_at: nullable(timestamp("The time of creation. Null for a sender of the configuration file.")),
+    updated_at: nullable(timestamp("The time of the last change. Null for a sender of the configuration file.")),
     created_by: createdByField,
   },
-  { title: "Sender", description: "A number or name that messages are sent from, on one link." },
+  { title: "Sender", description: "A number, short code or name from which messages are sent, on one link." },
 );
 type SenderRecord = Static<typeof SenderRecord>;
 
@@ -132,10 +139,10 @@ export class SenderChanger {
     return this.#setup.write(call, async (tx) => {
       const linkId = await this.#findLink(tx, credential, linkText);
       const all = await readSenders(tx, credential.accountId);
-      if (all.length >= MAX_SENDERS) return limitReached(`an account may have ${MAX_SENDERS} senders`);
+      if (all.length >= MAX_SENDERS) return limitReached(`an account can have at most ${MAX_SENDERS} senders`);
       if (all.some((each) => each.number === number && each.link_id.equals(linkId)))
         return new Problem("already_exists", {
-          errors: [{ pointer: "/number", code: "taken", detail: "the link has this sender already" }],
+          errors: [{ pointer: "/number", code: "taken", detail: "the link already has this sender" }],
         });
       const nowMs = this.#setup.now();
       const row: SenderRow = {

@@ -105,7 +105,7 @@ export function requireLive({ environment }: Owner): void {
 /** Refuses codes that no country has: a rule for them would never take effect. */
 export function requireCountries(countries: readonly string[] | null | undefined): void {
   const errors = (countries ?? []).flatMap((country, index) =>
-    isKnownCountry(country) ? [] : [{ pointer: `/countries/${index}`, code: "unknown_value", detail: "is no country" }],
+    isKnownCountry(country) ? [] : [{ pointer: `/countries/${index}`, code: "unknown_value", detail: "is not a country code" }],
   );
   if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }

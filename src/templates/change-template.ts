@@ -39,7 +39,9 @@ export class TemplateChanger {
       const template = newTemplate(call.credential, request, this.#now(), actorText(call.origin().actor));
       assertContent(template);
       if ((await countTemplates(tx, call.credential)) >= MAX_TEMPLATES_EACH)
-        return new Problem("too_many_templates", { detail: `an environment may have ${MAX_TEMPLATES_EACH} besides archived ones` });
+        return new Problem("too_many_templates", {
+          detail: `an environment can have at most ${MAX_TEMPLATES_EACH} templates besides archived ones`,
+        });
       if (!(await insertTemplate(tx, template))) return nameTaken();
       await this.#record(tx, call, template, "template.created");
       await publishReview(tx, template);
@@ -49,7 +51,7 @@ export class TemplateChanger {
 
   edit(call: AuditedCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
     return this.#change(call, idOrName, async (tx, before) => {
-      if (before.status === "archived") return new Problem("template_not_editable", { detail: "it is archived" });
+      if (before.status === "archived") return new Problem("template_not_editable", { detail: "the template is archived" });
       const { template, isChanged, isNewVersion, isReviewed } = applyEdit(before, request, this.#now());
       assertContent(template);
       if (isChanged) {

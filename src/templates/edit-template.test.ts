@@ -140,7 +140,10 @@ for (const status of ["approved", "paused"] as const) {
   test(`a template that is ${status} cannot be submitted unchanged`, () => {
     assert.throws(
       () => applyEdit(template({ status }), { status: "pending" }, NOW_MS),
-      (error) => error instanceof Problem && error.code === "invalid_request_payload" && error.detail.startsWith(`status: it is ${status}`),
+      (error) =>
+        error instanceof Problem &&
+        error.code === "invalid_request_payload" &&
+        error.detail.startsWith(`status: the template is ${status}`),
     );
   });
 }

@@ -71,7 +71,9 @@ const isSubmitted = ({ status }: Template, request: EditTemplate): boolean =>
 
 const notSubmittable = ({ status }: Template): Problem =>
   new Problem("invalid_request_payload", {
-    errors: [{ pointer: "/status", code: "conflict", detail: `it is ${status}: only a draft or a rejected template is submitted` }],
+    errors: [
+      { pointer: "/status", code: "conflict", detail: `the template is ${status}: only a draft or a rejected template can be submitted` },
+    ],
   });
 
 /** The status of a template after a review, with the reason of the reviewer. */

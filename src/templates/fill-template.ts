@@ -35,12 +35,12 @@ function mismatchesOf(template: Template, variables: Variables, place: string): 
   const fault = (name: string, code: string, detail: string): Fault => ({ pointer: `${place}/${escapePointer(name)}`, code, detail });
   return [
     ...wanted.flatMap((name) => {
-      if (!Object.hasOwn(variables, name)) return [fault(name, "missing_variable", "the template needs it")];
+      if (!Object.hasOwn(variables, name)) return [fault(name, "missing_variable", "is a variable of the template and is required")];
       return variables[name]?.trim() === "" ? [fault(name, "empty_variable", "must not be empty or only white space")] : [];
     }),
     ...Object.keys(variables)
       .filter((name) => !wanted.includes(name))
-      .map((name) => fault(name, "extra_variable", "the template does not have it")),
+      .map((name) => fault(name, "extra_variable", "is not a variable of the template")),
   ];
 }
 
@@ -49,7 +49,7 @@ const codePoints = (text: string): number => Array.from(text).length;
 /** Returns why a template may not be sent on a channel now; undefined when it may. */
 export function usableFor(template: Template, channel: Channel, pointer = ""): Problem | undefined {
   if (template.status === "approved") return channelMismatch(template, channel, `${pointer}/template_id`);
-  const detail = `it is ${template.status}`;
+  const detail = `the template is ${template.status}`;
   return new Problem("template_not_approved", {
     detail,
     errors: [{ pointer: `${pointer}/template_id`, code: "template_not_approved", detail }],
@@ -58,6 +58,6 @@ export function usableFor(template: Template, channel: Channel, pointer = ""): P
 
 export function channelMismatch({ channels }: Template, channel: Channel, pointer: string): Problem | undefined {
   if (channels.includes(channel)) return undefined;
-  const detail = `it is for ${channels.join(" and ")}, not for ${channel}`;
+  const detail = `the template supports ${channels.join(" and ")}, not ${channel}`;
   return new Problem("template_channel_mismatch", { detail, errors: [{ pointer, code: "template_channel_mismatch", detail }] });
 }

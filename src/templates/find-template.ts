@@ -99,7 +99,7 @@ export const readTemplates = async (db: Queryable, owner: Owner): Promise<Templa
   (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).items;
 
 export const TemplateParams = Type.Object({
-  id: Type.String({ description: "The template's id, or its name; an archived template has only its id." }),
+  id: Type.String({ description: "The id or the name of the template. An archived template is found only by its id." }),
 });
 
 const namePattern = new RegExp(NAME_PATTERN);

@@ -18,44 +18,55 @@ const MAX_URL_LENGTH = 2_000;
 
 const NewButton = Type.Object(
   {
-    type: oneOf(BUTTON_TYPES),
-    text: Type.String({ minLength: 1, maxLength: 25 }),
-    url: optional(Type.String({ minLength: 1, maxLength: MAX_URL_LENGTH, description: "What a button of type `url` opens." })),
-    phone_number: optional({ ...phoneNumberField, description: "Whom a button of type `phone_number` calls." }),
+    type: oneOf(BUTTON_TYPES, { description: "The type of the button." }),
+    text: Type.String({ minLength: 1, maxLength: 25, description: "The label." }),
+    url: optional(Type.String({ minLength: 1, maxLength: MAX_URL_LENGTH, description: "The page that a button of type `url` opens." })),
+    phone_number: optional({ ...phoneNumberField, description: "The number that a button of type `phone_number` calls." }),
   },
-  { title: "NewButton", additionalProperties: false },
+  { title: "NewButton", additionalProperties: false, description: "A button of a WhatsApp template." },
 );
 
 const fields = {
   language: Type.String({
     pattern: LANGUAGE_PATTERN,
     [HINT]: "must be a BCP 47 language tag with hyphens, such as en or en-US (not en_US)",
-    description: "A BCP 47 language tag in its canonical form.",
+    description: "The language of the text, as a BCP 47 tag in its canonical form.",
     examples: ["en-US"],
   }),
-  category: oneOf(CATEGORIES),
-  channels: Type.Array(oneOf(CHANNELS), { minItems: 1, maxItems: CHANNELS.length, description: "Where it may be sent, each once." }),
+  category: oneOf(CATEGORIES, { description: "The purpose of the messages. Carriers review and bill by it." }),
+  channels: Type.Array(oneOf(CHANNELS), {
+    minItems: 1,
+    maxItems: CHANNELS.length,
+    description: "The channels on which the template can be sent, each once.",
+  }),
   body: Type.String({
     minLength: 1,
     maxLength: MAX_BODY.sms,
-    description: `The text, with \`{{1}}\` or \`{{name}}\` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to ${MAX_VARIABLES} variables.`,
+    description: `The text, with variables as \`{{1}}\` or \`{{name}}\`. Up to 1,600 characters, or 1,024 if whatsapp is one of the channels. Up to ${MAX_VARIABLES} variables.`,
     examples: ["Hello {{name}}, your order {{order}} is on its way."],
   }),
 };
 
 const extras = {
-  header: optional(Type.String({ maxLength: MAX_HEADER, description: "For whatsapp, with one variable at most. Empty: none." })),
-  footer: optional(Type.String({ maxLength: MAX_FOOTER, description: "For whatsapp, without variables. Empty: none." })),
+  header: optional(
+    Type.String({
+      maxLength: MAX_HEADER,
+      description: "The text above the body, only for whatsapp, with at most one variable. Empty: none.",
+    }),
+  ),
+  footer: optional(
+    Type.String({ maxLength: MAX_FOOTER, description: "The text below the body, only for whatsapp, without variables. Empty: none." }),
+  ),
   buttons: optional(
     Type.Array(NewButton, {
       maxItems: MAX_BUTTONS,
-      description: `For whatsapp, without variables; up to ${MAX_BUTTONS}, of which ${MAX_URL_BUTTONS} open a URL and ${MAX_PHONE_BUTTONS} calls. Empty: none.`,
+      description: `The buttons, only for whatsapp, without variables: up to ${MAX_BUTTONS}, of which up to ${MAX_URL_BUTTONS} open a URL and ${MAX_PHONE_BUTTONS} calls a number. Empty: none.`,
     }),
   ),
   examples: optional(
     Type.Record(Type.String({ minLength: 1, maxLength: 1_024 }), {
       maxProperties: MAX_VARIABLES,
-      description: "A value for each variable, by its name: for previews, and for those who review the template.",
+      description: "An example value for each variable, by name, for previews and for the review.",
       examples: [{ name: "Ada", order: "1815" }],
     }),
   ),
@@ -66,14 +77,14 @@ export const NewTemplateBody = Type.Object(
     name: Type.String({
       pattern: NAME_PATTERN,
       [HINT]: "must have 1 to 64 small letters, digits and underscores, and not begin with tmpl_",
-      description: "Unique in the environment. A message names its template by this or by the id.",
+      description: "The name, unique in the environment. Messages use the name or the id as `template_id`.",
       examples: ["order_shipped"],
     }),
     ...fields,
     ...extras,
-    status: optional(oneOf(["draft"], { description: "A draft is not submitted yet. Default: submitted." })),
+    status: optional(oneOf(["draft"], { description: "`draft`: the template is not submitted for review yet. Absent: it is submitted." })),
   },
-  { title: "NewTemplate", additionalProperties: false },
+  { title: "NewTemplate", additionalProperties: false, description: "A template to create." },
 );
 export type NewTemplate = Static<typeof NewTemplateBody>;
 
@@ -84,12 +95,13 @@ export const EditTemplateBody = Type.Object(
     channels: optional(fields.channels),
     body: optional(fields.body),
     ...extras,
-    status: optional(oneOf(["pending"], { description: "Submits a draft, or a rejected template once more." })),
+    status: optional(oneOf(["pending"], { description: "`pending`: submits a draft for review, or a rejected template again." })),
   },
   {
     title: "EditTemplate",
     additionalProperties: false,
-    description: "What is absent or null stays as it is. An empty text takes away header or footer, an empty list the buttons.",
+    description:
+      "The fields to change. Fields that are absent or null stay unchanged. An empty text removes header or footer, and an empty list the buttons.",
   },
 );
 export type EditTemplate = Static<typeof EditTemplateBody>;
@@ -165,7 +177,7 @@ function canonicalTag(tag: string): string | undefined {
 
 const repeatFaults = (channels: readonly unknown[]): Fault[] =>
   channels.flatMap((channel, index) =>
-    channels.indexOf(channel) < index ? [{ pointer: `/channels/${index}`, code: "repeated", detail: "is listed already" }] : [],
+    channels.indexOf(channel) < index ? [{ pointer: `/channels/${index}`, code: "repeated", detail: "is already listed" }] : [],
   );
 
 const headerFaults = (header: string): Fault[] =>
@@ -196,10 +208,10 @@ function oneButtonFaults(button: Request, pointer: string): Fault[] {
   const between = TARGETS.flatMap((target): Fault[] => {
     const isThere = button[target] !== undefined && button[target] !== null;
     if (type === target && !isThere)
-      return [{ pointer: `${pointer}/${target}`, code: "required", detail: `is required of type ${target}` }];
+      return [{ pointer: `${pointer}/${target}`, code: "required", detail: `is required for type ${target}` }];
     const isKnown = BUTTON_TYPES.some((each) => each === type);
     return isKnown && type !== target && isThere
-      ? [{ pointer: `${pointer}/${target}`, code: "conflict", detail: `is only for type ${target}` }]
+      ? [{ pointer: `${pointer}/${target}`, code: "conflict", detail: `is only allowed for type ${target}` }]
       : [];
   });
   return [

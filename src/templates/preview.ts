@@ -11,24 +11,29 @@ import type { Template } from "./template.ts";
 
 export const PreviewBody = Type.Object(
   {
-    template_variables: optional(Type.Record(Type.String({ maxLength: 1_024 }), { maxProperties: MAX_VARIABLES })),
-    channel: optional(oneOf(CHANNELS, { description: "Default: the first of the template's." })),
+    template_variables: optional(
+      Type.Record(Type.String({ maxLength: 1_024 }), {
+        maxProperties: MAX_VARIABLES,
+        description: "The values of the variables, by name. Absent: the examples of the template.",
+      }),
+    ),
+    channel: optional(oneOf(CHANNELS, { description: "The channel of the preview. Default: the first channel of the template." })),
   },
-  { title: "PreviewTemplate", additionalProperties: false },
+  { title: "PreviewTemplate", additionalProperties: false, description: "The variables and the channel of a preview." },
 );
 
 export const TemplatePreview = Type.Object(
   {
     object: Type.Literal("template_preview"),
-    template_id: Type.String(),
-    version: Type.Integer(),
-    channel: openEnum(CHANNELS),
-    body: Type.String(),
-    header: nullable(Type.String({ description: "Null on channels without one." })),
-    footer: nullable(Type.String({ description: "Null on channels without one." })),
+    template_id: Type.String({ description: "The id of the template." }),
+    version: Type.Integer({ description: "The version of the template." }),
+    channel: openEnum(CHANNELS, "The channel of the preview."),
+    body: Type.String({ description: "The text with its variables filled in." }),
+    header: nullable(Type.String({ description: "The header with its variables filled in. Null on channels without one." })),
+    footer: nullable(Type.String({ description: "The footer. Null on channels without one." })),
     segments: nullable(SegmentsRecord),
   },
-  { title: "TemplatePreview", description: "A template filled in." },
+  { title: "TemplatePreview", description: "A template with its variables filled in." },
 );
 
 /** Fills in a template. Throws the problem when it cannot be filled in. */

@@ -14,9 +14,9 @@ import { TEMPLATE_STATUSES, TemplateRecord, templateRecord } from "./template.ts
 const ListQuery = Type.Object(
   {
     ...pageQuery,
-    status: optional(oneOf(TEMPLATE_STATUSES, { description: "Archived templates are listed only when asked for here." })),
-    channel: optional(oneOf(CHANNELS)),
-    name: optional(Type.String({ minLength: 1, maxLength: 64 })),
+    status: optional(oneOf(TEMPLATE_STATUSES, { description: "Only templates with this status. Without it, all except archived ones." })),
+    channel: optional(oneOf(CHANNELS, { description: "Only templates for this channel." })),
+    name: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only the template with this name." })),
   },
   { additionalProperties: false },
 );
@@ -31,10 +31,10 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     path: "/v1/templates",
     summary: "Create a template",
     description:
-      "Submits it for review, unless it is a draft. One for sms alone is approved at once. With whatsapp the carrier decides; in `test` the simulator does, at once, by the name: `simulate_rejected…`, `simulate_paused…` and `simulate_pending…` become that, all others are approved.",
+      "Creates a text with variables and submits it for review, unless `status` is `draft`. A template for sms only is approved at once. A template for whatsapp is reviewed by the carrier; in `test` the simulator reviews it at once, and a name that begins with `simulate_rejected`, `simulate_paused` or `simulate_pending` gets that status. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Templates](/docs/templates).",
     body: NewTemplateBody,
     check: checkNewTemplate,
-    reply: { status: 201, description: "Created.", schema: TemplateRecord, hasLocation: true },
+    reply: { status: 201, description: "The template was created.", schema: TemplateRecord, hasLocation: true },
     problems: ["template_name_taken", "too_many_templates"],
     handle: async (call) => toResponse(await changer.create(call, call.body)),
   }),
@@ -45,7 +45,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     weight: "heavy",
     summary: "List templates",
     description:
-      "Newest first, without archived ones unless `status=archived`. Filters combine. A filter that would look at very many archived templates may return a short page with `has_more: true`: go on with `next_cursor`.",
+      "Returns the templates of the environment, newest first. Archived templates are listed only with `status=archived`. Filters can be combined. A filter that would have to read very many archived templates may return a short page with `has_more: true`: continue with `next_cursor`. See [Templates](/docs/templates).",
     query: ListQuery,
     reply: { status: 200, description: "A page of templates.", schema: pageOf("TemplatePage", TemplateRecord) },
     problems: [],
@@ -64,8 +64,9 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/templates/{id}",
-    summary: "Read a template",
-    description: "The template as it is now, by its id or its name.",
+    summary: "Retrieve a template",
+    description:
+      "Returns a template by its id or its name, with its current status and version. An archived template can be retrieved only by its id. See [Templates](/docs/templates).",
     params: TemplateParams,
     reply: { status: 200, description: "The template.", schema: TemplateRecord },
     problems: ["not_found"],
@@ -78,9 +79,9 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...WRITE,
     method: "PATCH",
     path: "/v1/templates/{id}",
-    summary: "Change a template",
+    summary: "Update a template",
     description:
-      "Changes what is named. A change of body, header, footer, buttons or examples makes a new version, which is reviewed again; a draft stays a draft until it is submitted with `status: pending`. Examples of variables that are gone go with them. Messages keep the version they used.",
+      "Changes the given fields; fields that are absent or null stay unchanged. A change of body, header, footer, buttons or examples creates a new version, which is reviewed again. A draft stays a draft until it is submitted with `status: pending`. Messages keep the version that they used. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Status and versions](/docs/templates#status-and-versions).",
     params: TemplateParams,
     body: EditTemplateBody,
     check: checkEditTemplate,
@@ -95,7 +96,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     path: "/v1/templates/{id}",
     summary: "Archive a template",
     description:
-      "It can no longer be sent or changed, and its name is free. It can still be read by its id. Doing it again changes nothing.",
+      "Archives a template: it can no longer be sent or changed, and its name becomes free. Its record can still be retrieved by id, and messages that were already sent keep their text. Archiving it again changes nothing. See [Templates](/docs/templates).",
     params: TemplateParams,
     reply: { status: 200, description: "The archived template.", schema: TemplateRecord },
     problems: ["not_found"],
@@ -106,10 +107,11 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     method: "POST",
     path: "/v1/templates/{id}/preview",
     summary: "Preview a template",
-    description: "What would be sent, whatever the template's status. Without variables its examples are used.",
+    description:
+      "Returns the text that would be sent, whatever the status of the template. Without `template_variables` the examples of the template are used. Nothing is sent or stored. See [Templates](/docs/templates).",
     params: TemplateParams,
     body: PreviewBody,
-    reply: { status: 200, description: "The template filled in.", schema: TemplatePreview },
+    reply: { status: 200, description: "The template with its variables filled in.", schema: TemplatePreview },
     problems: ["not_found", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long"],
     handle: async ({ params, credential, body }) => ({
       status: 200,

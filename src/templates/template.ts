@@ -1,6 +1,6 @@
 /** A template: a text with variables, which is reviewed before it may be sent. Its statuses, its record in the API and the schema of the
  *  record. */
-import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -31,10 +31,10 @@ export const MAX_FOOTER = 60;
 export const MAX_TEMPLATE_RECORD_BYTES = 16_384;
 
 const ButtonRecord = Type.Object({
-  type: openEnum(BUTTON_TYPES),
-  text: Type.String(),
-  url: nullable(Type.String()),
-  phone_number: nullable(Type.String()),
+  type: openEnum(BUTTON_TYPES, "The type of the button."),
+  text: Type.String({ description: "The label." }),
+  url: nullable(Type.String({ description: "The page that a button of type `url` opens." })),
+  phone_number: nullable(Type.String({ description: "The number that a button of type `phone_number` calls." })),
 });
 export type Button = Static<typeof ButtonRecord>;
 
@@ -62,28 +62,34 @@ export type Template = {
 
 export const TemplateRecord = Type.Object(
   {
-    id: Type.String({ examples: ["tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the template." }),
     object: Type.Literal("template"),
-    environment: openEnum(["test", "live"]),
-    name: Type.String({ examples: ["order_shipped"] }),
-    language: Type.String({ examples: ["en-US"] }),
-    category: openEnum(CATEGORIES),
-    channels: Type.Array(openEnum(CHANNELS)),
-    body: Type.String({ examples: ["Hello {{name}}, your order {{order}} is on its way."] }),
-    header: nullable(Type.String({ description: "For whatsapp alone, as are footer and buttons." })),
-    footer: nullable(Type.String()),
-    buttons: nullable(Type.Array(ButtonRecord)),
-    variables: Type.Array(Type.Object({ name: Type.String(), example: nullable(Type.String()) }), {
-      description: "What a message has to fill in: the header's variables, then the body's, in the order in which they first appear.",
-    }),
-    status: openEnum(TEMPLATE_STATUSES, "Only an approved template can be sent."),
-    status_reason: nullable(Type.String({ description: "Why it was rejected or paused." })),
-    version: Type.Integer({ minimum: 1, description: "Counts the changes of what it says. A message keeps the version it used." }),
-    created_at: timestamp("When it was made."),
-    updated_at: timestamp("When it was last changed."),
+    environment: environmentField,
+    name: Type.String({ examples: ["order_shipped"], description: "The name, unique in the environment." }),
+    language: Type.String({ examples: ["en-US"], description: "The language of the text, as a BCP 47 tag." }),
+    category: openEnum(CATEGORIES, "The purpose of the messages."),
+    channels: Type.Array(openEnum(CHANNELS), { description: "The channels on which it can be sent." }),
+    body: Type.String({ examples: ["Hello {{name}}, your order {{order}} is on its way."], description: "The text with its variables." }),
+    header: nullable(Type.String({ description: "The text above the body. Only for whatsapp." })),
+    footer: nullable(Type.String({ description: "The text below the body. Only for whatsapp." })),
+    buttons: nullable(Type.Array(ButtonRecord, { description: "The buttons. Only for whatsapp." })),
+    variables: Type.Array(
+      Type.Object({
+        name: Type.String({ description: "The name of the variable." }),
+        example: nullable(Type.String({ description: "An example value." })),
+      }),
+      {
+        description: "The variables that a message must provide: those of the header, then those of the body, in order of appearance.",
+      },
+    ),
+    status: openEnum(TEMPLATE_STATUSES, "The status. Only an approved template can be sent."),
+    status_reason: nullable(Type.String({ description: "Why the template was rejected or paused." })),
+    version: Type.Integer({ minimum: 1, description: "The version of the content. A message keeps the version that it used." }),
+    created_at: timestamp("The time of creation."),
+    updated_at: timestamp("The time of the last change."),
     created_by: createdByField,
   },
-  { title: "Template", description: "A text with places to fill in." },
+  { title: "Template", description: "A text with variables, which is reviewed before it can be sent." },
 );
 export type TemplateRecord = Static<typeof TemplateRecord>;
 

@@ -1,5 +1,5 @@
 /** Usage as the API reports it: one row for each kind of message in each minute, hour or day, and their totals. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Environment } from "../storage/owner.ts";
 import type { UsageRange, UsageRow } from "./queries.ts";
@@ -12,59 +12,67 @@ export const INTERVALS = ["minute", "hour", "day"] as const;
 
 const TimeToDelivered = nullable(
   Type.Object(
-    { p50: Type.Integer(), p95: Type.Integer() },
-    { description: "Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was." },
+    {
+      p50: Type.Integer({ description: "Half of the messages were delivered within this time." }),
+      p95: Type.Integer({ description: "95% of the messages were delivered within this time." }),
+    },
+    { description: "The time from creation to delivery in milliseconds, with an accuracy of about 20%. Null if no message was delivered." },
   ),
 );
 
 const usageCount = ({ channels, statuses }: Words) =>
   Type.Object(
     {
-      start: timestamp("When the minute, hour or day begins, UTC."),
-      channel: openEnum(channels),
-      status: openEnum(statuses, "What the messages are now."),
-      error_code: nullable(Type.String({ description: "The error they have; null for none." })),
-      messages: Type.Integer(),
-      segments: Type.Integer({ description: "Parts on the wire. Channels without parts add none." }),
+      start: timestamp("The start of the minute, hour or day, in UTC."),
+      channel: openEnum(channels, "The channel of the messages."),
+      status: openEnum(statuses, "The current status of the messages."),
+      error_code: nullable(Type.String({ description: "The error code of the messages. Null for messages without an error." })),
+      messages: Type.Integer({ description: "The number of messages." }),
+      segments: Type.Integer({ description: "The number of segments. Only SMS has segments." }),
       time_to_delivered_ms: TimeToDelivered,
     },
-    { title: "UsageCount" },
+    { title: "UsageCount", description: "The messages of one interval, channel, status and error code." },
   );
 
-const Totals = Type.Object({
-  messages: Type.Integer(),
-  segments: Type.Integer(),
-  by_status: Type.Record(Type.Integer(), { description: "Messages by status; a status that no message has is left out." }),
-  by_error_code: Type.Record(Type.Integer(), { description: "Messages by error code; those without one are left out." }),
-  delivery_rate: nullable(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        "Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none.",
+const Totals = Type.Object(
+  {
+    messages: Type.Integer({ description: "The number of messages." }),
+    segments: Type.Integer({ description: "The number of segments." }),
+    by_status: Type.Record(Type.Integer(), { description: "The number of messages by status. Statuses without messages are absent." }),
+    by_error_code: Type.Record(Type.Integer(), {
+      description: "The number of messages by error code. Messages without an error are not counted.",
     }),
-  ),
-  time_to_delivered_ms: TimeToDelivered,
-});
+    delivery_rate: nullable(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description:
+          "The share of delivered and read messages among those that are delivered, read, undelivered, failed or expired, from 0 to 1. Null if there are none.",
+      }),
+    ),
+    time_to_delivered_ms: TimeToDelivered,
+  },
+  { description: "The totals of all rows." },
+);
 
 const Interval = Type.Object(
-  { start: timestamp("When the minute, hour or day begins, UTC."), ...Totals.properties },
-  { title: "UsageInterval", description: "What one minute, hour or day comes to." },
+  { start: timestamp("The start of the minute, hour or day, in UTC."), ...Totals.properties },
+  { title: "UsageInterval", description: "The totals of one minute, hour or day." },
 );
 
 export const usageReport = (words: Words) =>
   Type.Object(
     {
       object: Type.Literal("usage"),
-      environment: openEnum(["test", "live"]),
-      interval: openEnum(INTERVALS),
-      from: timestamp("The first hour that is counted; the first minute where `interval` is `minute`."),
-      to: timestamp("The hour, or minute, before which counting ends."),
-      data: Type.Array(usageCount(words), { description: "Newest first, then by channel, status and error code." }),
-      intervals: Type.Array(Interval, { description: "The sums of each interval, newest first; those without messages are left out." }),
+      environment: environmentField,
+      interval: openEnum(INTERVALS, "The interval of each row."),
+      from: timestamp("The start of the range, on a full hour, or on a full minute if `interval` is `minute`."),
+      to: timestamp("The end of the range, which is not included."),
+      data: Type.Array(usageCount(words), { description: "The counts, newest first, then by channel, status and error code." }),
+      intervals: Type.Array(Interval, { description: "The totals of each interval with messages, newest first." }),
       totals: Totals,
     },
-    { title: "Usage", description: "Messages by the minute, hour or day in which they were created, and by what they are now." },
+    { title: "Usage", description: "The number of messages by minute, hour or day of their creation, and by their current status." },
   );
 
 type UsageReport = Static<ReturnType<typeof usageReport>>;

@@ -16,15 +16,15 @@ const usageQuery = ({ channels, statuses }: Words) =>
   Type.Object(
     {
       created_after: timeParameter(
-        `From the hour of this moment on, or from its minute. Default: the day ${DEFAULT_DAYS} days before the end; by minute, an hour before it.`,
+        `The start of the range: counts from the hour of this time on, or from its minute. Default: ${DEFAULT_DAYS} days before the end, or an hour before it by minute.`,
       ),
       created_before: timeParameter(
-        "Up to the end of the hour of this moment, or of its minute; a full hour, or minute, ends before itself. Default: now.",
+        "The end of the range: counts up to the end of the hour of this time, or of its minute. A time on the full hour, or minute, is not included. Default: now.",
       ),
-      interval: optional(oneOf(INTERVALS, { description: "What a row stands for. Default: day, in UTC." })),
-      channel: optional(oneOf(channels)),
-      status: optional(oneOf(statuses)),
-      error_code: optional(Type.String({ minLength: 1, maxLength: 64 })),
+      interval: optional(oneOf(INTERVALS, { description: "The interval of each row. Default: `day`, in UTC." })),
+      channel: optional(oneOf(channels, { description: "Only messages of this channel." })),
+      status: optional(oneOf(statuses, { description: "Only messages that have this status now." })),
+      error_code: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only messages with this error code." })),
     },
     { additionalProperties: false },
   );
@@ -36,16 +36,16 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     method: "GET",
     path: "/v1/usage",
     weight: "heavy",
-    summary: "Read the usage",
+    summary: "Retrieve usage",
     description:
-      `Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most ${MAX_DAYS.day} days by day, ${MAX_DAYS.hour} by hour. ` +
-      "By minute it is in whole minutes, none older than 24 hours. " +
-      `An answer has ${groupDigits(MAX_ROWS)} rows at most; a range that needs more is refused with 400.`,
+      "Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. " +
+      `The range is in whole hours, and covers at most ${MAX_DAYS.day} days by day and ${MAX_DAYS.hour} days by hour. By minute it is in whole minutes of the last 24 hours. ` +
+      `A response has at most ${groupDigits(MAX_ROWS)} rows; a range that needs more is refused with 400. See [Usage](/docs/usage).`,
     tag: "Usage",
     scope: "usage:read",
     isIdempotent: false,
     query: usageQuery(words),
-    reply: { status: 200, description: "The counts.", schema: usageReport(words) },
+    reply: { status: 200, description: "The usage.", schema: usageReport(words) },
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await report(db, credential, query, clock.now())) }),
   }),
@@ -56,7 +56,7 @@ async function report(db: Database, { accountId, environment }: Credential, quer
   const { channel = null, status = null, error_code: errorCode = null } = query;
   const rows = await readUsage(db, accountId, environment, { ...range, channel, status, errorCode }, MAX_ROWS + 1);
   if (rows.length > MAX_ROWS) {
-    throw refused(`the answer would have more than ${groupDigits(MAX_ROWS)} rows: ask for a shorter range, or filter`);
+    throw refused(`the response would have more than ${groupDigits(MAX_ROWS)} rows: use a shorter range, or filters`);
   }
   return toReport(environment, range, rows);
 }

@@ -25,14 +25,14 @@ const ROWS: readonly Row[] = [
     "the recipient had as many as may be",
     { ofRecipient: 5, ofPrefix: 5, lastAtMs: NOW - 60_000 },
     "verification_limit_reached",
-    "5 codes an hour are sent to one recipient",
+    "at most 5 codes per hour are sent to one recipient",
   ],
   ["its neighbours had one less than may be", { ofPrefix: 99 }, undefined],
   [
     "its neighbours had as many as may be",
     { ofPrefix: 100 },
     "verification_limit_reached",
-    "100 codes an hour are sent to numbers that begin alike",
+    "at most 100 codes per hour are sent to numbers with the same beginning",
   ],
   ["both: the wait is reported", { ofRecipient: 5, ofPrefix: 100, lastAtMs: NOW }, "verification_too_soon"],
 ];

@@ -18,9 +18,12 @@ export function limitProblem({ ofRecipient, ofPrefix, lastAtMs }: Recent, limits
   const waitMs = lastAtMs === null || limits.cooldownSeconds === 0 ? 0 : lastAtMs + limits.cooldownSeconds * 1_000 - nowMs;
   if (waitMs > 0) return problem("verification_too_soon", `the next code can be sent in ${seconds(Math.ceil(waitMs / 1_000))}`);
   if (ofRecipient >= limits.perRecipientHour)
-    return problem("verification_limit_reached", `${limits.perRecipientHour} codes an hour are sent to one recipient`);
+    return problem("verification_limit_reached", `at most ${limits.perRecipientHour} codes per hour are sent to one recipient`);
   if (ofPrefix >= limits.perPrefixHour)
-    return problem("verification_limit_reached", `${limits.perPrefixHour} codes an hour are sent to numbers that begin alike`);
+    return problem(
+      "verification_limit_reached",
+      `at most ${limits.perPrefixHour} codes per hour are sent to numbers with the same beginning`,
+    );
   return undefined;
 }
 

@@ -15,30 +15,36 @@ const DEFAULT_TEMPLATE = "verification_code";
 export const NewVerificationBody = Type.Object(
   {
     recipient: numberField,
-    channel: optional(oneOf(CHANNELS, { description: "One of `channel` and `channels`." })),
+    channel: optional(
+      oneOf(CHANNELS, { description: "The channel, if there is only one. Exactly one of `channel` and `channels` is required." }),
+    ),
     channels: optional(
       Type.Array(oneOf(CHANNELS), {
         minItems: 1,
         maxItems: CHANNELS.length,
         uniqueItems: true,
-        description: "In the order in which they are tried: the next when the one before does not get the code delivered.",
+        description: "The channels, in the order in which they are used: the next one if the code is not delivered on the previous one.",
       }),
     ),
     after_seconds: optional(
-      Type.Integer({ minimum: 5, maximum: 600, description: "How long a channel has before the next is tried. Default 30." }),
+      Type.Integer({ minimum: 5, maximum: 600, description: "The seconds that a channel has before the next one is used. Default: 30." }),
     ),
     template_id: optional(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: "A template whose only variable is `code`. Default `verification_code`.",
+        description: "The id or name of a template whose only variable is `code`. Default: `verification_code`.",
       }),
     ),
     sender: optional(senderField),
-    code_length: optional(Type.Integer({ minimum: MIN_LENGTH, maximum: MAX_LENGTH, description: "Digits. Default 6." })),
-    ttl: optional(Type.Integer({ minimum: 60, maximum: 3_600, description: "Seconds for which the code is taken. Default 600." })),
+    code_length: optional(Type.Integer({ minimum: MIN_LENGTH, maximum: MAX_LENGTH, description: "The number of digits. Default: 6." })),
+    ttl: optional(Type.Integer({ minimum: 60, maximum: 3_600, description: "The seconds for which the code is valid. Default: 600." })),
   },
-  { title: "NewVerification", additionalProperties: false, description: "Exactly one of `channel` and `channels`." },
+  {
+    title: "NewVerification",
+    additionalProperties: false,
+    description: "A verification to start. Exactly one of `channel` and `channels` is required.",
+  },
 );
 export type NewVerification = Static<typeof NewVerificationBody>;
 
@@ -50,13 +56,23 @@ export function checkNewVerification(request: Readonly<Record<string, unknown>>)
   if (!hasOne && !hasMany) faults.push({ pointer: "/channel", code: "required", detail: "either channel or channels is required" });
   if (hasOne && hasMany) faults.push({ pointer: "/channels", code: "conflict", detail: "cannot be combined with channel" });
   if (typeof afterSeconds === "number" && afterSeconds >= (typeof ttl === "number" ? ttl : DEFAULT_CODE_TTL_SECONDS))
-    faults.push({ pointer: "/after_seconds", code: "out_of_range", detail: "must be less than ttl: the code would no longer be taken" });
+    faults.push({
+      pointer: "/after_seconds",
+      code: "out_of_range",
+      detail: "must be less than ttl, since the code is not valid after that",
+    });
   return faults;
 }
 
 export const CheckBody = Type.Object(
-  { code: Type.String({ pattern: `^[0-9]{${MIN_LENGTH},${MAX_LENGTH}}$`, "x-hint": `must have ${MIN_LENGTH} to ${MAX_LENGTH} digits` }) },
-  { title: "VerificationCheck", additionalProperties: false },
+  {
+    code: Type.String({
+      pattern: `^[0-9]{${MIN_LENGTH},${MAX_LENGTH}}$`,
+      "x-hint": `must have ${MIN_LENGTH} to ${MAX_LENGTH} digits`,
+      description: "The code that the person entered.",
+    }),
+  },
+  { title: "VerificationCheck", additionalProperties: false, description: "The check of a code." },
 );
 
 export const channelsOf = ({ channel, channels }: NewVerification): readonly Channel[] => channels ?? (channel ? [channel] : []);

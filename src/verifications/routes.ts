@@ -8,7 +8,7 @@ import { findVerification } from "./queries.ts";
 import { CheckedVerification, verificationRecord, VerificationRecord } from "./verification.ts";
 import { noSuchVerification, type Verifier } from "./verifier.ts";
 
-const IdParams = Type.Object({ id: Type.String({ description: "The verification's id." }) });
+const IdParams = Type.Object({ id: Type.String({ description: "The id of the verification." }) });
 
 const WRITE = { tag: "Verifications", scope: "verifications:write", isIdempotent: true } as const;
 
@@ -19,11 +19,16 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     path: "/v1/verifications",
     summary: "Send a verification code",
     description:
-      "Makes a code and sends it, by the first of the channels, and by the next when that does not get it delivered. The code is nowhere to be read: its message shows it hidden, and only a keyed hash of it is kept. A new code for a recipient takes the place of the one before. In `test` the code is always the first digits of 1234567890.",
+      "Creates a one-time code and sends it to a recipient, on the first channel and, if it is not delivered in time, on the next one. The code is never shown: the record of its message masks it, and only a keyed hash is stored. A new verification replaces the pending one of the same recipient. In `test` the code is always the first digits of 1234567890. Send an `Idempotency-Key`, so that a repeated request sends no second code. See [Verifications](/docs/verifications).",
     keepsTrace: true,
     body: NewVerificationBody,
     check: checkNewVerification,
-    reply: { status: 201, description: "The code is on its way.", schema: VerificationRecord, hasLocation: true },
+    reply: {
+      status: 201,
+      description: "The verification was created, and its code is being sent.",
+      schema: VerificationRecord,
+      hasLocation: true,
+    },
     problems: [
       "verification_too_soon",
       "verification_limit_reached",
@@ -43,9 +48,9 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     ...WRITE,
     method: "POST",
     path: "/v1/verifications/{id}/check",
-    summary: "Check a code",
+    summary: "Check a verification code",
     description:
-      "`valid` tells whether it is the right one. The right one approves the verification, once; the fifth wrong one ends it. One that is over is refused.",
+      "Compares the code that a person entered with the one that was sent. `valid` is the result. The right code approves the verification, which can happen once; the fifth wrong code ends it with `failed`. A verification that is not pending is refused with `verification_not_pending`. Send an `Idempotency-Key`, so that a repeated request is not counted as another attempt. See [Check a code](/docs/verifications#check-a-code).",
     params: IdParams,
     body: CheckBody,
     reply: { status: 200, description: "The verification after the check.", schema: CheckedVerification },
@@ -57,17 +62,19 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     method: "POST",
     path: "/v1/verifications/{id}/cancel",
     summary: "Cancel a verification",
-    description: "Its code is no longer taken, and no further channel is tried. A message that is on its way arrives all the same.",
+    description:
+      "Ends a pending verification: its code is no longer valid, and no further channel is used. A message that was already submitted may still arrive. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Verifications](/docs/verifications).",
     params: IdParams,
-    reply: { status: 200, description: "The verification after the change.", schema: VerificationRecord },
+    reply: { status: 200, description: "The canceled verification.", schema: VerificationRecord },
     problems: ["not_found", "verification_not_pending"],
     handle: async (call) => toResponse(await verifier.cancel(call, decodeId("ver", call.params.id))),
   }),
   route({
     method: "GET",
     path: "/v1/verifications/{id}",
-    summary: "Read a verification",
-    description: "The verification as it is now.",
+    summary: "Retrieve a verification",
+    description:
+      "Returns a verification with its current status. Use it to show how many attempts are left; a code is checked with `POST /v1/verifications/{id}/check`. See [Verifications](/docs/verifications).",
     tag: "Verifications",
     scope: "verifications:read",
     isIdempotent: false,

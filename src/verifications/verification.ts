@@ -1,5 +1,5 @@
 /** A verification: a code that is sent to a recipient and checked once. Its record in the API and the schema of the record. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type MessageId, type VerificationId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
@@ -14,28 +14,33 @@ const STATUSES = ["pending", "approved", "expired", "failed", "canceled"] as con
 type Status = (typeof STATUSES)[number];
 
 const VerificationFields = {
-  id: Type.String({ examples: ["ver_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  id: Type.String({ examples: ["ver_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the verification." }),
   object: Type.Literal("verification"),
-  environment: openEnum(["test", "live"]),
-  recipient: Type.String(),
-  channels: Type.Array(openEnum(CHANNELS), { description: "In the order in which they are tried." }),
-  code_length: Type.Integer(),
-  status: openEnum(STATUSES, "`failed`: too many wrong codes."),
-  attempts: Type.Integer({ description: "Wrong codes so far." }),
-  attempts_left: Type.Integer(),
-  message_id: Type.String({ description: "The message that carries the code; one that is sent in its place has it as `fallback_of`." }),
-  created_at: timestamp("When it was started."),
-  expires_at: timestamp("The code is not taken after this."),
-  verified_at: nullable(timestamp("When the right code came back.")),
-  updated_at: timestamp("When it last changed."),
+  environment: environmentField,
+  recipient: Type.String({ description: "The phone number that the code is sent to." }),
+  channels: Type.Array(openEnum(CHANNELS), { description: "The channels, in the order in which they are used." }),
+  code_length: Type.Integer({ description: "The number of digits of the code." }),
+  status: openEnum(STATUSES, "The status. `failed`: there were too many wrong codes."),
+  attempts: Type.Integer({ description: "The number of wrong codes so far." }),
+  attempts_left: Type.Integer({ description: "The number of codes that can still be checked." }),
+  message_id: Type.String({
+    description: "The id of the message with the code. A message on a further channel has this id as `fallback_of`.",
+  }),
+  created_at: timestamp("The time at which the verification was created."),
+  expires_at: timestamp("The time after which the code is not valid any more."),
+  verified_at: nullable(timestamp("The time at which the right code was checked.")),
+  updated_at: timestamp("The time of the last change."),
 };
 
-export const VerificationRecord = Type.Object(VerificationFields, { title: "Verification" });
+export const VerificationRecord = Type.Object(VerificationFields, {
+  title: "Verification",
+  description: "A code that is sent to a recipient and checked once.",
+});
 export type VerificationRecord = Static<typeof VerificationRecord>;
 
 export const CheckedVerification = Type.Object(
-  { ...VerificationFields, valid: Type.Boolean({ description: "The code is the right one." }) },
-  { title: "CheckedVerification" },
+  { ...VerificationFields, valid: Type.Boolean({ description: "Whether the code is the right one." }) },
+  { title: "CheckedVerification", description: "A verification after a check of a code." },
 );
 
 export type Verification = {

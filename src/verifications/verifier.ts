@@ -136,7 +136,7 @@ export class Verifier {
       if (found === undefined) throw noSuchVerification();
       const nowMs = this.now();
       const status = statusOf(found, nowMs);
-      if (status !== "pending") return new Problem("verification_not_pending", { detail: `it is ${status}` });
+      if (status !== "pending") return new Problem("verification_not_pending", { detail: `the verification is ${status}` });
       const { verification, more } = work(found, nowMs);
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);

@@ -29,7 +29,7 @@ import { newSecret } from "./signature.ts";
 /** How long deliveries are signed with the old and the new secret after a rotation. */
 const OVERLAP_MS = 24 * 3_600_000;
 
-export const EndpointParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
+export const EndpointParams = Type.Object({ id: Type.String({ description: "The id of the endpoint." }) });
 
 /** Finds the endpoint that a request names, in the environment of its credential. */
 export async function findOwnEndpoint(db: Database, credential: Credential, text: string): Promise<Endpoint> {
@@ -58,7 +58,7 @@ export class EndpointChanger {
       const refusal = refuseUrl(request.url, this.#parts.addresses);
       if (refusal !== undefined) return refusal;
       if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
-        return new Problem("too_many_endpoints", { detail: `an environment may have ${MAX_ENDPOINTS_EACH}` });
+        return new Problem("too_many_endpoints", { detail: `an environment can have at most ${MAX_ENDPOINTS_EACH} endpoints` });
       const { endpoint, secret } = this.#newEndpoint(call, request);
       await insertEndpoint(tx, endpoint);
       const { url, event_types: types } = endpointRecord(endpoint);

@@ -10,30 +10,30 @@ type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 const DeliveryAttempt = Type.Object(
   {
-    attempted_at: timestamp("When it began."),
-    duration_ms: Type.Integer({ minimum: 0 }),
-    response_status: nullable(Type.Integer({ description: "The HTTP status; null when there was no answer." })),
-    response_body: nullable(Type.String({ description: "The first bytes of the answer." })),
-    error: nullable(openEnum(FAILURES, "Why there was no answer.")),
+    attempted_at: timestamp("The start of the attempt."),
+    duration_ms: Type.Integer({ minimum: 0, description: "The duration in milliseconds." }),
+    response_status: nullable(Type.Integer({ description: "The HTTP status of the response. Null if there was no response." })),
+    response_body: nullable(Type.String({ description: "The beginning of the response body." })),
+    error: nullable(openEnum(FAILURES, "Why there was no response.")),
   },
-  { title: "DeliveryAttempt", description: "One try at an endpoint." },
+  { title: "DeliveryAttempt", description: "One call of an endpoint." },
 );
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
 export const DeliveryRecord = Type.Object(
   {
-    id: Type.String({ examples: ["dlv_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["dlv_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the delivery." }),
     object: Type.Literal("webhook_delivery"),
-    endpoint_id: Type.String(),
-    event_id: Type.String(),
-    event_type: Type.String({ examples: ["message.sent"] }),
-    status: openEnum(DELIVERY_STATUSES, "`pending`: will be tried again. `failed`: given up."),
-    attempts: Type.Array(DeliveryAttempt, { description: "The tries, oldest first; the last fifty." }),
-    next_attempt_at: nullable(timestamp("When it is tried again.")),
-    created_at: timestamp("When the event happened."),
-    updated_at: timestamp("When it was last changed."),
+    endpoint_id: Type.String({ description: "The id of the endpoint." }),
+    event_id: Type.String({ description: "The id of the event." }),
+    event_type: Type.String({ examples: ["message.sent"], description: "The type of the event." }),
+    status: openEnum(DELIVERY_STATUSES, "The status. `pending`: another attempt follows. `failed`: there are no further attempts."),
+    attempts: Type.Array(DeliveryAttempt, { description: "The last fifty attempts, oldest first." }),
+    next_attempt_at: nullable(timestamp("The time of the next attempt. Null if there is none.")),
+    created_at: timestamp("The time of the event."),
+    updated_at: timestamp("The time of the last change."),
   },
-  { title: "WebhookDelivery", description: "One event for one endpoint." },
+  { title: "WebhookDelivery", description: "One event for one endpoint, with all its attempts." },
 );
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 

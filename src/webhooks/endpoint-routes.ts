@@ -13,10 +13,17 @@ import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 
 const Deleted = Type.Object(
-  { id: Type.String(), object: Type.Literal("webhook_endpoint"), deleted: Type.Literal(true) },
-  { title: "DeletedWebhookEndpoint" },
+  {
+    id: Type.String({ description: "The id of the deleted endpoint." }),
+    object: Type.Literal("webhook_endpoint"),
+    deleted: Type.Literal(true),
+  },
+  { title: "DeletedWebhookEndpoint", description: "The confirmation that an endpoint was deleted." },
 );
-const TestEvent = Type.Object({ event_id: Type.String({ description: "The event that is on its way." }) }, { title: "TestEvent" });
+const TestEvent = Type.Object(
+  { event_id: Type.String({ description: "The id of the test event." }) },
+  { title: "TestEvent", description: "A test event." },
+);
 
 const READ = { tag: "Webhooks", scope: "webhooks:read", isIdempotent: false } as const;
 const WRITE = { tag: "Webhooks", scope: "webhooks:write", isIdempotent: true } as const;
@@ -26,12 +33,12 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints",
-    summary: "Create an endpoint",
+    summary: "Create a webhook endpoint",
     description:
-      "A URL that is told of events from now on, signed as Standard Webhooks 1.0 says. The answer shows its secret, this once; a repetition with the same idempotency key shows it again within 24 hours.",
+      "Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).",
     body: NewEndpointBody,
     check: checkEndpoint,
-    reply: { status: 201, description: "Created.", schema: EndpointWithSecret, hasLocation: true },
+    reply: { status: 201, description: "The endpoint was created.", schema: EndpointWithSecret, hasLocation: true },
     problems: ["endpoint_url_refused", "too_many_endpoints"],
     handle: async (call) => {
       requireAuditScope(call.credential, call.body.event_types);
@@ -43,8 +50,9 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     method: "GET",
     path: "/v1/webhook_endpoints",
     weight: "heavy",
-    summary: "List endpoints",
-    description: "Newest first.",
+    summary: "List webhook endpoints",
+    description:
+      "Returns the webhook endpoints of the environment, newest first, without their secrets. `failing_since` shows which of them fail. See [Webhooks](/docs/webhooks).",
     query: PageQuery,
     reply: { status: 200, description: "A page of endpoints.", schema: pageOf("WebhookEndpointPage", EndpointRecord) },
     problems: [],
@@ -62,8 +70,8 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}",
-    summary: "Read an endpoint",
-    description: "The endpoint as it is now, without its secret.",
+    summary: "Retrieve a webhook endpoint",
+    description: "Returns a webhook endpoint with its current status, without its secret. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
     reply: { status: 200, description: "The endpoint.", schema: EndpointRecord },
     problems: ["not_found"],
@@ -76,9 +84,9 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     ...WRITE,
     method: "PATCH",
     path: "/v1/webhook_endpoints/{id}",
-    summary: "Change an endpoint",
+    summary: "Update a webhook endpoint",
     description:
-      "Changes what is named. A disabled endpoint is told nothing, and what waited for it is given up; once enabled again, `recover` brings what it missed.",
+      "Changes the given fields; fields that are absent or null stay unchanged. A disabled endpoint receives nothing, and its waiting deliveries are dropped. After you enable it again, `POST /v1/webhook_endpoints/{id}/recover` delivers the events that it missed. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
     body: EditEndpointBody,
     check: checkEndpoint,
@@ -94,10 +102,11 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/webhook_endpoints/{id}",
-    summary: "Delete an endpoint",
-    description: "It is told nothing more. What is known of its deliveries goes with it.",
+    summary: "Delete a webhook endpoint",
+    description:
+      "Deletes a webhook endpoint together with the records of its deliveries. It receives no further events. To stop deliveries for a while, update it with `status: disabled` instead. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
-    reply: { status: 200, description: "Deleted.", schema: Deleted },
+    reply: { status: 200, description: "The endpoint was deleted.", schema: Deleted },
     problems: ["not_found"],
     handle: async (call) => {
       const id = decodeId("whe", call.params.id);
@@ -109,9 +118,9 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/rotate_secret",
-    summary: "Rotate an endpoint's secret",
+    summary: "Rotate the secret of a webhook endpoint",
     description:
-      "The answer shows the new secret, this once. For 24 hours deliveries are signed by both, so that the receiver can change over.",
+      "Creates a new secret. Only this response contains it. For 24 hours, deliveries are signed with both secrets, so that you can change your endpoint without losing an event. Send an `Idempotency-Key`, so that a repeated request returns the same secret. See [Rotate a secret](/docs/webhooks#rotate-a-secret).",
     params: EndpointParams,
     reply: { status: 200, description: "The endpoint with its new secret.", schema: EndpointWithSecret },
     problems: ["not_found"],
@@ -122,9 +131,10 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/test",
     summary: "Send a test event",
-    description: "A `webhook.test` event for this endpoint alone, whatever types it asks for. What became of it is in its deliveries.",
+    description:
+      "Sends an event of the type `webhook.test` to this endpoint, whatever types it subscribes to. Use it to check the URL and the verification of signatures. The deliveries of the endpoint show the outcome. Send an `Idempotency-Key`, so that a repeated request sends no second event. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
-    reply: { status: 202, description: "On its way.", schema: TestEvent },
+    reply: { status: 202, description: "The test event is being delivered.", schema: TestEvent },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) => toResponse(await changer.test(call, decodeId("whe", call.params.id))),
   }),

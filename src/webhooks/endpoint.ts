@@ -1,6 +1,6 @@
 /** An endpoint: a URL of a customer that receives events. Its statuses, its record in the API and the schema of the record. */
 import { EVENT_TYPES } from "../events/event.ts";
-import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EndpointId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -39,34 +39,37 @@ export type Endpoint = {
 
 const Recovery = Type.Object(
   {
-    reached: timestamp("Events up to here have been looked through."),
-    until: timestamp("Events up to here will be."),
+    reached: timestamp("Events up to this time have been processed."),
+    until: timestamp("Events up to this time will be processed."),
   },
-  { title: "Recovery", description: "A recovery that is under way." },
+  { title: "Recovery", description: "The progress of a recovery. Null if none is under way." },
 );
 
 export const EndpointRecord = Type.Object(
   {
-    id: Type.String({ examples: ["whe_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    id: Type.String({ examples: ["whe_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the endpoint." }),
     object: Type.Literal("webhook_endpoint"),
-    environment: openEnum(["test", "live"]),
-    url: Type.String({ examples: ["https://example.com/hooks/godwit"] }),
-    description: nullable(Type.String()),
+    environment: environmentField,
+    url: Type.String({ examples: ["https://example.com/hooks/godwit"], description: "The URL that receives the events." }),
+    description: nullable(Type.String({ description: "Your own description." })),
     event_types: Type.Array(Type.String({ examples: ["message.*"] }), {
-      description: `What it is told of: types, \`message.*\` for all of a kind, \`*\` for all. Types today: ${EVENT_TYPES.join(", ")}.`,
+      description: `The types of events that it receives: single types, \`message.*\` for all of a kind, or \`*\` for all. The types are ${EVENT_TYPES.join(", ")}.`,
     }),
-    status: openEnum(ENDPOINT_STATUSES),
+    status: openEnum(ENDPOINT_STATUSES, "Whether it receives events."),
     disabled_reason: nullable(
-      openEnum(DISABLED_REASONS, "`requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days."),
+      openEnum(
+        DISABLED_REASONS,
+        "Why it is disabled. `requested`: by a request. `gone`: it responded with 410. `failing`: all attempts failed for five days.",
+      ),
     ),
-    failing_since: nullable(timestamp("Since when there has been nothing but failures. Null when the last delivery succeeded.")),
-    previous_secret_until: nullable(timestamp("Until when deliveries are also signed by the secret before the last rotation.")),
+    failing_since: nullable(timestamp("The time since which all attempts have failed. Null if the last attempt succeeded.")),
+    previous_secret_until: nullable(timestamp("The time until which deliveries are also signed with the previous secret.")),
     recovery: nullable(Recovery),
-    created_at: timestamp("When it was made."),
-    updated_at: timestamp("When it was last changed."),
+    created_at: timestamp("The time of creation."),
+    updated_at: timestamp("The time of the last change."),
     created_by: createdByField,
   },
-  { title: "WebhookEndpoint", description: "A URL that is told of events." },
+  { title: "WebhookEndpoint", description: "A URL that receives events." },
 );
 
 export type EndpointRecord = Static<typeof EndpointRecord>;
@@ -75,9 +78,12 @@ export type EndpointRecord = Static<typeof EndpointRecord>;
 export const EndpointWithSecret = Type.Object(
   {
     ...EndpointRecord.properties,
-    secret: Type.String({ examples: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], description: "Shown once." }),
+    secret: Type.String({
+      examples: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+      description: "The secret for verifying signatures. It is shown only in this response.",
+    }),
   },
-  { title: "WebhookEndpointWithSecret", description: "A URL that is told of events, with the secret that its deliveries are signed by." },
+  { title: "WebhookEndpointWithSecret", description: "A URL that receives events, with the secret that signs its deliveries." },
 );
 
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));

@@ -13,15 +13,16 @@ const MAX_TYPE_LENGTH = 64;
 const url = Type.String({
   minLength: 1,
   maxLength: MAX_URL_LENGTH,
-  description: "https, on the public internet. http and private addresses only where the operator of this service allows them.",
+  description:
+    "The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.",
   examples: ["https://example.com/hooks/godwit"],
 });
-const description = optional(Type.String({ maxLength: 256, description: "For people." }));
+const description = optional(Type.String({ maxLength: 256, description: "Your own description." }));
 const eventTypes = optional(
   Type.Array(Type.String({ maxLength: MAX_TYPE_LENGTH }), {
     minItems: 1,
     maxItems: MAX_TYPES,
-    description: "What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.",
+    description: "The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.",
     examples: [["message.*"]],
   }),
 );
@@ -34,7 +35,9 @@ export const EditEndpointBody = Type.Object(
     url: optional(url),
     description,
     event_types: eventTypes,
-    status: optional(oneOf(ENDPOINT_STATUSES, { description: "A disabled endpoint is told nothing. Enabling it forgets its failures." })),
+    status: optional(
+      oneOf(ENDPOINT_STATUSES, { description: "A disabled endpoint receives nothing. Enabling it resets `failing_since`." }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -51,7 +54,7 @@ function urlFaults(text: string): Fault[] {
   // The parser drops invisible characters, or keeps them for people to misread, and takes a backslash for a slash.
   if (parsed === null || /[\s\p{Cc}\p{Cf}\\]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return fault("must be an https URL");
-  if (parsed.username !== "" || parsed.password !== "") return fault("must not hold a user name or password");
+  if (parsed.username !== "" || parsed.password !== "") return fault("must not contain a user name or password");
   if (parsed.hash !== "") return fault("must not have a fragment");
   if (parsed.href.length > MAX_URL_LENGTH)
     return [{ pointer: "/url", code: "too_long", detail: `must have at most ${MAX_URL_LENGTH} characters when it is encoded` }];

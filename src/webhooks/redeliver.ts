@@ -15,7 +15,7 @@ export const RecoverBody = Type.Object(
     since: Type.String({
       format: "date-time",
       [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-      description: "Events from this moment on that the endpoint has not acknowledged are delivered again.",
+      description: "The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.",
     }),
   },
   { additionalProperties: false },

@@ -14,10 +14,13 @@ import { deliveriesOfEvent, findDelivery, listDeliveries } from "./queries.ts";
 
 const DeliveryParams = Type.Object({
   ...EndpointParams.properties,
-  delivery_id: Type.String({ description: "The delivery's id." }),
+  delivery_id: Type.String({ description: "The id of the delivery." }),
 });
-const EventParams = Type.Object({ id: Type.String({ description: "The event's id." }) });
-const DeliveryQuery = Type.Object({ ...pageQuery, status: optional(oneOf(DELIVERY_STATUSES)) }, { additionalProperties: false });
+const EventParams = Type.Object({ id: Type.String({ description: "The id of the event." }) });
+const DeliveryQuery = Type.Object(
+  { ...pageQuery, status: optional(oneOf(DELIVERY_STATUSES, { description: "Only deliveries with this status." })) },
+  { additionalProperties: false },
+);
 
 const READ = { tag: "Webhooks", scope: "webhooks:read", isIdempotent: false } as const;
 const WRITE = { tag: "Webhooks", scope: "webhooks:write", isIdempotent: true } as const;
@@ -28,9 +31,9 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     method: "GET",
     path: "/v1/webhook_endpoints/{id}/deliveries",
     weight: "heavy",
-    summary: "List an endpoint's deliveries",
+    summary: "List the deliveries of a webhook endpoint",
     description:
-      "Newest event first, from the first try on. A filter that would look at very many may return a short page with `has_more: true`: go on with `next_cursor`.",
+      "Returns the deliveries of an endpoint with all their attempts, newest event first. A delivery appears after its first attempt. A filter that would have to read very many deliveries may return a short page with `has_more: true`: continue with `next_cursor`. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
     query: DeliveryQuery,
     reply: { status: 200, description: "A page of deliveries.", schema: pageOf("WebhookDeliveryPage", DeliveryRecord) },
@@ -46,8 +49,9 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}",
-    summary: "Read a delivery",
-    description: "One event for this endpoint, with its tries.",
+    summary: "Retrieve a delivery",
+    description:
+      "Returns the delivery of one event to this endpoint, with all its attempts and responses. Use it to find out why an event did not arrive. See [Webhooks](/docs/webhooks).",
     params: DeliveryParams,
     reply: { status: 200, description: "The delivery.", schema: DeliveryRecord },
     problems: ["not_found"],
@@ -64,9 +68,10 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry",
     summary: "Retry a delivery",
-    description: "Tries it once more now, whatever became of it before.",
+    description:
+      "Starts another attempt of a delivery now, whatever its status. Use it after you have corrected your endpoint; for many deliveries, use `POST /v1/webhook_endpoints/{id}/recover`. Send an `Idempotency-Key`, so that a repeated request starts no second attempt. See [Webhooks](/docs/webhooks).",
     params: DeliveryParams,
-    reply: { status: 202, description: "On its way.", schema: DeliveryRecord },
+    reply: { status: 202, description: "The delivery, with its next attempt now.", schema: DeliveryRecord },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) =>
       toResponse(
@@ -81,12 +86,12 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/recover",
     weight: "heavy",
-    summary: "Recover what an endpoint missed",
+    summary: "Recover missed events",
     description:
-      "Delivers every event since then that the endpoint wants and has not acknowledged: those that were given up, and those of a time when it was disabled or not there. `recovery` of the endpoint shows how far it is.",
+      "Delivers again every event since the given time that the endpoint subscribes to and has not acknowledged: failed deliveries, and events from a time when it was disabled or did not exist. `recovery` of the endpoint shows the progress. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
     body: RecoverBody,
-    reply: { status: 202, description: "Under way.", schema: EndpointRecord },
+    reply: { status: 202, description: "The endpoint, with its recovery under way.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) => toResponse(await beginRecovery(changer, call, decodeId("whe", call.params.id), Date.parse(call.body.since))),
   }),
@@ -94,8 +99,9 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/events/{id}/deliveries",
-    summary: "Read what became of an event",
-    description: "Its deliveries, one for each endpoint that was tried, on one page.",
+    summary: "List the deliveries of an event",
+    description:
+      "Returns the webhook deliveries of one event, one for each endpoint with at least one attempt, all on one page. Use it to find out whether your endpoints received an event. See [Webhooks](/docs/webhooks).",
     tag: "Events",
     params: EventParams,
     reply: { status: 200, description: "The deliveries.", schema: pageOf("WebhookDeliveryPage", DeliveryRecord) },

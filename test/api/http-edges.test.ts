@@ -102,7 +102,7 @@ describe("unusual but valid requests", () => {
       ]) {
         const reply = await exchange(godwit.url, get("/v1/messages", values.map((value) => `${name}: ${value}`).join("\r\n")));
         assertProblem(reply, "invalid_request_payload");
-        assert.deepEqual(faultsOf(reply), [{ header: name, code: "repeated", detail: "must be there once" }]);
+        assert.deepEqual(faultsOf(reply), [{ header: name, code: "repeated", detail: "must be sent exactly once" }]);
       }
     });
 

@@ -307,12 +307,12 @@ describe("scope", () => {
     "messages:send": /messages:send/,
     "messages:read keys:write": /keys:write/,
     "messages:read no:such": /no:such/,
-    "messages:read,events:read": /separated by blanks/,
-    "messages:*": /separated by blanks/,
+    "messages:read,events:read": /separated by spaces/,
+    "messages:*": /separated by spaces/,
     "MESSAGES:READ": /MESSAGES:READ/,
-    "messages:read\tevents:read": /separated by blanks/,
-    "   ": /separated by blanks/,
-    [`"<script>é`]: /separated by blanks/,
+    "messages:read\tevents:read": /separated by spaces/,
+    "   ": /separated by spaces/,
+    [`"<script>é`]: /separated by spaces/,
     [Array.from({ length: 500 }, (_, index) => `s${index}`).join(" ")]: /s0, s1, .*s19$/,
   };
   for (const [asked, detail] of Object.entries(REFUSED)) {

@@ -189,7 +189,7 @@ describe("routes", () => {
       await dialog.getByLabel("Priority").fill("5");
       await dialog.getByLabel("Weight").last().fill("1");
       await dialog.getByRole("button", { name: "Add", exact: true }).click();
-      await visitor.sees("is named twice", dialog);
+      await visitor.sees("is listed twice", dialog);
       assert.deepEqual(await fieldsAtFault(), ["Carrier 2"]);
       await dialog.getByRole("combobox", { name: "Carrier 2" }).selectOption("First");
       await dialog.getByRole("button", { name: "Add", exact: true }).click();

@@ -41,7 +41,7 @@ describe("a link to a carrier with Latin-1", () => {
   test("refuses a text with more parts than max_segments allows", async () => {
     const reply = await send({ max_segments: 1 });
     assertProblem(reply, "max_segments_exceeded");
-    assert.match(reply.text, /the text needs 2 parts, max_segments allows 1/);
+    assert.match(reply.text, /the text needs 2 segments, max_segments allows 1/);
   });
 
   test("counts a scheduled message again when its text is edited", async () => {

@@ -201,7 +201,7 @@ describe("a receipt that never arrives", () => {
     assert.equal(error.permanent, false);
     assert.ok(failedAtMs !== null);
     assert.equal(sequence, 4);
-    assert.equal((await rig.timeline(message)).at(-1)?.detail?.reason, "no receipt came in time");
+    assert.equal((await rig.timeline(message)).at(-1)?.detail?.reason, "no receipt arrived in time");
     return { message, other };
   };
   const named = ({ message }: Send): SendOutcome => accepted(`name of ${message.recipient}`);

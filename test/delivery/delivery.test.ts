@@ -356,7 +356,7 @@ describe("a provider that breaks its contract", () => {
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     await isHeld(rig, message);
-    assert.equal(attemptsIn(await rig.timeline(message)).at(-1)?.["detail"], "no answer in time");
+    assert.equal(attemptsIn(await rig.timeline(message)).at(-1)?.["detail"], "no response in time");
     await anotherPasses(rig, carrier);
     assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
     resolve(accepted("late"));

@@ -279,7 +279,7 @@ describe("a fallback message", () => {
       [
         ["fallback.refused", true, "service_window_closed"],
         ["fallback.refused", true, "service_window_closed"],
-        ["message.fallback_started", false, "not delivered in time, or ended badly"],
+        ["message.fallback_started", false, "not delivered in time, or failed"],
       ],
     );
     assert.equal((await childrenOf(rig, message)).length, 1);

@@ -355,7 +355,7 @@ describe("a carrier that sends no receipt", () => {
       const record = await client.messages.reached(id, "expired");
       const entries = await client.messages.timeline(id);
       assert.deepEqual(entries.map(inShort), [...SENT, "message.expired"]);
-      assert.equal(entries.at(-1)?.reason, "no receipt came in time");
+      assert.equal(entries.at(-1)?.reason, "no receipt arrived in time");
       const error = {
         code: "no_receipt",
         message: "The carrier took the message and never said what became of it.",

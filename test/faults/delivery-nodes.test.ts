@@ -140,7 +140,7 @@ describe("a process that died", () => {
     await until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
     const held = (await rig.timeline(message)).at(-1);
     assert.equal(held?.type, "attempt.unknown");
-    assert.equal(held.detail?.attempt?.["detail"], "the process that handed it over ended before the answer came");
+    assert.equal(held.detail?.attempt?.["detail"], "the process that submitted it ended before the response arrived");
     const failed = await rig.untilStatus(message, "failed");
     assert.equal(failed.error?.code, "outcome_unknown");
     assert.equal(failed.attempts, 1);

@@ -18,7 +18,7 @@ test("Redocly reports an unresolved reference, and a tag without a description",
   const broken = join(folder, "openapi.json");
   const document = readFileSync(DOCUMENT, "utf8")
     .replace("#/components/schemas/Problem", "#/components/schemas/Nothing")
-    .replace(/"description": "Send, follow[^"]*"/, '"x-nothing": ""');
+    .replace(/"description": "Send messages, follow[^"]*"/, '"x-nothing": ""');
   writeFileSync(broken, document);
   const { problems } = await lint(broken);
   assert.deepEqual(problems.map(({ ruleId }) => ruleId).toSorted(), ["no-unresolved-refs", "tag-description"]);
