@@ -13,6 +13,8 @@ import { consentSettingsRoutes } from "./consent/settings-routes.ts";
 import type { SuppressionChanger } from "./consent/suppression-changer.ts";
 import { queueRoutes } from "./delivery/routes.ts";
 import { Event } from "./events/event.ts";
+import { eventExample } from "./examples/events.ts";
+import { EXAMPLES } from "./examples/examples.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { EventStreams } from "./events/stream.ts";
 import { CHANNELS } from "./links/channel.ts";
@@ -46,6 +48,8 @@ import { webhookRoutes } from "./webhooks/routes.ts";
 export const documentParts: DocumentParts = {
   version: VERSION,
   event: Event,
+  eventExample,
+  examples: EXAMPLES,
   paths: tokenPaths,
   schemas: tokenSchemas,
   securitySchemes: oauthSchemes,
@@ -64,6 +68,13 @@ export const documentParts: DocumentParts = {
       "Connect carriers, add the numbers from which you send, and select links by recipient. See [Connect carriers](/docs/links).",
     "Keys and tokens": "Create, rotate and revoke API keys, and create access tokens. See [Authentication and API keys](/docs/access).",
     "Audit log": "See who changed what. See [Audit log](/docs/audit).",
+  },
+  tagGroups: {
+    Sending: ["Messages", "Batches", "Templates", "Verifications"],
+    "Events and webhooks": ["Events", "Webhooks"],
+    "Consent and privacy": ["Suppressions and consent", "Recipients"],
+    Operation: ["Usage", "Links, senders and routes"],
+    Access: ["Keys and tokens", "Audit log"],
   },
 };
 

@@ -6,7 +6,7 @@ import openapiTS, { astToString, type OpenAPI3, type SchemaObject } from "openap
 import ts from "typescript";
 
 type Operation = { operationId: string; summary: string; responses: Record<string, unknown> };
-type Document = { paths: Record<string, Record<string, Operation>> };
+type Document = { paths: Record<string, Record<string, Operation>>; webhooks: object; components: Record<string, unknown> };
 
 const SDK = join(import.meta.dirname, "..");
 const DOCUMENT = join(SDK, "..", "docs", "openapi.json");
@@ -27,21 +27,27 @@ function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
   return ts.factory.createUnionTypeNode([...known.map(literal), others, ...none]);
 }
 
-/** Drops the error responses. They have one schema for all operations, and without them the types have a fifth of the size. */
-function withoutErrors({ paths, ...rest }: Document): Document {
-  const kept = (operation: Operation): Operation => ({
+/** Drops the examples of operations, but not fields with the name `example`, which are in the schemas. */
+const withoutExamples = <T extends object>(operations: T): T =>
+  JSON.parse(JSON.stringify(operations, (key, value: unknown) => (key === "example" ? undefined : value))) as T;
+
+/** Drops the error responses, which have one schema for all operations, and the examples. Without them the types have a fifth of the size. */
+function shortened({ paths, webhooks, components, ...rest }: Document): Document {
+  const { responses: _responses, examples: _examples, ...kept } = components;
+  const successful = (operation: Operation): Operation => ({
     ...operation,
     responses: Object.fromEntries(Object.entries(operation.responses).filter(([status]) => status.startsWith("2"))),
   });
   const rows = Object.entries(paths).map(([path, methods]) => [
     path,
-    Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, kept(operation)])),
+    Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, successful(operation)])),
   ]);
-  return { ...rest, paths: Object.fromEntries(rows) as Document["paths"] };
+  const shown = withoutExamples(Object.fromEntries(rows) as Document["paths"]);
+  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: kept };
 }
 
 async function schemaText(document: Document): Promise<string> {
-  const nodes = await openapiTS(withoutErrors(document) as unknown as OpenAPI3, {
+  const nodes = await openapiTS(shortened(document) as unknown as OpenAPI3, {
     silent: true,
     transform: openUnion,
     rootTypes: true,

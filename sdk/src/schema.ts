@@ -12,7 +12,7 @@ export interface paths {
          * List messages
          * @description Returns outbound and inbound messages, newest first. Filters can be combined. A filter that would have to read very many messages may return a short page with `has_more: true`: continue with `next_cursor`. See [List and search messages](/docs/sending#list-and-search-messages).
          *
-         *     Scope: `messages:read`.
+         *     Required scope: `messages:read`.
          */
         get: operations["get_messages"];
         put?: never;
@@ -20,7 +20,7 @@ export interface paths {
          * Send a message
          * @description Accepts a message for delivery and responds with 202 as soon as it is stored durably. The message is then sent in the background: follow its `status` with [webhooks](/docs/webhooks), the event stream or `GET /v1/messages/{id}`. Send an `Idempotency-Key`: a repeated request with the same key and body returns the first response for 24 hours, and the message is sent once. See [Send a message](/docs/sending).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         post: operations["post_messages"];
         delete?: never;
@@ -42,7 +42,7 @@ export interface paths {
          * Validate a message
          * @description Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         post: operations["post_messages_validate"];
         delete?: never;
@@ -62,7 +62,7 @@ export interface paths {
          * Retrieve a message
          * @description Returns a message with its current status. To be informed about changes without polling, use [webhooks](/docs/webhooks) or the event stream. See [Message statuses](/docs/states).
          *
-         *     Scope: `messages:read`.
+         *     Required scope: `messages:read`.
          */
         get: operations["get_messages_id"];
         put?: never;
@@ -74,7 +74,7 @@ export interface paths {
          * Edit a scheduled message
          * @description Changes the given fields of a message that is `scheduled`; fields that are absent or null stay unchanged. `ttl_seconds` counts from `send_at`. A message that is already queued or sent is refused with `message_not_editable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Edit a scheduled message](/docs/sending#edit-a-scheduled-message).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         patch: operations["patch_messages_id"];
         trace?: never;
@@ -92,7 +92,7 @@ export interface paths {
          * Cancel a message
          * @description Cancels a message that is `scheduled` or `queued`. A message that is `sending` may already have left, and is refused with `message_not_cancelable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Cancel a message](/docs/sending#cancel-a-message).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         post: operations["post_messages_id_cancel"];
         delete?: never;
@@ -114,7 +114,7 @@ export interface paths {
          * Redact a message
          * @description Removes the text, the template variables and the metadata of a message with a final status, also from its events and from the responses that are stored for idempotency keys. Data that was already sent to webhook endpoints is not affected. Send an `Idempotency-Key`, so that you can repeat the request safely. To remove all data of a person, use `POST /v1/recipients/erase`. See [Redact a message](/docs/sending#redact-a-message).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         post: operations["post_messages_id_redact"];
         delete?: never;
@@ -134,7 +134,7 @@ export interface paths {
          * List the timeline of a message
          * @description Returns the history of one message, newest first: its events with their causes, the attempts to submit it, and the signals of carriers that changed nothing (`ignored`). Use it to find out why a message has its status. See [Message statuses](/docs/states).
          *
-         *     Scope: `messages:read`.
+         *     Required scope: `messages:read`.
          */
         get: operations["get_messages_id_events"];
         put?: never;
@@ -156,7 +156,7 @@ export interface paths {
          * List the parts of a message
          * @description Returns the transmitted parts of an SMS in order, each with its carrier id and its status. There is one part for a message that was transmitted whole, or that the carrier splits itself. The list is empty before a carrier has accepted the message, for inbound messages, and on channels without parts. See [Parts](/docs/states#parts).
          *
-         *     Scope: `messages:read`.
+         *     Required scope: `messages:read`.
          */
         get: operations["get_messages_id_parts"];
         put?: never;
@@ -180,7 +180,7 @@ export interface paths {
          * Send a batch of messages
          * @description Accepts up to 1,000 messages in one request, all in one transaction. `defaults` contains the fields that the messages share, and each item the fields of its own. An invalid item is refused without the others: `results` has one entry for each item. A fault in `defaults` refuses the whole request. One idempotency key covers the whole batch, and every 50 items cost one request of the quota. See [Batches](/docs/batches).
          *
-         *     Scope: `messages:send`.
+         *     Required scope: `messages:send`.
          */
         post: operations["post_batches"];
         delete?: never;
@@ -200,7 +200,7 @@ export interface paths {
          * Retrieve a batch
          * @description Returns a batch with the number of its messages in each status. The event `batch.completed` reports when all its messages have a final status. `GET /v1/messages?batch_id=…` lists the messages. See [Follow a batch](/docs/batches#follow-a-batch).
          *
-         *     Scope: `messages:read`.
+         *     Required scope: `messages:read`.
          */
         get: operations["get_batches_id"];
         put?: never;
@@ -222,7 +222,7 @@ export interface paths {
          * List templates
          * @description Returns the templates of the environment, newest first. Archived templates are listed only with `status=archived`. Filters can be combined. A filter that would have to read very many archived templates may return a short page with `has_more: true`: continue with `next_cursor`. See [Templates](/docs/templates).
          *
-         *     Scope: `templates:read`.
+         *     Required scope: `templates:read`.
          */
         get: operations["get_templates"];
         put?: never;
@@ -230,7 +230,7 @@ export interface paths {
          * Create a template
          * @description Creates a text with variables and submits it for review, unless `status` is `draft`. A template for sms only is approved at once. A template for whatsapp is reviewed by the carrier; in `test` the simulator reviews it at once, and a name that begins with `simulate_rejected`, `simulate_paused` or `simulate_pending` gets that status. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Templates](/docs/templates).
          *
-         *     Scope: `templates:write`.
+         *     Required scope: `templates:write`.
          */
         post: operations["post_templates"];
         delete?: never;
@@ -250,7 +250,7 @@ export interface paths {
          * Retrieve a template
          * @description Returns a template by its id or its name, with its current status and version. An archived template can be retrieved only by its id. See [Templates](/docs/templates).
          *
-         *     Scope: `templates:read`.
+         *     Required scope: `templates:read`.
          */
         get: operations["get_templates_id"];
         put?: never;
@@ -259,7 +259,7 @@ export interface paths {
          * Archive a template
          * @description Archives a template: it can no longer be sent or changed, and its name becomes free. Its record can still be retrieved by id, and messages that were already sent keep their text. Archiving it again changes nothing. See [Templates](/docs/templates).
          *
-         *     Scope: `templates:write`.
+         *     Required scope: `templates:write`.
          */
         delete: operations["delete_templates_id"];
         options?: never;
@@ -268,7 +268,7 @@ export interface paths {
          * Update a template
          * @description Changes the given fields; fields that are absent or null stay unchanged. A change of body, header, footer, buttons or examples creates a new version, which is reviewed again. A draft stays a draft until it is submitted with `status: pending`. Messages keep the version that they used. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Status and versions](/docs/templates#status-and-versions).
          *
-         *     Scope: `templates:write`.
+         *     Required scope: `templates:write`.
          */
         patch: operations["patch_templates_id"];
         trace?: never;
@@ -286,7 +286,7 @@ export interface paths {
          * Preview a template
          * @description Returns the text that would be sent, whatever the status of the template. Without `template_variables` the examples of the template are used. Nothing is sent or stored. See [Templates](/docs/templates).
          *
-         *     Scope: `templates:read`.
+         *     Required scope: `templates:read`.
          */
         post: operations["post_templates_id_preview"];
         delete?: never;
@@ -308,7 +308,7 @@ export interface paths {
          * Send a verification code
          * @description Creates a one-time code and sends it to a recipient, on the first channel and, if it is not delivered in time, on the next one. The code is never shown: the record of its message masks it, and only a keyed hash is stored. A new verification replaces the pending one of the same recipient. In `test` the code is always the first digits of 1234567890. Send an `Idempotency-Key`, so that a repeated request sends no second code. See [Verifications](/docs/verifications).
          *
-         *     Scope: `verifications:write`.
+         *     Required scope: `verifications:write`.
          */
         post: operations["post_verifications"];
         delete?: never;
@@ -330,7 +330,7 @@ export interface paths {
          * Check a verification code
          * @description Compares the code that a person entered with the one that was sent. `valid` is the result. The right code approves the verification, which can happen once; the fifth wrong code ends it with `failed`. A verification that is not pending is refused with `verification_not_pending`. Send an `Idempotency-Key`, so that a repeated request is not counted as another attempt. See [Check a code](/docs/verifications#check-a-code).
          *
-         *     Scope: `verifications:write`.
+         *     Required scope: `verifications:write`.
          */
         post: operations["post_verifications_id_check"];
         delete?: never;
@@ -352,7 +352,7 @@ export interface paths {
          * Cancel a verification
          * @description Ends a pending verification: its code is no longer valid, and no further channel is used. A message that was already submitted may still arrive. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Verifications](/docs/verifications).
          *
-         *     Scope: `verifications:write`.
+         *     Required scope: `verifications:write`.
          */
         post: operations["post_verifications_id_cancel"];
         delete?: never;
@@ -372,7 +372,7 @@ export interface paths {
          * Retrieve a verification
          * @description Returns a verification with its current status. Use it to show how many attempts are left; a code is checked with `POST /v1/verifications/{id}/check`. See [Verifications](/docs/verifications).
          *
-         *     Scope: `verifications:read`.
+         *     Required scope: `verifications:read`.
          */
         get: operations["get_verifications_id"];
         put?: never;
@@ -394,7 +394,7 @@ export interface paths {
          * List events
          * @description Returns the events of the environment, newest first. Filters can be combined. Use the list to look up past events, and [webhooks](/docs/webhooks) or the event stream to receive new ones. A filter that would have to read very many events may return a short page with `has_more: true`: continue with `next_cursor`.
          *
-         *     Scope: `events:read`.
+         *     Required scope: `events:read`.
          */
         get: operations["get_events"];
         put?: never;
@@ -416,7 +416,7 @@ export interface paths {
          * Stream events
          * @description Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it where you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `events:read`.
+         *     Required scope: `events:read`.
          */
         get: operations["get_events_stream"];
         put?: never;
@@ -438,7 +438,7 @@ export interface paths {
          * Retrieve an event
          * @description Returns an event as it was delivered. Data that was redacted or erased since then is missing. See [Events](/docs/webhooks#events).
          *
-         *     Scope: `events:read`.
+         *     Required scope: `events:read`.
          */
         get: operations["get_events_id"];
         put?: never;
@@ -460,7 +460,7 @@ export interface paths {
          * List webhook endpoints
          * @description Returns the webhook endpoints of the environment, newest first, without their secrets. `failing_since` shows which of them fail. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:read`.
+         *     Required scope: `webhooks:read`.
          */
         get: operations["get_webhook_endpoints"];
         put?: never;
@@ -468,7 +468,7 @@ export interface paths {
          * Create a webhook endpoint
          * @description Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints"];
         delete?: never;
@@ -488,7 +488,7 @@ export interface paths {
          * Retrieve a webhook endpoint
          * @description Returns a webhook endpoint with its current status, without its secret. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:read`.
+         *     Required scope: `webhooks:read`.
          */
         get: operations["get_webhook_endpoints_id"];
         put?: never;
@@ -497,7 +497,7 @@ export interface paths {
          * Delete a webhook endpoint
          * @description Deletes a webhook endpoint together with the records of its deliveries. It receives no further events. To stop deliveries for a while, update it with `status: disabled` instead. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         delete: operations["delete_webhook_endpoints_id"];
         options?: never;
@@ -506,7 +506,7 @@ export interface paths {
          * Update a webhook endpoint
          * @description Changes the given fields; fields that are absent or null stay unchanged. A disabled endpoint receives nothing, and its waiting deliveries are dropped. After you enable it again, `POST /v1/webhook_endpoints/{id}/recover` delivers the events that it missed. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         patch: operations["patch_webhook_endpoints_id"];
         trace?: never;
@@ -524,7 +524,7 @@ export interface paths {
          * Rotate the secret of a webhook endpoint
          * @description Creates a new secret. Only this response contains it. For 24 hours, deliveries are signed with both secrets, so that you can change your endpoint without losing an event. Send an `Idempotency-Key`, so that a repeated request returns the same secret. See [Rotate a secret](/docs/webhooks#rotate-a-secret).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints_id_rotate_secret"];
         delete?: never;
@@ -546,7 +546,7 @@ export interface paths {
          * Send a test event
          * @description Sends an event of the type `webhook.test` to this endpoint, whatever types it subscribes to. Use it to check the URL and the verification of signatures. The deliveries of the endpoint show the outcome. Send an `Idempotency-Key`, so that a repeated request sends no second event. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints_id_test"];
         delete?: never;
@@ -566,7 +566,7 @@ export interface paths {
          * List the deliveries of a webhook endpoint
          * @description Returns the deliveries of an endpoint with all their attempts, newest event first. A delivery appears after its first attempt. A filter that would have to read very many deliveries may return a short page with `has_more: true`: continue with `next_cursor`. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:read`.
+         *     Required scope: `webhooks:read`.
          */
         get: operations["get_webhook_endpoints_id_deliveries"];
         put?: never;
@@ -588,7 +588,7 @@ export interface paths {
          * Retrieve a delivery
          * @description Returns the delivery of one event to this endpoint, with all its attempts and responses. Use it to find out why an event did not arrive. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:read`.
+         *     Required scope: `webhooks:read`.
          */
         get: operations["get_webhook_endpoints_id_deliveries_delivery_id"];
         put?: never;
@@ -612,7 +612,7 @@ export interface paths {
          * Retry a delivery
          * @description Starts another attempt of a delivery now, whatever its status. Use it after you have corrected your endpoint; for many deliveries, use `POST /v1/webhook_endpoints/{id}/recover`. Send an `Idempotency-Key`, so that a repeated request starts no second attempt. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints_id_deliveries_delivery_id_retry"];
         delete?: never;
@@ -634,7 +634,7 @@ export interface paths {
          * Recover missed events
          * @description Delivers again every event since the given time that the endpoint subscribes to and has not acknowledged: failed deliveries, and events from a time when it was disabled or did not exist. `recovery` of the endpoint shows the progress. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:write`.
+         *     Required scope: `webhooks:write`.
          */
         post: operations["post_webhook_endpoints_id_recover"];
         delete?: never;
@@ -654,7 +654,7 @@ export interface paths {
          * List the deliveries of an event
          * @description Returns the webhook deliveries of one event, one for each endpoint with at least one attempt, all on one page. Use it to find out whether your endpoints received an event. See [Webhooks](/docs/webhooks).
          *
-         *     Scope: `webhooks:read`.
+         *     Required scope: `webhooks:read`.
          */
         get: operations["get_events_id_deliveries"];
         put?: never;
@@ -676,7 +676,7 @@ export interface paths {
          * List suppressions
          * @description Returns the suppressions of the environment, newest first by the time of the first opt-out. Without `status`, only active ones are listed. Filters can be combined. A filter that would have to read very many suppressions may return a short page with `has_more: true`: continue with `next_cursor`. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
-         *     Scope: `suppressions:read`.
+         *     Required scope: `suppressions:read`.
          */
         get: operations["get_suppressions"];
         put?: never;
@@ -684,7 +684,7 @@ export interface paths {
          * Suppress a recipient
          * @description Records an opt-out: from now on, no message is sent to the recipient from this sender, or from any sender, on any channel. The response is 201 if the suppression is new or active again, and 200 with the unchanged record if it was already active. `in_flight` is the number of messages that were `sending` and cannot be stopped. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Consent](/docs/consent).
          *
-         *     Scope: `suppressions:write`.
+         *     Required scope: `suppressions:write`.
          */
         post: operations["post_suppressions"];
         delete?: never;
@@ -706,7 +706,7 @@ export interface paths {
          * Import suppressions
          * @description Records up to 1,000 opt-outs in one transaction: all of them, or none if an entry has a fault. Use it to bring opt-outs from another service. The faults of all entries are reported together, up to 100 of a kind. Of several entries for the same recipient and sender the first one counts. Every 50 entries cost one request of the quota. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
-         *     Scope: `suppressions:write`.
+         *     Required scope: `suppressions:write`.
          */
         post: operations["post_suppressions_import"];
         delete?: never;
@@ -726,7 +726,7 @@ export interface paths {
          * Retrieve a suppression
          * @description Returns a suppression with its current status and the reason of its last change. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
-         *     Scope: `suppressions:read`.
+         *     Required scope: `suppressions:read`.
          */
         get: operations["get_suppressions_id"];
         put?: never;
@@ -735,7 +735,7 @@ export interface paths {
          * Lift a suppression
          * @description Permits messages to the recipient again, unless another suppression applies. The record and its history are kept, and the same record becomes active again after another opt-out. Lifting it again changes nothing. Lift a suppression only if the person has agreed. See [Opt in again](/docs/consent#opt-in-again).
          *
-         *     Scope: `suppressions:write`.
+         *     Required scope: `suppressions:write`.
          */
         delete: operations["delete_suppressions_id"];
         options?: never;
@@ -754,7 +754,7 @@ export interface paths {
          * List the history of a suppression
          * @description Returns every change of a suppression with its reason, newest first: when it became active, and when it was lifted. Use it as evidence of consent. See [Manage suppressions](/docs/consent#manage-suppressions).
          *
-         *     Scope: `suppressions:read`.
+         *     Required scope: `suppressions:read`.
          */
         get: operations["get_suppressions_id_history"];
         put?: never;
@@ -776,7 +776,7 @@ export interface paths {
          * Retrieve the consent settings
          * @description Returns the opt-out words and the automatic replies of this environment. A setting that you have not changed comes from the configuration file of the operator, or is built in. See [Consent](/docs/consent).
          *
-         *     Scope: `suppressions:read`.
+         *     Required scope: `suppressions:read`.
          */
         get: operations["get_consent_settings"];
         put?: never;
@@ -788,7 +788,7 @@ export interface paths {
          * Update the consent settings
          * @description Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).
          *
-         *     Scope: `suppressions:write`.
+         *     Required scope: `suppressions:write`.
          */
         patch: operations["patch_consent_settings"];
         trace?: never;
@@ -806,7 +806,7 @@ export interface paths {
          * Erase the data of a person
          * @description Removes the number, texts, metadata, references and template variables of a person from all records of this environment. The records themselves and the counts of usage stay. Scheduled and queued messages are canceled; messages that are with a carrier are counted as `unfinished`. Opt-outs stay in effect. One request erases up to 2,000 messages: repeat it with a new idempotency key while `has_more` is true. See [Erasure](/docs/recipients#erasure).
          *
-         *     Scope: `recipients:erase`.
+         *     Required scope: `recipients:erase`.
          */
         post: operations["post_recipients_erase"];
         delete?: never;
@@ -828,7 +828,7 @@ export interface paths {
          * Export the data of a person
          * @description Returns every record of this environment that contains the person, one JSON object on each line (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key. See [Export](/docs/recipients#export).
          *
-         *     Scope: `recipients:read`.
+         *     Required scope: `recipients:read`.
          */
         post: operations["post_recipients_export"];
         delete?: never;
@@ -848,7 +848,7 @@ export interface paths {
          * Retrieve usage
          * @description Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. The range is in whole hours, and covers at most 400 days by day and 31 days by hour. By minute it is in whole minutes of the last 24 hours. A response has at most 10,000 rows; a range that needs more is refused with 400. See [Usage](/docs/usage).
          *
-         *     Scope: `usage:read`.
+         *     Required scope: `usage:read`.
          */
         get: operations["get_usage"];
         put?: never;
@@ -870,7 +870,7 @@ export interface paths {
          * Retrieve the depth of the queue
          * @description Returns how many messages of this environment are waiting or being sent, and how long the oldest one has been due. Use it to see whether messages are delayed. See [Usage](/docs/usage#get-v1queue).
          *
-         *     Scope: `usage:read`.
+         *     Required scope: `usage:read`.
          */
         get: operations["get_queue"];
         put?: never;
@@ -892,7 +892,7 @@ export interface paths {
          * List links
          * @description Returns the links of the account and those of the operator, each with its state within the last seconds. The list is not paged. `test` has only the simulator. See [Connect carriers](/docs/links).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_links"];
         put?: never;
@@ -900,7 +900,7 @@ export interface paths {
          * Create a link
          * @description Connects the account to a carrier, in `live`. All nodes open the connection within seconds; check it with `POST /v1/links/{id}/test`. A host must use TLS and be on the public internet, unless the operator allows its network. Secrets are stored encrypted and never returned. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         post: operations["post_links"];
         delete?: never;
@@ -920,7 +920,7 @@ export interface paths {
          * Retrieve a link
          * @description Returns a link with its current state and its settings, without its secrets. See [States of a link](/docs/links#states-of-a-link).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_links_id"];
         put?: never;
@@ -929,7 +929,7 @@ export interface paths {
          * Delete a link
          * @description Closes the connection and deletes the link together with its senders. Messages that wait for the link use another link, or expire. A link that a route uses is refused with `link_in_use`. See [Links of an account](/docs/links#links-of-an-account).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         delete: operations["delete_links_id"];
         options?: never;
@@ -938,7 +938,7 @@ export interface paths {
          * Update a link
          * @description Changes the given fields. In `settings`, each given member replaces its previous value, and null removes it. Secrets that are not given stay, unless the address changes: then they are required again. The connection of this link is opened again. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         patch: operations["patch_links_id"];
         trace?: never;
@@ -956,7 +956,7 @@ export interface paths {
          * Test a link
          * @description Connects to the carrier and signs in, without sending a message, and reports the step that failed. A link that is connected is not connected a second time. An account can test its links a few times per minute. See [Links of an account](/docs/links#links-of-an-account).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         post: operations["post_links_id_test"];
         delete?: never;
@@ -976,7 +976,7 @@ export interface paths {
          * List senders
          * @description Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_senders"];
         put?: never;
@@ -984,7 +984,7 @@ export interface paths {
          * Create a sender
          * @description Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         post: operations["post_senders"];
         delete?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
          * Retrieve a sender
          * @description Returns one sender with its link and its rules. See [Senders](/docs/links#senders).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_senders_id"];
         put?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
          * Delete a sender
          * @description Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         delete: operations["delete_senders_id"];
         options?: never;
@@ -1022,7 +1022,7 @@ export interface paths {
          * Update a sender
          * @description Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         patch: operations["patch_senders_id"];
         trace?: never;
@@ -1038,7 +1038,7 @@ export interface paths {
          * List routes
          * @description Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_routes"];
         put?: never;
@@ -1046,7 +1046,7 @@ export interface paths {
          * Create a route
          * @description Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         post: operations["post_routes"];
         delete?: never;
@@ -1066,7 +1066,7 @@ export interface paths {
          * Retrieve a route
          * @description Returns one route with its links and its rules. See [Routes](/docs/links#routes).
          *
-         *     Scope: `links:read`.
+         *     Required scope: `links:read`.
          */
         get: operations["get_routes_id"];
         put?: never;
@@ -1075,7 +1075,7 @@ export interface paths {
          * Delete a route
          * @description Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         delete: operations["delete_routes_id"];
         options?: never;
@@ -1084,7 +1084,7 @@ export interface paths {
          * Update a route
          * @description Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
          *
-         *     Scope: `links:write`.
+         *     Required scope: `links:write`.
          */
         patch: operations["patch_routes_id"];
         trace?: never;
@@ -1100,7 +1100,7 @@ export interface paths {
          * List API keys
          * @description Returns the keys of this environment, newest first, including revoked and expired ones. The keys themselves are not shown. See [Authentication and API keys](/docs/access).
          *
-         *     Scope: `keys:read`.
+         *     Required scope: `keys:read`.
          */
         get: operations["get_keys"];
         put?: never;
@@ -1108,7 +1108,7 @@ export interface paths {
          * Create an API key
          * @description Creates an API key for this environment. A credential can grant only scopes that it has itself. The response contains the key, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Create a key](/docs/access#create-a-key).
          *
-         *     Scope: `keys:write`.
+         *     Required scope: `keys:write`.
          */
         post: operations["post_keys"];
         delete?: never;
@@ -1128,7 +1128,7 @@ export interface paths {
          * Retrieve an API key
          * @description Returns the record of a key: its scopes, its expiry and its last use. The key itself is not shown. See [Authentication and API keys](/docs/access).
          *
-         *     Scope: `keys:read`.
+         *     Required scope: `keys:read`.
          */
         get: operations["get_keys_id"];
         put?: never;
@@ -1137,7 +1137,7 @@ export interface paths {
          * Revoke an API key
          * @description Revokes a key: within a second it stops working, together with every access token that was created with it. Its record stays in the list. Revoking it again changes nothing. See [Revoke a key](/docs/access#revoke-a-key).
          *
-         *     Scope: `keys:write`.
+         *     Required scope: `keys:write`.
          */
         delete: operations["delete_keys_id"];
         options?: never;
@@ -1158,7 +1158,7 @@ export interface paths {
          * Rotate an API key
          * @description Creates a new key with the scopes, the name and the expiry of the old one, which stays valid for the overlap. Only this response contains the new key. Send an `Idempotency-Key`, so that a repeated request returns the same key. See [Rotate a key without downtime](/docs/access#rotate-a-key-without-downtime).
          *
-         *     Scope: `keys:write`.
+         *     Required scope: `keys:write`.
          */
         post: operations["post_keys_id_rotate"];
         delete?: never;
@@ -1178,7 +1178,7 @@ export interface paths {
          * Retrieve the current credential
          * @description Returns the API key or access token of this request: its account, environment, scopes, tier and expiry. Use it to check a credential or to show which environment it belongs to. See [Authentication and API keys](/docs/access).
          *
-         *     No scope is needed: any credential may ask.
+         *     No scope is required: any valid credential may call this operation.
          */
         get: operations["get_credential"];
         put?: never;
@@ -1200,7 +1200,7 @@ export interface paths {
          * List audit events
          * @description Returns the changes in this environment and in the account as a whole, newest first, each with the actor, the action and the target. An entry is written in the transaction of its change and cannot be altered. Filters can be combined. See [Audit log](/docs/audit).
          *
-         *     Scope: `audit:read`.
+         *     Required scope: `audit:read`.
          */
         get: operations["get_audit_events"];
         put?: never;
@@ -1223,8 +1223,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * An event, as an endpoint is told of it
-         * @description Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.
+         * Receive an event
+         * @description Godwit sends each event to every enabled endpoint that subscribes to its type. The request is signed according to Standard Webhooks 1.0: verify the signature before you use the body. Deliveries arrive at least once and in no particular order, so ignore a `webhook-id` that you have already processed. See [Webhooks](/docs/webhooks).
          */
         post: operations["webhook_event"];
         delete?: never;
@@ -3719,26 +3719,36 @@ export interface components {
                 use: "sig";
             }[];
         };
-        /** @description RFC 9457. */
+        /** @description An error in the form of RFC 9457. See [Errors](/docs/errors). */
         Problem: {
-            /** @description A page about this code. */
+            /** @description The URL of a page that explains this code. */
             type: string;
+            /** @description A short summary of the code, the same for every error with this code. */
             title: string;
+            /** @description The HTTP status. */
             status: number;
             /**
-             * @description What clients switch on; may grow.
+             * @description The stable code of the error, for decisions in programs. New codes may be added.
              * @example invalid_request_payload
              */
             code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "paused_by_operator" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            /** @description An explanation of this occurrence, for people. */
             detail: string;
+            /** @description The id of the request, as in the `X-Request-ID` header. */
             request_id: string;
+            /** @description The scopes that the credential lacks, with `forbidden_insufficient_scope`. */
             required_scopes?: string[];
-            /** @description Every fault, each with one of `pointer` (body), `parameter` (query or path) and `header`. */
+            /** @description Every fault of the request. Each has one of `pointer`, `parameter` and `header`. */
             errors?: {
+                /** @description The invalid value in the body, as a JSON pointer (RFC 6901). */
                 pointer?: string;
+                /** @description The invalid parameter of the query or the path. */
                 parameter?: string;
+                /** @description The invalid header. */
                 header?: string;
+                /** @description The stable code of the fault, such as `required`. */
                 code: string;
+                /** @description An explanation of the fault, for people. */
                 detail: string;
             }[];
         };
@@ -3747,19 +3757,37 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description Names this request; quote it in reports. */
+        /**
+         * @description The id of this request. Quote it when you report a problem.
+         * @example req_01m7mdf0hreef9w557a2vkhnsc
+         */
         "X-Request-ID": string;
-        /** @description The quota, such as `"sandbox";q=50;w=2`: q requests in w seconds. Absent on a tier without limit. */
+        /**
+         * @description The quota of the environment, such as `"sandbox";q=50;w=2`: up to q requests in w seconds. Absent on a tier without a limit. See [Rate limits](/docs/rate-limits).
+         * @example "sandbox";q=50;w=2
+         */
         "RateLimit-Policy": string;
-        /** @description What is left, such as `"sandbox";r=49;t=1`: r requests, full again in t seconds. */
+        /**
+         * @description The remaining quota, such as `"sandbox";r=49;t=1`: r more requests now, and the full quota again in t seconds.
+         * @example "sandbox";r=49;t=1
+         */
         RateLimit: string;
-        /** @description Where the record can be read. */
+        /** @description The path of the created record. */
         Location: string;
-        /** @description `true` when this is the stored answer of an earlier request. */
+        /**
+         * @description `true` if this is the stored response of an earlier request with the same idempotency key.
+         * @example true
+         */
         "Idempotent-Replayed": string;
-        /** @description Seconds to wait. */
+        /**
+         * @description The number of seconds to wait before the next attempt.
+         * @example 1
+         */
         "Retry-After": number;
-        /** @description How to authenticate: RFC 6750, and RFC 7617 where tokens are bought. */
+        /**
+         * @description The authentication that is required: RFC 6750, and RFC 7617 where access tokens are created.
+         * @example Bearer realm="godwit"
+         */
         "WWW-Authenticate": string;
     };
     pathItems: never;
@@ -3903,11 +3931,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
                 traceparent?: string;
-                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;
             };
             path?: never;
@@ -3992,7 +4020,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4026,7 +4054,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4056,7 +4084,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4143,11 +4171,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
                 traceparent?: string;
-                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;
             };
             path?: never;
@@ -4239,7 +4267,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4323,7 +4351,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4387,11 +4415,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
                 traceparent?: string;
-                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;
             };
             path?: never;
@@ -4423,7 +4451,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4457,7 +4485,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4629,7 +4657,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4728,7 +4756,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4782,7 +4810,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4812,7 +4840,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4903,7 +4931,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4935,7 +4963,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5035,7 +5063,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5090,7 +5118,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5240,7 +5268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5271,7 +5299,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5423,7 +5451,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5507,7 +5535,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5590,7 +5618,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5674,7 +5702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5731,7 +5759,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5815,7 +5843,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5877,7 +5905,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5961,7 +5989,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6057,15 +6085,15 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The event's id, the same on every try. */
+                /** @description The id of the event, the same for every attempt. */
                 "webhook-id": string;
-                /** @description When this try was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since 1970. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. While a secret is rotated there are two signatures, separated by a space. */
                 "webhook-signature": string;
-                /** @description The trace of the request that sent the message, with a span of this call's own. Only where that request named one, or the service records traces. */
+                /** @description The W3C trace of the request that sent the message, with a span for this call. Present if that request had a trace, or if the service records traces. */
                 traceparent?: string;
-                /** @description As that request had it. */
+                /** @description The `tracestate` of that request. */
                 tracestate?: string;
             };
             path?: never;
@@ -6077,21 +6105,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Tell this endpoint nothing more: it is disabled. */
+            /** @description Your endpoint no longer exists. Godwit disables it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Acknowledged, within 15 seconds. */
+            /** @description Your endpoint has received the event. Respond within 15 seconds. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not acknowledged: tried again for days. */
+            /** @description Any other response is a failed attempt. Godwit retries for several days. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -1,7 +1,7 @@
-/** Builds the OpenAPI 3.1 document from the rows of routes and the table of errors. */
-import { ERRORS, type ErrorCode } from "../http/codes.ts";
-import { PROBLEM_TYPE } from "../http/problem.ts";
-import { HINT, KNOWN_VALUES, type Schema } from "../http/schema.ts";
+/** Builds the OpenAPI 3.1 document from the rows of routes, their examples and the table of errors. */
+import type { ErrorCode } from "../http/codes.ts";
+import { HINT, type Schema } from "../http/schema.ts";
+import { HEADERS, headerRefs, PROBLEM_SCHEMA, problemExamples, problemResponses, sharedResponses } from "./openapi-responses.ts";
 import type { Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
@@ -21,43 +21,73 @@ const WITH_SCOPE: readonly ErrorCode[] = ["forbidden_insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
+/** The example of an operation: a request and its response. `path` and `query` have the values of its parameters. */
+export type OperationExample = {
+  path?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number>>;
+  request?: object;
+  response: unknown;
+};
+
 /** The contents of the document besides the rows. `event` is the schema of the events that webhook endpoints receive. */
 export type DocumentParts = {
   version: string;
   event: Schema;
+  /** The event that the description of webhooks shows. */
+  eventExample: object;
+  /** The examples, by method and path, such as `POST /v1/messages`. */
+  examples: Readonly<Record<string, OperationExample>>;
   paths: Readonly<Record<string, object>>;
   schemas: Readonly<Record<string, object>>;
   securitySchemes: Json;
-  /** The descriptions of the tags. */
+  /** The tags in the order of the reference, with their descriptions. */
   tags: Readonly<Record<string, string>>;
+  /** The groups of tags in the navigation of the reference. */
+  tagGroups: Readonly<Record<string, readonly string[]>>;
 };
 
+const DESCRIPTION = `Send SMS and WhatsApp messages through any carrier, and follow each message until it is delivered.
+
+Requests and responses are JSON with names in \`snake_case\`. Times are RFC 3339 in UTC. Start with [Get started](/docs/getting-started).
+
+- **Authentication.** Send an API key or an access token as \`Authorization: Bearer …\`. A key belongs to one environment, \`test\` or \`live\`, and has [scopes](/docs/access).
+- **Idempotency.** Send an \`Idempotency-Key\` with each POST and PATCH. A repeated request then returns the first response and has no second effect: see [Idempotency](/docs/idempotency).
+- **Errors.** An error is an RFC 9457 problem. Decide by \`code\`, and show \`detail\` to people: see [Errors](/docs/errors).
+- **Lists.** A list returns \`data\`, \`has_more\` and \`next_cursor\`, newest first. Pass \`next_cursor\` as \`cursor\` to read the next page.
+- **Compatibility.** New fields and new values may be added to responses at any time. Ignore fields that you do not know, and handle values that you do not know.`;
+
 export function openApiDocument(routes: readonly Route[], parts: DocumentParts): Json {
-  const { version, event, paths: others, schemas, securitySchemes, tags } = parts;
+  const { version, event, eventExample, paths: others, schemas, securitySchemes, tags, tagGroups } = parts;
   const paths: Record<string, Json> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, parts.examples);
   return {
     openapi: "3.1.0",
     info: {
-      title: "Godwit",
+      title: "Godwit API",
       version,
-      summary: "One retry-safe POST /v1/messages in front of any carrier.",
-      description:
-        "JSON in `snake_case`, RFC 3339 times in UTC. Values listed for response fields may grow: treat unknown ones as such. Errors are RFC 9457 problems; switch on `code`.",
+      summary: "A self-hosted messaging API: one retry-safe POST /v1/messages in front of any carrier.",
+      description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: tags[name] })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    "x-tagGroups": Object.entries(tagGroups).map(([name, members]) => ({ name, tags: members })),
     paths: { ...paths, ...others },
-    webhooks: { event: { post: webhookOperation(event) } },
+    webhooks: { event: { post: webhookOperation(event, eventExample) } },
     components: {
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." },
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key, `gw_test_…` or `gw_live_…`, or an access token. See [Access](/docs/access).",
+        },
         ...securitySchemes,
       },
       schemas: { ...titledSchemas(routes, event), ...schemas, Problem: PROBLEM_SCHEMA },
+      responses: sharedResponses(),
       headers: HEADERS,
+      examples: problemExamples(),
     },
   };
 }
@@ -66,38 +96,48 @@ export function openApiDocument(routes: readonly Route[], parts: DocumentParts):
 const TRACE_HEADERS = [
   [
     "traceparent",
-    "The trace of the request that sent the message, with a span of this call's own. Only where that request named one, or the service records traces.",
+    "The W3C trace of the request that sent the message, with a span for this call. Present if that request had a trace, or if the service records traces.",
   ],
-  ["tracestate", "As that request had it."],
+  ["tracestate", "The `tracestate` of that request."],
 ].map(([name = "", description = ""]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
 
+const WEBHOOK_HEADERS = [
+  ["webhook-id", "The id of the event, the same for every attempt.", "evt_01m7mdf2saekya7xknw7jhm73s"],
+  ["webhook-timestamp", "The time of this attempt, in seconds since 1970.", "1794907803"],
+  [
+    "webhook-signature",
+    "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. While a secret is rotated there are two signatures, separated by a space.",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ],
+].map(([name = "", description = "", example = ""]) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  example,
+  schema: { type: "string" },
+}));
+
 /** The calls that this service makes to endpoints: Standard Webhooks 1.0. */
-const webhookOperation = (event: Schema): Json => ({
+const webhookOperation = (event: Schema, example: object): Json => ({
   operationId: "webhook_event",
-  summary: "An event, as an endpoint is told of it",
-  description: "Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.",
+  summary: "Receive an event",
+  description:
+    "Godwit sends each event to every enabled endpoint that subscribes to its type. The request is signed according to Standard Webhooks 1.0: verify the signature before you use the body. Deliveries arrive at least once and in no particular order, so ignore a `webhook-id` that you have already processed. See [Webhooks](/docs/webhooks).",
   tags: ["Webhooks"],
   security: [],
-  parameters: [
-    ["webhook-id", "The event's id, the same on every try."],
-    ["webhook-timestamp", "When this try was made, in seconds since 1970."],
-    [
-      "webhook-signature",
-      "`v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated.",
-    ],
-  ]
-    .map(([name, description]) => ({ name, in: "header", required: true, description, schema: { type: "string" } }))
-    .concat(TRACE_HEADERS),
-  requestBody: { required: true, content: { "application/json": { schema: published(event) } } },
+  parameters: [...WEBHOOK_HEADERS, ...TRACE_HEADERS],
+  requestBody: { required: true, content: { "application/json": { schema: published(event), example } } },
   responses: {
-    "2XX": { description: "Acknowledged, within 15 seconds." },
-    "410": { description: "Tell this endpoint nothing more: it is disabled." },
-    default: { description: "Not acknowledged: tried again for days." },
+    "2XX": { description: "Your endpoint has received the event. Respond within 15 seconds." },
+    "410": { description: "Your endpoint no longer exists. Godwit disables it." },
+    default: { description: "Any other response is a failed attempt. Godwit retries for several days." },
   },
 });
 
-function operation(route: Route): Json {
+function operation(route: Route, examples: DocumentParts["examples"]): Json {
   const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
+  const example: OperationExample = examples[`${method} ${path}`] ?? { response: undefined };
   const codes = [
     ...CHECKED,
     ...(scope === null ? [] : WITH_SCOPE),
@@ -108,28 +148,33 @@ function operation(route: Route): Json {
   return {
     operationId: operationId(method, path),
     summary,
-    description: `${description}\n\n${scope === null ? "No scope is needed: any credential may ask." : `Scope: \`${scope}\`.`}`,
+    description: `${description}\n\n${scope === null ? "No scope is required: any valid credential may call this operation." : `Required scope: \`${scope}\`.`}`,
     tags: [tag],
     security: [{ bearer: [] }, { oauth2: scope === null ? [] : [scope] }],
     parameters: [
-      ...parameters(params, "path"),
-      ...parameters(query, "query"),
+      ...parameters(params, "path", example.path),
+      ...parameters(query, "query", example.query),
       ...(isIdempotent ? [KEY_PARAMETER] : []),
       ...(keepsTrace ? TRACE_PARAMETERS : []),
     ],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: published(documentedBody ?? body) } } } }),
-    responses: { ...replyResponses(route), ...problemResponses(codes) },
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: published(documentedBody ?? body), example: example.request } },
+          },
+        }),
+    responses: { ...replyResponses(route, example.response), ...problemResponses(codes) },
   };
 }
 
-function replyResponses({ reply, isIdempotent }: Route): Record<string, Json> {
+function replyResponses({ reply, isIdempotent }: Route, example: unknown): Record<string, Json> {
   const { status, description, hasLocation, contentType = "application/json", schema, already } = reply;
   const response = (text: string, more: readonly string[]): Json => ({
     description: text,
     headers: headerRefs(["X-Request-ID", "RateLimit-Policy", "RateLimit", ...more, ...(isIdempotent ? ["Idempotent-Replayed"] : [])]),
-    content: { [contentType]: { schema: published(schema) } },
+    content: { [contentType]: { schema: published(schema), example } },
   });
   return {
     [status]: response(description, hasLocation ? ["Location"] : []),
@@ -145,29 +190,11 @@ const operationId = (method: string, path: string): string =>
     .replaceAll(/[/{}]+/g, "_")
     .replace(/_$/, "")}`;
 
-function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
-  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      String(status),
-      {
-        description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
-        headers: headerRefs([
-          "X-Request-ID",
-          ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
-          ...([401, 403].includes(status) ? ["WWW-Authenticate"] : []),
-        ]),
-        content: { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
-      },
-    ]),
-  );
-}
-
-function parameters(schema: Schema | undefined, place: "path" | "query"): Json[] {
+function parameters(schema: Schema | undefined, place: "path" | "query", examples: Readonly<Record<string, unknown>> = {}): Json[] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, Schema> };
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = withoutNull(published(property));
-    return { name, in: place, required: place === "path", ...(description === undefined ? {} : { description }), schema: rest };
+    return { name, in: place, required: place === "path", description, example: examples[name], schema: rest };
   });
 }
 
@@ -215,72 +242,16 @@ const KEY_PARAMETER: Json = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
-  description: "A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours.",
-  schema: { type: "string", examples: ["3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21"] },
+  description:
+    "A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency).",
+  example: "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21",
+  schema: { type: "string" },
 };
 
 const TRACE_PARAMETERS: readonly Json[] = [
   [
     "traceparent",
-    "The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored.",
+    "The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing).",
   ],
-  ["tracestate", "What tracing systems add to it: up to 512 characters, passed on as they are."],
+  ["tracestate", "Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged."],
 ].map(([name, description]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
-
-const HEADERS: Record<string, Json> = {
-  "X-Request-ID": {
-    description: "Names this request; quote it in reports.",
-    required: true,
-    schema: { type: "string", pattern: "^req_[0-9a-z]{26}$" },
-  },
-  "RateLimit-Policy": {
-    description: 'The quota, such as `"sandbox";q=50;w=2`: q requests in w seconds. Absent on a tier without limit.',
-    schema: { type: "string" },
-  },
-  RateLimit: {
-    description: 'What is left, such as `"sandbox";r=49;t=1`: r requests, full again in t seconds.',
-    schema: { type: "string" },
-  },
-  Location: { description: "Where the record can be read.", schema: { type: "string" } },
-  "Idempotent-Replayed": { description: "`true` when this is the stored answer of an earlier request.", schema: { type: "string" } },
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
-  "WWW-Authenticate": { description: "How to authenticate: RFC 6750, and RFC 7617 where tokens are bought.", schema: { type: "string" } },
-};
-
-const headerRefs = (names: readonly string[]): Json =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-
-const PROBLEM_SCHEMA: Json = {
-  type: "object",
-  description: "RFC 9457.",
-  required: ["type", "title", "status", "code", "detail", "request_id"],
-  properties: {
-    type: { type: "string", description: "A page about this code." },
-    title: { type: "string" },
-    status: { type: "integer" },
-    code: {
-      type: "string",
-      description: "What clients switch on; may grow.",
-      [KNOWN_VALUES]: Object.keys(ERRORS),
-      examples: ["invalid_request_payload"],
-    },
-    detail: { type: "string" },
-    request_id: { type: "string" },
-    required_scopes: { type: "array", items: { type: "string" } },
-    errors: {
-      type: "array",
-      description: "Every fault, each with one of `pointer` (body), `parameter` (query or path) and `header`.",
-      items: {
-        type: "object",
-        required: ["code", "detail"],
-        properties: {
-          pointer: { type: "string" },
-          parameter: { type: "string" },
-          header: { type: "string" },
-          code: { type: "string" },
-          detail: { type: "string" },
-        },
-      },
-    },
-  },
-};

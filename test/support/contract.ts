@@ -17,8 +17,11 @@ export type Finding = {
 
 type Header = { required?: boolean };
 type Declared = { headers?: Record<string, { $ref: string }>; content?: Record<string, object> };
-type Operation = { responses: Record<string, Declared> };
-type Document = { paths: Record<string, Record<string, Operation>>; components: { headers: Record<string, Header> } };
+type Operation = { responses: Record<string, Declared | { $ref: string }> };
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { headers: Record<string, Header>; responses: Record<string, Declared> };
+};
 
 const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
 const paths = Object.entries(document.paths).map(([path, methods]) => ({
@@ -55,11 +58,15 @@ function isViolation({ rule, level, about: { method, path, status, target } }: F
 const textOf = ({ rule, text, about: { method, path, status, dataPath } }: Finding): string =>
   `${method} ${path} → ${status}: ${text} (${rule}${dataPath === undefined ? "" : `, ${dataPath}`})`;
 
+/** A response, or the shared one that it refers to. */
+const resolved = (declared: Declared | { $ref: string } | undefined): Declared | undefined =>
+  declared !== undefined && "$ref" in declared ? document.components.responses[declared.$ref.split("/").at(-1) ?? ""] : declared;
+
 /** The deviations of a response from the document in its status, media type and headers. */
 function undeclared({ method, path, status, headers }: Exchange): string[] {
   const operation = paths.find(({ matches }) => matches.test(path))?.methods[method.toLowerCase()];
   if (operation === undefined) return [];
-  const declared = operation.responses[String(status)];
+  const declared = resolved(operation.responses[String(status)]);
   const response = `${method} ${path} → ${status}`;
   if (declared === undefined) return [`${response}: no such status is declared`];
   const type = (headers.get("content-type") ?? "none").split(";")[0] ?? "";
@@ -92,7 +99,12 @@ export function assertDeclared(
   assert.deepEqual(undeclared({ method, path, status, headers: new Map(headers) }), [], text.slice(0, 500));
   const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
   if (!/^application\/(problem\+)?json$/.test(type)) return;
-  const segments = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", type, "schema"];
+  const declared = found.methods[method.toLowerCase()]?.responses[String(status)];
+  const response =
+    declared !== undefined && "$ref" in declared
+      ? declared.$ref.split("/").slice(1)
+      : ["paths", found.path, method.toLowerCase(), "responses", String(status)];
+  const segments = [...response, "content", type, "schema"];
   const pointer = segments.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi.json#/${pointer}` });
   validators.set(pointer, validate);

@@ -22,7 +22,7 @@ type Operation = {
   security: Record<string, string[]>[];
   parameters: { name: string; in: string }[];
   requestBody?: object;
-  responses: Record<string, Declared>;
+  responses: Record<string, Declared | { $ref: string }>;
 };
 type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; components: Record<string, Record<string, unknown>> };
 type Route = { method: string; path: string; operation: Operation };
@@ -431,11 +431,20 @@ function routeOf(method: string, path: string): Route {
   return route;
 }
 
+/** A response, or the shared one that it refers to. */
+const resolved = (declared: Declared | { $ref: string }): Declared =>
+  "$ref" in declared ? (committed?.components["responses"]?.[declared.$ref.split("/").at(-1) ?? ""] as Declared) : declared;
+
+const responsesOf = ({ operation }: Route): [status: string, declared: Declared][] =>
+  Object.entries(operation.responses).map(([status, declared]) => [status, resolved(declared)]);
+
 /** Validates the body with the schema that the document declares for this response. */
 function assertFits({ method, path, operation }: Route, status: string, { headers, json, text }: Reply): void {
-  const [type = ""] = Object.keys(operation.responses[status]?.content ?? {});
+  const declared = operation.responses[status] ?? { $ref: "" };
+  const [type = ""] = Object.keys(resolved(declared).content);
   assert.equal(headers.get("content-type"), `${type}; charset=utf-8`);
-  const place = ["paths", path, method.toLowerCase(), "responses", status, "content", type, "schema"];
+  const response = "$ref" in declared ? declared.$ref.split("/").slice(1) : ["paths", path, method.toLowerCase(), "responses", status];
+  const place = [...response, "content", type, "schema"];
   const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
   assert.ok(validate(/^application\/(problem\+)?json$/.test(type) ? json : text), `${JSON.stringify(validate.errors)}\n${text}`);
@@ -471,13 +480,15 @@ describe("the document", () => {
 
   test("names the scope of every operation, or states that none is needed", () => {
     const scoped = ROUTES.filter(({ path }) => path !== TOKEN_PATH && path !== JWKS);
-    const free = scoped.filter(({ operation }) => operation.description.endsWith("\n\nNo scope is needed: any credential may ask."));
+    const free = scoped.filter(({ operation }) =>
+      operation.description.endsWith("\n\nNo scope is required: any valid credential may call this operation."),
+    );
     assert.deepEqual(
       free.map(({ path }) => path),
       ["/v1/credential"],
     );
     for (const { path, operation } of scoped) {
-      const [, scope] = /\n\nScope: `([\w:]+)`\.$/.exec(operation.description) ?? [];
+      const [, scope] = /\n\nRequired scope: `([\w:]+)`\.$/.exec(operation.description) ?? [];
       assert.deepEqual(operation.security, [{ bearer: [] }, { oauth2: scope === undefined ? [] : [scope] }], path);
       assert.equal(scope === undefined, path === "/v1/credential", path);
     }
@@ -486,7 +497,7 @@ describe("the document", () => {
 
 for (const route of ROUTES) {
   describe(`${route.method} ${route.path}`, () => {
-    for (const [status, declared] of Object.entries(route.operation.responses)) {
+    for (const [status, declared] of responsesOf(route)) {
       test(`responds with ${status} as declared`, async () => {
         const provoke = PROVOKE[status];
         assert.ok(provoke !== undefined, `this test knows how to provoke a ${status}`);

@@ -10,10 +10,12 @@ type Rule = (file: SourceFile) => string[];
 
 // Higher may import lower. Files outside of folders are named with their extension.
 const RANKS: Readonly<Record<string, number>> = {
-  "main.ts": 12,
-  cli: 11,
-  service: 10,
-  "routes.ts": 9,
+  "main.ts": 13,
+  cli: 12,
+  service: 11,
+  "routes.ts": 10,
+  // The examples of the OpenAPI document are records of all features.
+  examples: 9,
   api: 8,
   // The data of a person is in the records of all features.
   recipients: 8,
