@@ -5,11 +5,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { withCodeSamples } from "../../scripts/code-samples.ts";
 
 const require = createRequire(import.meta.url);
 // The program contains the library in the version that it renders with.
 const CLI = dirname(require.resolve("@redocly/cli/package.json"));
 const SITE = join(import.meta.dirname, "..");
+const ROOT = join(SITE, "..");
 
 /** `writeAsset` writes a file under a name with a hash of its content, and returns its path. */
 export function writeReference(
@@ -62,15 +64,14 @@ const ownLibrary = (icon: string): string =>
     icon,
   );
 
+/** Renders the OpenAPI document with a sample of each operation in three languages. */
 function render(): string {
   const folder = mkdtempSync(join(tmpdir(), "godwit-reference-"));
   try {
-    const page = join(folder, "reference.html");
-    const program = join(CLI, "bin", "cli.js");
-    execFileSync(process.execPath, [program, "build-docs", join(SITE, "..", "docs", "openapi.json"), "--output", page], {
-      cwd: join(SITE, ".."),
-      stdio: "pipe",
-    });
+    const [document, page] = [join(folder, "openapi.json"), join(folder, "reference.html")];
+    writeFileSync(document, JSON.stringify(withCodeSamples(JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")))));
+    // In the root, where redocly.yaml switches telemetry off.
+    execFileSync(process.execPath, [join(CLI, "bin", "cli.js"), "build-docs", document, "--output", page], { cwd: ROOT, stdio: "pipe" });
     return readFileSync(page, "utf8");
   } finally {
     rmSync(folder, { recursive: true, force: true });
