@@ -1,6 +1,6 @@
 /** Batches of messages: `/v1/batches`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { AcceptedBatch, Batch, NewBatch } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -14,6 +14,11 @@ export class Batches {
   /** Sends up to 1,000 messages in one request. `results` contains the outcome of each item: accepted, or refused with the reason. */
   send(batch: NewBatch, options?: WriteOptions): Call<AcceptedBatch> {
     return this.#transport.call("post_batches", { body: batch }, options);
+  }
+
+  /** The same as `send`. */
+  create(...input: Parameters<Batches["send"]>): Call<AcceptedBatch> {
+    return this.send(...input);
   }
 
   /** Retrieves a batch with its counts. */

@@ -17,6 +17,7 @@ import { Transport, type TransportOptions } from "./transport.ts";
 import { UsageCounts } from "./usage.ts";
 import { Verifications } from "./verifications.ts";
 import { WebhookEndpoints } from "./webhook-endpoints.ts";
+import { Webhooks } from "./webhook.ts";
 
 export type GodwitOptions = TransportOptions;
 
@@ -39,8 +40,10 @@ export class Godwit {
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
   readonly credential: OwnCredential;
+  readonly webhooks = new Webhooks();
 
-  constructor(options: GodwitOptions) {
+  /** Throws a `TypeError` that names the missing or invalid option. */
+  constructor(options: GodwitOptions = {}) {
     const transport = new Transport(options);
     this.messages = new Messages(transport);
     this.batches = new Batches(transport);

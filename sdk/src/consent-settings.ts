@@ -1,6 +1,6 @@
 /** Consent settings: `/v1/consent_settings`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { ConsentSettings } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -19,5 +19,10 @@ export class ConsentOfEnvironment {
   /** Changes some of the settings. The others stay. */
   edit(change: BodyOf<"patch_consent_settings">, options?: WriteOptions): Call<ConsentSettings> {
     return this.#transport.call("patch_consent_settings", { body: change }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<ConsentOfEnvironment["edit"]>): Call<ConsentSettings> {
+    return this.edit(...input);
   }
 }

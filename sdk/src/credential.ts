@@ -1,7 +1,8 @@
 /** The value of `Authorization: Bearer`: an API key, an access token from the caller, or an access token fetched with a key. */
-import type { Answer } from "./answer.ts";
+import { hasEnvironment, readVariable } from "./environment.ts";
+import type { ApiResponse } from "./response.ts";
 
-/** Set exactly one of the three. */
+/** Set one of the three. Without any, the environment variable GODWIT_KEY is the API key. */
 export type CredentialOptions = {
   /** An API key, `gw_test_…` or `gw_live_…`. Do not use it in a browser: every visitor could read it and use all its scopes. */
   apiKey?: string | undefined;
@@ -22,8 +23,8 @@ export type ClientCredentials = { clientId: string; clientSecret: string; scopes
 export type Credential = (refused?: string) => Promise<string>;
 
 export type TokenRequest = { headers: Readonly<Record<string, string>>; body: string };
-export type TokenAnswer = { access_token: string; expires_in?: number };
-type FetchToken = (request: TokenRequest) => Promise<Answer<TokenAnswer>>;
+export type TokenResponse = { access_token: string; expires_in?: number };
+type FetchToken = (request: TokenRequest) => Promise<ApiResponse<TokenResponse>>;
 
 // A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
 const MARGIN_MS = 60_000;
@@ -31,24 +32,39 @@ const DEFAULT_SECONDS = 300;
 
 export function toCredential(options: CredentialOptions, fetchToken: FetchToken): Credential {
   const { apiKey, accessToken, clientCredentials } = options;
-  if ([apiKey, accessToken, clientCredentials].filter((given) => given !== undefined).length !== 1)
-    throw new TypeError("give exactly one of apiKey, accessToken and clientCredentials");
+  const given = Object.entries({ apiKey, accessToken, clientCredentials }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) throw new TypeError(`set only one of the options ${given.map(([name]) => name).join(" and ")}`);
   if (clientCredentials !== undefined) return exchangeForTokens(clientCredentials, fetchToken);
-  const given = apiKey ?? accessToken;
-  if (typeof given === "function") return async (refused) => checkToken(await given(refused));
-  const token = checkToken(given);
+  if (typeof accessToken === "function") return async (refused) => checkToken("the result of accessToken", await accessToken(refused));
+  const [name, value] = given[0] ?? ["the environment variable GODWIT_KEY", readVariable("GODWIT_KEY")];
+  if (value === undefined) throw new TypeError(missingCredential());
+  const token = checkToken(name, value);
   return async () => token;
 }
 
-/** Refuses a token with spaces or line breaks, such as one read from a file. fetch would fail with a misleading network error. */
-function checkToken(token: unknown): string {
+const missingCredential = (): string =>
+  hasEnvironment()
+    ? 'there is no API key: set the environment variable GODWIT_KEY, or pass apiKey, such as new Godwit({ apiKey: "gw_test_…" })'
+    : 'there is no credential: pass accessToken, such as new Godwit({ accessToken, baseUrl: "/" })';
+
+/** Refuses a token with spaces or line breaks, such as one read from a file. fetch would fail with a misleading network error. The error
+ *  does not contain the value, because it is a secret. */
+function checkToken(name: string, token: unknown): string {
   if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new TypeError("a credential is a text of visible ASCII characters, without spaces or line breaks");
+  const fault =
+    token === ""
+      ? "is empty"
+      : typeof token === "string"
+        ? "contains a space, a line break or a character outside ASCII"
+        : "is not a string";
+  throw new TypeError(`${name} ${fault}: it must be a credential, such as "gw_test_…"`);
 }
 
 /** Shares one token among all calls. Calls that wait for a new token share one token request. */
 function exchangeForTokens({ clientId, clientSecret, scopes }: ClientCredentials, fetchToken: FetchToken): Credential {
-  const basic = btoa(`${encodeURIComponent(checkToken(clientId))}:${encodeURIComponent(checkToken(clientSecret))}`);
+  const basic = btoa(
+    `${encodeURIComponent(checkToken("clientId", clientId))}:${encodeURIComponent(checkToken("clientSecret", clientSecret))}`,
+  );
   const request: TokenRequest = {
     headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams({
@@ -60,7 +76,7 @@ function exchangeForTokens({ clientId, clientSecret, scopes }: ClientCredentials
   let fetching: Promise<string> | undefined;
   const fetchNew = async (): Promise<string> => {
     const { data } = await fetchToken(request);
-    const token = checkToken(data.access_token);
+    const token = checkToken("access_token of the response", data.access_token);
     const lifeMs = (data.expires_in ?? DEFAULT_SECONDS) * 1_000;
     current = { token, until: performance.now() + Math.max(lifeMs - MARGIN_MS, lifeMs / 2) };
     return token;

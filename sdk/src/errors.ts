@@ -1,8 +1,8 @@
 /** The errors of a call, with one class for each kind. */
 import type { Problem } from "./schema.ts";
 
-/** The error codes of the API, and `unexpected_answer` for a response that does not come from Godwit. New codes can be added. */
-export type ErrorCode = Problem["code"] | "unexpected_answer";
+/** The error codes of the API, and `unexpected_response` for a response that does not come from Godwit. New codes can be added. */
+export type ErrorCode = Problem["code"] | "unexpected_response";
 /** One invalid value of a request, with its position. */
 export type Fault = NonNullable<Problem["errors"]>[number];
 
@@ -10,6 +10,12 @@ export type Fault = NonNullable<Problem["errors"]>[number];
  *  options. */
 export class GodwitError extends Error {
   override readonly name: string = "GodwitError";
+  /** The HTTP status of the response, or null if there was none. */
+  readonly status: number | null = null;
+  /** The error code of the response, or null if there was none. */
+  readonly code: ErrorCode | null = null;
+  /** The id of the request, or null if there was no response. Include it in bug reports. */
+  readonly requestId: string | null = null;
   /** The number of requests that were made, including retries. */
   attempts = 1;
   /** The idempotency key of the call, or null for reads and deletions. Repeat the call later with this key; it has no second effect. */
@@ -31,12 +37,11 @@ export type ApiErrorFields = {
 /** The service refused the request or failed. Distinguish the cases by `code`. */
 export class ApiError extends GodwitError {
   override readonly name = "ApiError";
-  readonly status: number;
-  readonly code: ErrorCode;
+  override readonly status: number;
+  override readonly code: ErrorCode;
   readonly title: string;
   readonly detail: string;
-  /** The id of the request. Include it in bug reports. */
-  readonly requestId: string | null;
+  override readonly requestId: string | null;
   /** Every invalid value of the request, each with its position. */
   readonly errors: readonly Fault[];
   /** With `forbidden_insufficient_scope`: the scopes that the credential lacks. */
@@ -85,9 +90,9 @@ export function toApiError(response: Response, text: string): ApiError {
   const { status, statusText, headers } = response;
   return new ApiError({
     status,
-    code: textOr(problem.code, "unexpected_answer"),
+    code: textOr(problem.code, "unexpected_response"),
     title: textOr(problem.title, statusText),
-    detail: textOr(problem.detail, `the answer is no problem document: ${headers.get("content-type") ?? "without a type"}`),
+    detail: textOr(problem.detail, `the response is not a problem document; its type is ${headers.get("content-type") ?? "missing"}`),
     requestId: headers.get("x-request-id"),
     errors: arrayOf(problem.errors) as readonly Fault[],
     requiredScopes: arrayOf(problem.required_scopes) as readonly string[],
@@ -97,10 +102,10 @@ export function toApiError(response: Response, text: string): ApiError {
 }
 
 /** The error for a response that the service never sends. */
-export const unexpectedAnswer = ({ status, headers, statusText }: Response, detail: string): ApiError =>
+export const unexpectedResponse = ({ status, headers, statusText }: Response, detail: string): ApiError =>
   new ApiError({
     status,
-    code: "unexpected_answer",
+    code: "unexpected_response",
     title: statusText,
     detail,
     requestId: headers.get("x-request-id"),

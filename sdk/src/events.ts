@@ -1,8 +1,8 @@
 /** Events: `/v1/events`. */
-import type { Call } from "./answer.ts";
 import { EventStream, type StreamOptions } from "./event-stream.ts";
 import type { CallOptions, QueryOf } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { Event } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

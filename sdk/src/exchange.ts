@@ -1,6 +1,6 @@
 /** Sends one request and reads its response, or throws the reason why there is none. */
 import type { Deadline } from "./deadline.ts";
-import { ConnectionError, toApiError, unexpectedAnswer, type ApiError } from "./errors.ts";
+import { ConnectionError, toApiError, unexpectedResponse, type ApiError } from "./errors.ts";
 import type { Request } from "./request.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -10,7 +10,7 @@ export async function send(fetch: Fetch, { url, method, headers, body }: Request
   const init: RequestInit = { method, headers, redirect: "manual", signal: deadline.signal };
   const response = await withinDeadline(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline);
   if (response.type !== "opaqueredirect" && (response.status < 300 || response.status > 399)) return response;
-  throw unexpectedAnswer(response, "the answer leads elsewhere: give the URL of the service itself as baseUrl");
+  throw unexpectedResponse(response, "the response is a redirect, which is not followed: set baseUrl to the final URL of the service");
 }
 
 /** Runs the work under the deadline. Converts an error of the network to a `ConnectionError`. */
@@ -19,7 +19,7 @@ export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadli
     return await deadline.limit(work());
   } catch (error) {
     if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw new ConnectionError(`no answer: ${failureReason(error)}`, { cause: error });
+    throw new ConnectionError(`no response: ${failureReason(error)}`, { cause: error });
   }
 }
 
@@ -38,6 +38,6 @@ export async function readJson(response: Response, deadline: Deadline): Promise<
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw unexpectedAnswer(response, "the answer is not JSON: is baseUrl the URL of a godwit?");
+    throw unexpectedResponse(response, "the response is not JSON: check that baseUrl is the URL of a Godwit service");
   }
 }

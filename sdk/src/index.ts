@@ -1,12 +1,13 @@
 /** The public names of the package. */
-export { type Answer, Call, type RateLimit } from "./answer.ts";
 export { Godwit, type GodwitOptions } from "./client.ts";
 export type { ClientCredentials, TokenSource } from "./credential.ts";
 export { ApiError, ConnectionError, type ErrorCode, type Fault, GodwitError, hasCode, TimeoutError } from "./errors.ts";
 export { EventStream, type StreamOptions, type StreamState } from "./event-stream.ts";
-export type { AnswerOf, BodyOf, CallOptions, OperationId, QueryOf, WriteOptions } from "./operation.ts";
-export { type Page, Pages } from "./pages.ts";
+export type { Hooks, RequestEvent, ResponseEvent } from "./hooks.ts";
+export type { BodyOf, CallOptions, OperationId, QueryOf, ResponseOf, WriteOptions } from "./operation.ts";
+export { type Page, Pages, type PageWithNext } from "./pages.ts";
 export { type ExportedRecord, type ExportOptions, RecipientExport } from "./recipient-export.ts";
+export { type ApiResponse, Call, type RateLimit } from "./response.ts";
 export type {
   AcceptedBatch,
   AuditEvent,

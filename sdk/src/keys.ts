@@ -1,7 +1,7 @@
 /** API keys: `/v1/keys`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { Key, KeyWithSecret, NewKey, RotateKey } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -35,5 +35,10 @@ export class Keys {
   /** Revokes an API key and every access token that it created. Takes effect within a second. */
   revoke(id: string, options?: CallOptions): Call<Key> {
     return this.#transport.call("delete_keys_id", { path: { id } }, options);
+  }
+
+  /** The same as `revoke`. */
+  delete(...input: Parameters<Keys["revoke"]>): Call<Key> {
+    return this.revoke(...input);
   }
 }

@@ -1,6 +1,6 @@
 /** Links to carriers: `/v1/links`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { DeletedLink, Link, LinkList, LinkTest } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -29,6 +29,11 @@ export class Links {
   /** Changes, pauses or resumes a link. Null removes a setting; a secret that is not named stays. */
   edit(id: string, changes: BodyOf<"patch_links_id">, options?: WriteOptions): Call<Link> {
     return this.#transport.call("patch_links_id", { path: { id }, body: changes }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<Links["edit"]>): Call<Link> {
+    return this.edit(...input);
   }
 
   /** Deletes a link with its senders. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */

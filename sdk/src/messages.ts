@@ -1,7 +1,7 @@
 /** Messages: `/v1/messages`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { EditMessage, Message, MessageValidation, NewMessage } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -15,6 +15,11 @@ export class Messages {
   /** Sends a message. When the call resolves, the message is stored durably; its delivery is reported by events. */
   send(message: NewMessage, options?: WriteOptions): Call<Message> {
     return this.#transport.call("post_messages", { body: message }, options);
+  }
+
+  /** The same as `send`. */
+  create(...input: Parameters<Messages["send"]>): Call<Message> {
+    return this.send(...input);
   }
 
   /** Retrieves a message with its current status. */
@@ -40,6 +45,11 @@ export class Messages {
   /** Changes a message that is `scheduled`. */
   edit(id: string, changes: EditMessage, options?: WriteOptions): Call<Message> {
     return this.#transport.call("patch_messages_id", { path: { id }, body: changes }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<Messages["edit"]>): Call<Message> {
+    return this.edit(...input);
   }
 
   /** Cancels a message that is `scheduled` or `queued`. */

@@ -9,7 +9,7 @@ type JsonOf<Content> = Content extends { content: { "application/json": infer Js
 type Responses<Id extends OperationId> = operations[Id]["responses"];
 
 /** The data that a successful response of the operation contains. */
-export type AnswerOf<Id extends OperationId> = JsonOf<Responses<Id>[keyof Responses<Id>]>;
+export type ResponseOf<Id extends OperationId> = JsonOf<Responses<Id>[keyof Responses<Id>]>;
 /** The request body of the operation. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer Body } ? JsonOf<Body> : never;
 /** The query parameters of the operation. */

@@ -1,6 +1,6 @@
 /** The client's own credential: `/v1/credential`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { Credential } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

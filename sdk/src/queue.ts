@@ -1,6 +1,6 @@
 /** The queue: `/v1/queue`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { Queue } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

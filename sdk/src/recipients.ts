@@ -1,7 +1,7 @@
 /** The data of one person: `/v1/recipients`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, WriteOptions } from "./operation.ts";
 import { RecipientExport, type ExportOptions } from "./recipient-export.ts";
+import type { Call } from "./response.ts";
 import type { Erasure } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,4 +1,5 @@
 /** Builds the request of an operation: URL, headers and body, the same for every attempt. */
+import { readVariable } from "./environment.ts";
 import type { OperationId } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 
@@ -31,12 +32,23 @@ function segment(name: string, value: unknown): string {
   throw new TypeError(`${name} must be an id, and is ${value === "" ? "empty" : String(value)}`);
 }
 
-/** Returns the base URL without a trailing slash. In a browser it may be a path, such as `/`. */
-export function parseBaseUrl(given: string | URL): string {
+// The address of `npx godwit serve` and of the container.
+const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
+
+/** Returns the base URL without a trailing slash: the option, the variable GODWIT_URL, or the default. In a browser it may be a path, such
+ *  as `/`. */
+export function parseBaseUrl(option: string | URL | undefined): string {
+  const name = option === undefined ? "the environment variable GODWIT_URL" : "baseUrl";
+  const given = String(option ?? readVariable("GODWIT_URL") ?? DEFAULT_BASE_URL);
   const { location } = globalThis as { location?: { href: string } };
-  const url = new URL(given, location?.href);
-  if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw new TypeError("baseUrl must be an http or https URL without a user, a query or a fragment");
+  const url = URL.canParse(given, location?.href) && given !== "" ? new URL(given, location?.href) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    // A URL with an @ may contain a password.
+    const shown = given.includes("@") ? "" : `, and is ${JSON.stringify(given)}`;
+    throw new TypeError(`${name} must be an http or https URL, such as ${DEFAULT_BASE_URL}${shown}`);
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new TypeError(`${name} must be a URL without a user, a query or a fragment, such as ${DEFAULT_BASE_URL}`);
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 

@@ -1,6 +1,6 @@
 /** Which links take which messages: `/v1/routes`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { DeletedRoute, Route, RouteList } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -29,6 +29,11 @@ export class Routes {
   /** Changes a route. Null removes what is named. */
   edit(id: string, changes: BodyOf<"patch_routes_id">, options?: WriteOptions): Call<Route> {
     return this.#transport.call("patch_routes_id", { path: { id }, body: changes }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<Routes["edit"]>): Call<Route> {
+    return this.edit(...input);
   }
 
   /** Deletes a route. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */

@@ -1,6 +1,6 @@
 /** The numbers and names that messages are sent from: `/v1/senders`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { DeletedSender, Sender, SenderList } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -29,6 +29,11 @@ export class Senders {
   /** Changes a sender. Null removes what is named. */
   edit(id: string, changes: BodyOf<"patch_senders_id">, options?: WriteOptions): Call<Sender> {
     return this.#transport.call("patch_senders_id", { path: { id }, body: changes }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<Senders["edit"]>): Call<Sender> {
+    return this.edit(...input);
   }
 
   /** Deletes a sender. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */

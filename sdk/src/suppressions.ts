@@ -1,7 +1,7 @@
 /** Suppressions: `/v1/suppressions`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { Suppression, SuppressionImport } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -30,6 +30,11 @@ export class Suppressions {
   /** Lifts a suppression, so that messages to the recipient are accepted again. The record remains. */
   lift(id: string, options?: CallOptions): Call<Suppression> {
     return this.#transport.call("delete_suppressions_id", { path: { id } }, options);
+  }
+
+  /** The same as `lift`. */
+  delete(...input: Parameters<Suppressions["lift"]>): Call<Suppression> {
+    return this.lift(...input);
   }
 
   /** Lists the changes of a suppression, newest first: each time it became active or was lifted. */

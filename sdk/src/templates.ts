@@ -1,7 +1,7 @@
 /** Templates: `/v1/templates`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { EditTemplate, NewTemplate, PreviewTemplate, Template, TemplatePreview } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -32,9 +32,19 @@ export class Templates {
     return this.#transport.call("patch_templates_id", { path: { id }, body: changes }, options);
   }
 
+  /** The same as `edit`. */
+  update(...input: Parameters<Templates["edit"]>): Call<Template> {
+    return this.edit(...input);
+  }
+
   /** Archives a template. It can no longer be sent, and its name becomes free; messages already sent keep their text. */
   archive(id: string, options?: CallOptions): Call<Template> {
     return this.#transport.call("delete_templates_id", { path: { id } }, options);
+  }
+
+  /** The same as `archive`. */
+  delete(...input: Parameters<Templates["archive"]>): Call<Template> {
+    return this.archive(...input);
   }
 
   /** Renders a template with the given variables, or with its examples if none are given. Sends nothing. */

@@ -1,28 +1,30 @@
 /** Makes calls: each with one idempotency key, and with retries within its limits. */
-import { Call, parseRateLimit, type Answer } from "./answer.ts";
-import { toCredential, type Credential, type CredentialOptions, type TokenAnswer, type TokenRequest } from "./credential.ts";
+import { toCredential, type Credential, type CredentialOptions, type TokenResponse, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
-import { GodwitError, unexpectedAnswer } from "./errors.ts";
+import { GodwitError, unexpectedResponse } from "./errors.ts";
 import { readFailure, readJson, send, type Fetch } from "./exchange.ts";
-import type { AnswerOf, InputOf, OperationId, WriteOptions } from "./operation.ts";
+import type { Hooks } from "./hooks.ts";
+import type { InputOf, OperationId, ResponseOf, WriteOptions } from "./operation.ts";
 import { lowerCased, parseBaseUrl, toRequest, type Input, type Request } from "./request.ts";
+import { Call, parseRateLimit, type ApiResponse } from "./response.ts";
 import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from "./retry.ts";
 import { newUuid } from "./uuid.ts";
 
-export type TransportOptions = CredentialOptions & {
-  /** The URL of the service, such as `https://godwit.example.com`. */
-  baseUrl: string | URL;
-  /** Replaces the fetch function of the runtime. */
-  fetch?: Fetch | undefined;
-  /** The time limit of one attempt, from the request to the last byte of the response. Default: 30 seconds. */
-  timeoutMs?: number | undefined;
-  /** The maximum number of retries after the first attempt. Default: 4. */
-  maxRetries?: number | undefined;
-  /** The time limit of all attempts of a call together, including the waits between them. Default: 2 minutes. */
-  totalTimeoutMs?: number | undefined;
-  /** Additional headers for every request. */
-  headers?: Readonly<Record<string, string>> | undefined;
-};
+export type TransportOptions = CredentialOptions &
+  Hooks & {
+    /** The URL of the service, such as `https://godwit.example.com`. Default: the environment variable GODWIT_URL, or `http://127.0.0.1:8080`. */
+    baseUrl?: string | URL | undefined;
+    /** Replaces the fetch function of the runtime. */
+    fetch?: Fetch | undefined;
+    /** The time limit of one attempt, from the request to the last byte of the response. Default: 30 seconds. */
+    timeoutMs?: number | undefined;
+    /** The maximum number of retries after the first attempt. Default: 4. */
+    maxRetries?: number | undefined;
+    /** The time limit of all attempts of a call together, including the waits between them. Default: 2 minutes. */
+    totalTimeoutMs?: number | undefined;
+    /** Additional headers for every request. */
+    headers?: Readonly<Record<string, string>> | undefined;
+  };
 
 type AttemptOptions = Limits & { signal?: AbortSignal | undefined; credential?: Credential; idempotencyKey: string | null };
 
@@ -32,6 +34,7 @@ export class Transport {
   readonly #limits: Limits;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #credential: Credential;
+  readonly #hooks: Hooks;
 
   constructor(options: TransportOptions) {
     this.#baseUrl = parseBaseUrl(options.baseUrl);
@@ -39,11 +42,12 @@ export class Transport {
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#limits = resolveLimits(options, LIMITS);
     this.#headers = lowerCased(options.headers);
+    this.#hooks = { onRequest: options.onRequest, onResponse: options.onResponse };
     this.#credential = toCredential(options, (request) => this.#fetchToken(request));
   }
 
-  call<Id extends OperationId>(id: Id, input: InputOf<Id>, options: WriteOptions = {}): Call<AnswerOf<Id>> {
-    return new Call(this.#execute(id, input, options) as Promise<Answer<AnswerOf<Id>>>);
+  call<Id extends OperationId>(id: Id, input: InputOf<Id>, options: WriteOptions = {}): Call<ResponseOf<Id>> {
+    return new Call(this.#execute(id, input, options) as Promise<ApiResponse<ResponseOf<Id>>>);
   }
 
   /** Opens a streaming response and returns it when its headers have arrived. Makes one attempt. The caller owns the deadline. */
@@ -61,10 +65,10 @@ export class Transport {
     if (!response.ok) throw await readFailure(response, deadline);
     const { accept = "" } = headers;
     if ((response.headers.get("content-type") ?? "").startsWith(accept)) return response;
-    throw unexpectedAnswer(response, `the answer is not ${accept}: is baseUrl the URL of a godwit?`);
+    throw unexpectedResponse(response, `the response is not ${accept}: check that baseUrl is the URL of a Godwit service`);
   }
 
-  async #execute(id: OperationId, input: Input, options: WriteOptions): Promise<Answer<unknown>> {
+  async #execute(id: OperationId, input: Input, options: WriteOptions): Promise<ApiResponse<unknown>> {
     const request = toRequest(this.#baseUrl, id, input);
     const isWrite = request.method === "POST" || request.method === "PATCH";
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? newUuid()) : null;
@@ -86,28 +90,40 @@ export class Transport {
 
   /** Fetches a token in one attempt; the calls that wait for it retry. Ignores the signal of a call, because other calls may wait for
    *  the same token. */
-  #fetchToken({ headers, body }: TokenRequest): Promise<Answer<TokenAnswer>> {
+  #fetchToken({ headers, body }: TokenRequest): Promise<ApiResponse<TokenResponse>> {
     const request = { method: "POST", url: `${this.#baseUrl}/v1/oauth/token`, headers: { ...this.#headers, ...headers }, body };
-    return this.#attempt(request, { ...this.#limits, idempotencyKey: null }) as Promise<Answer<TokenAnswer>>;
+    return this.#attempt(request, { ...this.#limits, idempotencyKey: null }) as Promise<ApiResponse<TokenResponse>>;
   }
 
-  async #retry(request: Request, options: AttemptOptions): Promise<Answer<unknown>> {
+  async #retry(request: Request, options: AttemptOptions): Promise<ApiResponse<unknown>> {
     const endsAt = performance.now() + options.totalTimeoutMs;
+    const { idempotencyKey, signal } = options;
+    const call = { method: request.method, path: new URL(request.url).pathname, idempotencyKey };
     for (let attempts = 1; ; attempts += 1) {
-      try {
-        const timeoutMs = Math.min(options.timeoutMs, endsAt - performance.now());
-        return { ...(await this.#attempt(request, { ...options, timeoutMs })), attempts };
-      } catch (error) {
-        if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey: options.idempotencyKey });
-        const delayMs = retryDelayMs(attempts, error);
-        const isLast = attempts > options.maxRetries || performance.now() + delayMs >= endsAt;
-        if (isLast || options.signal?.aborted === true || !isRetryable(error)) throw error;
-        await wait(delayMs, options.signal);
+      const about = { ...call, attempt: attempts };
+      this.#hooks.onRequest?.(about);
+      const startedAt = performance.now();
+      const timeoutMs = Math.min(options.timeoutMs, endsAt - startedAt);
+      const outcome = await this.#attempt(request, { ...options, timeoutMs }).catch((error: unknown) => ({ error }));
+      const durationMs = performance.now() - startedAt;
+      if (!("error" in outcome)) {
+        const { status, requestId } = outcome;
+        this.#hooks.onResponse?.({ ...about, durationMs, status, requestId, error: null, retryMs: null });
+        return { ...outcome, attempts };
       }
+      const { error } = outcome;
+      if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey });
+      const delayMs = retryDelayMs(attempts, error);
+      const isLast = attempts > options.maxRetries || performance.now() + delayMs >= endsAt;
+      const retryMs = isLast || signal?.aborted === true || !isRetryable(error) ? null : delayMs;
+      const { status, requestId } = error instanceof GodwitError ? error : { status: null, requestId: null };
+      this.#hooks.onResponse?.({ ...about, durationMs, status, requestId, error, retryMs });
+      if (retryMs === null) throw error;
+      await wait(retryMs, signal);
     }
   }
 
-  async #attempt(request: Request, { credential, idempotencyKey, signal, timeoutMs }: AttemptOptions): Promise<Answer<unknown>> {
+  async #attempt(request: Request, { credential, idempotencyKey, signal, timeoutMs }: AttemptOptions): Promise<ApiResponse<unknown>> {
     const deadline = new Deadline(signal);
     deadline.set(timeoutMs, `${request.method} ${new URL(request.url).pathname}`);
     try {

@@ -1,6 +1,6 @@
 /** Usage counts: `/v1/usage`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { Usage } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 /** Verifications: `/v1/verifications`. */
-import type { Call } from "./answer.ts";
 import type { CallOptions, WriteOptions } from "./operation.ts";
+import type { Call } from "./response.ts";
 import type { CheckedVerification, NewVerification, Verification, VerificationCheck } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 

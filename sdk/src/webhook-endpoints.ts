@@ -1,7 +1,7 @@
 /** Webhook endpoints and their deliveries: `/v1/webhook_endpoints`. */
-import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
+import type { Call } from "./response.ts";
 import type { DeletedWebhookEndpoint, TestEvent, WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -30,6 +30,11 @@ export class WebhookEndpoints {
   /** Changes a webhook endpoint. */
   edit(id: string, changes: BodyOf<"patch_webhook_endpoints_id">, options?: WriteOptions): Call<WebhookEndpoint> {
     return this.#transport.call("patch_webhook_endpoints_id", { path: { id }, body: changes }, options);
+  }
+
+  /** The same as `edit`. */
+  update(...input: Parameters<WebhookEndpoints["edit"]>): Call<WebhookEndpoint> {
+    return this.edit(...input);
   }
 
   /** Deletes a webhook endpoint. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */

@@ -45,17 +45,25 @@ export async function verifyWebhook(
   const keys = (typeof secrets === "string" ? [secrets] : secrets).map(secretBytes);
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => readHeader(headers, `webhook-${name}`));
   if (!id || !timestamp || !signatures)
-    throw new WebhookError("missing_headers", "webhook-id, webhook-timestamp and webhook-signature are needed");
+    throw new WebhookError("missing_headers", "the headers webhook-id, webhook-timestamp and webhook-signature are required");
   checkTime(timestamp, toleranceSeconds);
   const body =
     typeof payload === "string" ? new TextEncoder().encode(payload) : payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
   if (!(await isSigned(concatenate(`${id}.${timestamp}.`, body), parseSignatures(signatures), keys)))
-    throw new WebhookError("no_matching_signature", "no signature is by one of these secrets");
+    throw new WebhookError("no_matching_signature", "no signature matches one of these secrets");
   return parseEvent(body);
 }
 
+/** The verification of webhooks as a member of the client. */
+export class Webhooks {
+  /** Verifies a webhook and returns its event, or throws a `WebhookError`. The same as `verifyWebhook`. */
+  verify(...input: Parameters<typeof verifyWebhook>): Promise<Event> {
+    return verifyWebhook(...input);
+  }
+}
+
 function checkTime(text: string, toleranceSeconds: number): void {
-  if (!/^\d{1,12}$/.test(text)) throw new WebhookError("invalid_timestamp", "webhook-timestamp is no number of seconds");
+  if (!/^\d{1,12}$/.test(text)) throw new WebhookError("invalid_timestamp", "webhook-timestamp is not a number of seconds");
   const ageSeconds = Date.now() / 1_000 - Number(text);
   if (ageSeconds > toleranceSeconds) throw new WebhookError("timestamp_too_old", `it is ${Math.round(ageSeconds)} seconds old`);
   if (ageSeconds < -toleranceSeconds) throw new WebhookError("timestamp_too_new", `it is ${Math.round(-ageSeconds)} seconds ahead`);
@@ -82,7 +90,7 @@ const parseSignatures = (text: string): Bytes[] =>
 function secretBytes(secret: string): Bytes {
   const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
   // A mistake of the receiver, not of the sender: with an empty secret anyone could sign a webhook.
-  if (bytes === undefined || bytes.length === 0) throw new TypeError(`a webhook secret is ${PREFIX} and base64`);
+  if (bytes === undefined || bytes.length === 0) throw new TypeError(`a webhook secret is ${PREFIX} followed by base64`);
   return bytes;
 }
 

@@ -34,12 +34,12 @@ async function rejection(call: PromiseLike<unknown>): Promise<unknown> {
 }
 
 /** A server that sends the given responses, for cases that a real service does not produce on purpose. */
-async function fakeServer(context: TestContext, answer: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
+async function fakeServer(context: TestContext, respond: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
   const fake = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const { status = 200, json } = answer(request, Buffer.concat(chunks).toString());
+      const { status = 200, json } = respond(request, Buffer.concat(chunks).toString());
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
     });
   });
@@ -133,6 +133,18 @@ describe("a list", () => {
     assert.deepEqual(sizes, [2, 2, 2, 1]);
   });
 
+  test("is the promise of its first page, which fetches the next one", async () => {
+    const list = client.messages.list({ client_reference: "list", limit: 4 });
+    const first = await list;
+    assert.deepEqual([first.data.length, first.has_more, Object.keys(first).includes("nextPage")], [4, true, false]);
+    assert.equal(await list, first, "the request is sent once");
+    const second = await first.nextPage();
+    assert.deepEqual([second?.data.length, second?.has_more, await second?.nextPage()], [3, false, null]);
+    assert.equal((await list.withResponse()).status, 200);
+    const refused = client.messages.list({ limit: 0 });
+    assert.ok(hasCode(await refused.catch((error: unknown) => error), "invalid_request_payload"));
+  });
+
   test("can be read page by page from a cursor with page()", async () => {
     const list = client.messages.list({ client_reference: "list", limit: 3 });
     const first = await list.page();
@@ -142,7 +154,7 @@ describe("a list", () => {
     const ids = ({ data }: { data: readonly Message[] }): string[] => data.map(({ id }) => id);
     assert.deepEqual(ids(await rest.page()), ids(second));
     assert.equal((await Array.fromAsync(rest)).length, 4);
-    assert.equal((await list.page().withAnswer()).status, 200);
+    assert.equal((await list.page().withResponse()).status, 200);
   });
 
   test("continues after short and empty pages while has_more is true", async (context) => {
@@ -204,12 +216,12 @@ describe("a refusal", () => {
     assert.deepEqual(error.requiredScopes, ["messages:send"]);
   });
 
-  test("is reported as unhandled only when the caller does not handle it, also with withAnswer()", async (context) => {
+  test("is reported as unhandled only when the caller does not handle it, also with withResponse()", async (context) => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): unknown => unhandled.push(error);
     process.on("unhandledRejection", note);
     context.after(() => process.off("unhandledRejection", note));
-    await rejection(client.messages.get(NO_MESSAGE).withAnswer());
+    await rejection(client.messages.get(NO_MESSAGE).withResponse());
     await rejection(client.messages.get(NO_MESSAGE).finally(() => undefined));
     assert.equal(await client.messages.get(NO_MESSAGE).catch(() => "caught"), "caught");
     // Node reports unhandled rejections when the microtask queue is empty.
@@ -220,11 +232,6 @@ describe("a refusal", () => {
 
 describe("invalid options are refused immediately", () => {
   for (const [what, options] of [
-    ["no credential", { baseUrl: "http://localhost" }],
-    ["two credentials", { apiKey: "a", accessToken: "b", baseUrl: "http://localhost" }],
-    ["a key with a line break", { apiKey: "gw_test_x\n", baseUrl: "http://localhost" }],
-    ["a URL with a user", { apiKey: "a", baseUrl: "http://user:secret@localhost" }],
-    ["an invalid URL", { apiKey: "a", baseUrl: "localhost:8080" }],
     ["an infinite timeout", { apiKey: "a", baseUrl: "http://localhost", timeoutMs: Infinity }],
     ["a number of retries that is not a number", { apiKey: "a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
   ] as const satisfies readonly (readonly [string, GodwitOptions])[]) {
@@ -235,6 +242,14 @@ describe("invalid options are refused immediately", () => {
     for (const id of ["", ".", ".."]) assert.ok((await rejection(client.messages.get(id))) instanceof TypeError);
     assert.ok(hasCode(await rejection(client.messages.get("../queue")), "not_found"));
   });
+});
+
+test("the conventional names of methods do the same", async () => {
+  const { id } = await client.messages.create({ ...MESSAGE, send_at: new Date(Date.now() + 3_600_000).toISOString() });
+  assert.equal((await client.messages.update(id, { body: "Later" })).body, "Later");
+  const suppression = await client.suppressions.create({ recipient: "+14155550143" });
+  assert.equal((await client.suppressions.delete(suppression.id)).status, "lifted");
+  assert.equal((await client.messages.get(id).withAnswer()).data.id, id);
 });
 
 test("a base URL may have a path and a trailing slash", async (context) => {
@@ -260,7 +275,7 @@ describe("an access token", () => {
       given.push(refused);
       return refused === undefined ? "gw_test_ended" : apiKey;
     };
-    const { attempts } = await new Godwit({ accessToken, baseUrl: server.url }).queue.get().withAnswer();
+    const { attempts } = await new Godwit({ accessToken, baseUrl: server.url }).queue.get().withResponse();
     assert.deepEqual([given, attempts], [[undefined, "gw_test_ended"], 1]);
   });
 

@@ -13,9 +13,10 @@ test("the generated files are up to date: otherwise run npm run generate -w sdk"
   for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
 });
 
-/** Lists every method of every resource of the client. */
+/** Lists every method of every resource of the client. `webhooks` calls no operation. */
 function methodsOf(client: Godwit): [name: string, call: (...input: unknown[]) => unknown][] {
-  return Object.entries(client).flatMap(([noun, resource]: [string, object]) => {
+  const resources = Object.entries(client).filter(([noun]) => noun !== "webhooks");
+  return resources.flatMap(([noun, resource]: [string, object]) => {
     const prototype = Object.getPrototypeOf(resource) as Record<string, (...input: unknown[]) => unknown>;
     const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
     return names.map((name) => [`${noun}.${name}`, (...input: unknown[]) => prototype[name]?.apply(resource, input)] as const);
@@ -61,5 +62,6 @@ test("every operation of the document has a method, and every method calls an op
   );
   const filled = operations.map((operation) => operation.replace("{id}", "first").replace(/\{\w+\}/, "second"));
   assert.ok(operations.length > 40);
-  assert.deepEqual([...byMethod.values()].toSorted(), filled.toSorted());
+  // An operation can have a second method with a conventional name, such as `create` for `send`.
+  assert.deepEqual([...new Set(byMethod.values())].toSorted(), filled.toSorted());
 });

@@ -137,8 +137,8 @@ test("a temporary refusal is retried, and a permanent one ends the stream", asyn
   await follower.leave();
   proxy.next.push(problem(401, "unauthorized_invalid_token"));
   await assert.rejects(new Follower().ended, (error) => hasCode(error, "unauthorized_invalid_token"));
-  proxy.next.push({ kind: "answer", status: 200, headers: { "content-type": "text/html" }, body: "<h1>Log in</h1>" });
-  await assert.rejects(new Follower().ended, (error) => hasCode(error, "unexpected_answer"));
+  proxy.next.push({ kind: "respond", status: 200, headers: { "content-type": "text/html" }, body: "<h1>Log in</h1>" });
+  await assert.rejects(new Follower().ended, (error) => hasCode(error, "unexpected_response"));
 });
 
 test("leaving the loop closes the connection to the service", async () => {

@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { until } from "../../test/support/expect.ts";
 
-/** `pass`: forwards the request and the response. `answer`: responds without the service. `cut`: closes the connection before the service
+/** `pass`: forwards the request and the response. `respond`: responds without the service. `cut`: closes the connection before the service
  *  gets the request. `lose`: the service executes the request, and its response is dropped. `tear`: half of the response arrives.
  *  `hang`: never responds. */
 export type Behaviour =
   | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
-  | { kind: "answer"; status: number; headers?: Record<string, string>; body?: unknown };
+  | { kind: "respond"; status: number; headers?: Record<string, string>; body?: unknown };
 
 export type ReceivedRequest = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
 
@@ -17,7 +17,7 @@ export class FaultyProxy {
   /** Every request that arrived. */
   readonly heard: ReceivedRequest[] = [];
   /** The statuses of the service's responses. */
-  readonly answered: number[] = [];
+  readonly statuses: number[] = [];
   /** The treatment of the next requests, in order. Later requests pass. */
   readonly next: Behaviour[] = [];
   readonly #server: Server;
@@ -68,7 +68,7 @@ export class FaultyProxy {
     const behaviour = this.next.shift() ?? { kind: "pass" };
     if (behaviour.kind === "hang") return;
     if (behaviour.kind === "cut") response.destroy();
-    else if (behaviour.kind === "answer") {
+    else if (behaviour.kind === "respond") {
       const { status, headers: fields, body = "" } = behaviour;
       response.writeHead(status, fields).end(typeof body === "string" ? body : JSON.stringify(body));
     } else await this.#pass(`${target}${heard.path}`, heard, response, behaviour.kind);
@@ -84,19 +84,19 @@ export class FaultyProxy {
     const leaving = new AbortController();
     response.once("close", () => leaving.abort());
     const init = { method, headers: rest, redirect: "manual", signal: leaving.signal } as const;
-    const answer = await fetch(url, body === "" ? init : { ...init, body });
-    this.answered.push(answer.status);
+    const fetched = await fetch(url, body === "" ? init : { ...init, body });
+    this.statuses.push(fetched.status);
     if (kind === "lose") {
-      await answer.text();
+      await fetched.text();
       response.destroy();
       return;
     }
     response.writeHead(
-      answer.status,
-      [...answer.headers].filter(([name]) => !/^(connection|transfer-encoding|keep-alive)$/.test(name)).flat(),
+      fetched.status,
+      [...fetched.headers].filter(([name]) => !/^(connection|transfer-encoding|keep-alive)$/.test(name)).flat(),
     );
-    if (kind === "tear") response.write((await answer.text()).slice(0, 100), () => response.destroy());
-    else for await (const chunk of answer.body ?? []) response.write(chunk);
+    if (kind === "tear") response.write((await fetched.text()).slice(0, 100), () => response.destroy());
+    else for await (const chunk of fetched.body ?? []) response.write(chunk);
     response.end();
   }
 
@@ -108,7 +108,7 @@ export class FaultyProxy {
 
 /** A problem response in the format of the service. */
 export const problem = (status: number, code: string, headers: Record<string, string> = {}): Behaviour => ({
-  kind: "answer",
+  kind: "respond",
   status,
   headers: { "content-type": "application/problem+json", "x-request-id": "req_01k9zs3v8mf4tb2xg1qj6n0d5c", ...headers },
   body: { type: `/errors/${code}`, title: "No", status, code, detail: "by the proxy", request_id: "req_01k9zs3v8mf4tb2xg1qj6n0d5c" },

@@ -1,7 +1,7 @@
 /** The published package: packed, installed in an empty project, compiled, and run against a live service. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -14,7 +14,7 @@ const SDK = join(import.meta.dirname, "..");
 const CONSUMER = `
 import { ApiError, Godwit, hasCode, verifyWebhook } from "godwit-sdk";
 const godwit = new Godwit({ apiKey: KEY, baseUrl: URL });
-const sent = await godwit.messages.send({ recipient: "+14155550123", channel: "sms", body: "Hello" }).withAnswer();
+const sent = await godwit.messages.send({ recipient: "+14155550123", channel: "sms", body: "Hello" }).withResponse();
 const ids = [];
 for await (const message of godwit.messages.list({ limit: 1 })) if (ids.push(message.id) > 2) break;
 const refusal = await godwit.messages.send({ recipient: "+15005550004", channel: "sms", body: "Hello" }).catch((error) => error);
@@ -26,8 +26,9 @@ console.log([sent.status, ids.includes(sent.data.id), hasCode(refusal, "recipien
 const EXPECTED = "202 true true true timestamp_too_old true";
 
 const TYPED = `
+declare const process: { env: Record<string, string | undefined> };
 import { Godwit, hasCode, verifyWebhook, type GodwitEvent, type Message, type NewMessage } from "godwit-sdk";
-const godwit = new Godwit({ apiKey: "gw_test_x", baseUrl: "http://localhost" });
+const godwit = new Godwit({ apiKey: process.env["KEY"], baseUrl: process.env["URL"] });
 const message: NewMessage = { recipient: "+14155550123", channel: "sms", body: "Hello" };
 export async function use(): Promise<string[]> {
   const sent: Message = await godwit.messages.send(message, { signal: new AbortController().signal });
@@ -41,6 +42,9 @@ export async function use(): Promise<string[]> {
   if (event.type === "message.delivered") return [event.data.message?.status ?? "none"];
   const ids: string[] = [];
   for await (const { id, error } of godwit.messages.list({ status: "failed" })) ids.push(id, error?.code ?? "");
+  const page = await godwit.messages.list({ limit: 2 });
+  const next = page.has_more ? await page.nextPage() : null;
+  for (const each of [...page.data, ...(next?.data ?? [])]) ids.push(each.id);
   return ids;
 }
 `;
@@ -97,7 +101,9 @@ test("files import only files of the package, and use no global of a single runt
       path,
     );
     const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-    assert.doesNotMatch(code, /\b(?:process|Buffer|require|__dirname|Deno|Bun|setImmediate|window)\b/, path);
+    // This file reads the variables of the runtime, and works without any.
+    const allowed = basename(path) === "environment.js" ? code.replaceAll(/globalThis\.process\b/g, "") : code;
+    assert.doesNotMatch(allowed, /\b(?:process|Buffer|require|__dirname|Deno|Bun|setImmediate|window)\b/, path);
   }
 });
 

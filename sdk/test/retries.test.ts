@@ -5,7 +5,17 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import pg from "pg";
 import { LIMIT_MS, until } from "../../test/support/expect.ts";
 import { startGodwit, type Godwit as Server } from "../../test/support/harness.ts";
-import { ApiError, ConnectionError, Godwit, hasCode, TimeoutError, type GodwitOptions, type NewMessage } from "../src/index.ts";
+import {
+  ApiError,
+  ConnectionError,
+  Godwit,
+  hasCode,
+  TimeoutError,
+  type GodwitOptions,
+  type NewMessage,
+  type RequestEvent,
+  type ResponseEvent,
+} from "../src/index.ts";
 import { retryDelayMs } from "../src/retry.ts";
 import { FaultyProxy, problem, type Behaviour } from "./faulty-proxy.ts";
 
@@ -37,15 +47,15 @@ async function countOf(reference: string): Promise<number> {
 async function sendThrough(faults: readonly Behaviour[], options: Partial<GodwitOptions> = {}) {
   proxy.next.push(...faults);
   const reference = randomUUID();
-  const answer = await clientOf(options)
+  const response = await clientOf(options)
     .messages.send({ ...MESSAGE, client_reference: reference })
-    .withAnswer();
+    .withResponse();
   assert.equal(await countOf(reference), 1, "there is one message");
-  assert.equal(answer.attempts, faults.length + 1);
+  assert.equal(response.attempts, faults.length + 1);
   assert.equal(proxy.heard.length, faults.length + 1);
-  assert.deepEqual(new Set(proxy.keys), new Set([answer.idempotencyKey]), "all attempts have one key");
+  assert.deepEqual(new Set(proxy.keys), new Set([response.idempotencyKey]), "all attempts have one key");
   assert.deepEqual(new Set(proxy.heard.map(({ body }) => body)).size, 1);
-  return answer;
+  return response;
 }
 
 const rejection = async (call: PromiseLike<unknown>): Promise<unknown> => {
@@ -63,8 +73,8 @@ describe("a call is retried", () => {
     ["after 429", problem(429, "rate_limit_exceeded", { "retry-after": "1" })],
     ["after 500", problem(500, "internal_server_error")],
     ["after 503", problem(503, "service_unavailable", { "retry-after": "1" })],
-    ["after a proxy's own 502", { kind: "answer", status: 502, headers: { "content-type": "text/html" }, body: "<h1>Bad Gateway</h1>" }],
-    ["after a proxy's own 504", { kind: "answer", status: 504 }],
+    ["after a proxy's own 502", { kind: "respond", status: 502, headers: { "content-type": "text/html" }, body: "<h1>Bad Gateway</h1>" }],
+    ["after a proxy's own 504", { kind: "respond", status: 504 }],
     ["after a connection that was cut", { kind: "cut" }],
   ] as const satisfies readonly (readonly [string, Behaviour])[]) {
     test(`${what}, with the same idempotency key`, async () => {
@@ -86,11 +96,11 @@ describe("a call is retried", () => {
   test("when no response arrives in time", async () => {
     // Only the first attempt may time out. The limit grows until the second one ends in time, also on a slow machine.
     for (let timeoutMs = 300; ; timeoutMs *= 4) {
-      const answer = await sendThrough([{ kind: "hang" }], { timeoutMs, maxRetries: 1 }).catch((error: unknown) => {
+      const response = await sendThrough([{ kind: "hang" }], { timeoutMs, maxRetries: 1 }).catch((error: unknown) => {
         if (error instanceof TimeoutError && error.attempts === 2 && timeoutMs < LIMIT_MS) return undefined;
         throw error;
       });
-      if (answer !== undefined) return assert.equal(answer.isReplayed, false);
+      if (response !== undefined) return assert.equal(response.isReplayed, false);
       // Requests of this round may still arrive at its proxy.
       await proxy[Symbol.asyncDispose]();
       proxy = await FaultyProxy.to(server);
@@ -116,9 +126,9 @@ describe("a call is retried", () => {
       await blocker.query("lock table messages in exclusive mode");
       const sending = clientOf({ timeoutMs: 400, maxRetries: 50, totalTimeoutMs: LIMIT_MS })
         .messages.send({ ...MESSAGE, client_reference: reference })
-        .withAnswer();
+        .withResponse();
       // The client gives up the first request, which still runs in the service. The second request gets a 409.
-      await until("a conflict", () => proxy.answered.includes(409) || undefined);
+      await until("a conflict", () => proxy.statuses.includes(409) || undefined);
       await blocker.query("commit");
       const { attempts, data } = await sending;
       assert.ok(attempts >= 3);
@@ -158,15 +168,15 @@ describe("a call is not retried", () => {
   }
 
   test("after a redirect, which is not followed", async () => {
-    proxy.next.push({ kind: "answer", status: 307, headers: { location: `${server.url}/v1/messages` } });
-    assert.ok(hasCode(await rejection(clientOf().messages.send(MESSAGE)), "unexpected_answer"));
+    proxy.next.push({ kind: "respond", status: 307, headers: { location: `${server.url}/v1/messages` } });
+    assert.ok(hasCode(await rejection(clientOf().messages.send(MESSAGE)), "unexpected_response"));
     assert.equal(proxy.heard.length, 1);
   });
 
   test("after a response that does not come from godwit", async () => {
-    proxy.next.push({ kind: "answer", status: 200, headers: { "content-type": "text/html" }, body: "<h1>Log in</h1>" });
+    proxy.next.push({ kind: "respond", status: 200, headers: { "content-type": "text/html" }, body: "<h1>Log in</h1>" });
     const error = await rejection(clientOf().messages.get("msg_1"));
-    assert.ok(hasCode(error, "unexpected_answer"), String(error));
+    assert.ok(hasCode(error, "unexpected_response"), String(error));
     assert.equal(proxy.heard.length, 1);
   });
 
@@ -233,15 +243,28 @@ test("a fetch that ignores its signal does not delay the timeout", async () => {
   assert.ok((await rejection(client.queue.get())) instanceof TimeoutError);
 });
 
+test("the hooks report every attempt, without the credential", async () => {
+  proxy.next.push(problem(503, "service_unavailable"), { kind: "cut" });
+  const events: (RequestEvent | ResponseEvent)[] = [];
+  const client = clientOf({ onRequest: (event) => events.push(event), onResponse: (event) => events.push(event) });
+  const { idempotencyKey, requestId } = await client.messages.send(MESSAGE).withResponse();
+  const seen = events.map((event) => ("status" in event ? [event.attempt, event.status, event.retryMs === null] : event.attempt));
+  assert.deepEqual(seen, [1, [1, 503, false], 2, [2, null, false], 3, [3, 202, true]]);
+  const [first, failed] = events;
+  assert.deepEqual(first, { method: "POST", path: "/v1/messages", attempt: 1, idempotencyKey });
+  assert.ok(failed !== undefined && "error" in failed && hasCode(failed.error, "service_unavailable") && failed.durationMs > 0);
+  assert.equal((events.at(-1) as ResponseEvent).requestId, requestId);
+});
+
 test("every POST and PATCH has its own idempotency key, and a given key is sent", async () => {
   const client = clientOf();
   const given = randomUUID();
   const first = await client.messages
     .send({ ...MESSAGE, send_at: new Date(Date.now() + 3_600_000).toISOString() }, { idempotencyKey: given })
-    .withAnswer();
+    .withResponse();
   await client.messages.edit(first.data.id, { body: "Later" });
   await client.messages.cancel(first.data.id);
-  const again = await client.messages.send(JSON.parse(proxy.heard[0]?.body ?? "") as NewMessage, { idempotencyKey: given }).withAnswer();
+  const again = await client.messages.send(JSON.parse(proxy.heard[0]?.body ?? "") as NewMessage, { idempotencyKey: given }).withResponse();
   const [sent, edited, canceled] = proxy.keys;
   assert.equal(sent, given);
   for (const key of [edited, canceled]) assert.match(key ?? "", UUID_4);
@@ -254,12 +277,12 @@ test("an exhausted quota is waited for", async () => {
   await server.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 2, 2)");
   await server.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'trickle')");
   const client = new Godwit({ apiKey: key, baseUrl: server.url, maxRetries: 10 });
-  const answers = await Promise.all(Array.from({ length: 6 }, () => client.queue.get().withAnswer()));
+  const responses = await Promise.all(Array.from({ length: 6 }, () => client.queue.get().withResponse()));
   assert.ok(
-    answers.some(({ attempts }) => attempts > 1),
+    responses.some(({ attempts }) => attempts > 1),
     "a request has waited",
   );
-  const { rateLimit, requestId } = await client.queue.get().withAnswer();
+  const { rateLimit, requestId } = await client.queue.get().withResponse();
   assert.match(requestId ?? "", /^req_/);
   assert.deepEqual([rateLimit?.name, rateLimit?.quota, rateLimit?.windowSeconds], ["trickle", 2, 1]);
 });

@@ -3,8 +3,8 @@
 /** The remaining quota of the credential's environment, from the RateLimit headers. */
 export type RateLimit = { name: string; remaining: number; resetSeconds: number; quota: number | null; windowSeconds: number | null };
 
-/** A successful response with its metadata. `withAnswer()` of a call returns it. */
-export type Answer<T> = {
+/** A successful response with its metadata. `withResponse()` of a call returns it. */
+export type ApiResponse<T> = {
   data: T;
   status: number;
   /** The id of the request. Include it in bug reports. */
@@ -40,18 +40,23 @@ export function parseRateLimit(headers: Headers): RateLimit | null {
   };
 }
 
-/** A call in progress. Await it to get the data, or await `withAnswer()` to get the data with the response's metadata. */
+/** A call in progress. Await it to get the data, or await `withResponse()` to get the data with the response's metadata. */
 export class Call<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = "Call";
-  readonly #answer: Promise<Answer<T>>;
+  readonly #response: Promise<ApiResponse<T>>;
 
-  constructor(answer: Promise<Answer<T>>) {
-    this.#answer = answer;
+  constructor(response: Promise<ApiResponse<T>>) {
+    this.#response = response;
   }
 
   /** Returns the data with the metadata of the response: status, request id, replay, quota, attempts and headers. */
-  withAnswer(): Promise<Answer<T>> {
-    return this.#answer;
+  withResponse(): Promise<ApiResponse<T>> {
+    return this.#response;
+  }
+
+  /** @deprecated Use `withResponse()`. */
+  withAnswer(): Promise<ApiResponse<T>> {
+    return this.#response;
   }
 
   // The inner promise is created on use: a promise without a handler would be reported as an unhandled rejection.
@@ -60,7 +65,7 @@ export class Call<T> implements Promise<T> {
     onData?: ((data: T) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    return this.#answer.then(({ data }) => data).then(onData, onError);
+    return this.#response.then(({ data }) => data).then(onData, onError);
   }
 
   catch<B = never>(onError?: ((error: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
@@ -68,6 +73,6 @@ export class Call<T> implements Promise<T> {
   }
 
   finally(onEnd?: (() => void) | null): Promise<T> {
-    return this.#answer.then(({ data }) => data).finally(onEnd);
+    return this.#response.then(({ data }) => data).finally(onEnd);
   }
 }
