@@ -80,7 +80,7 @@ function edit(file: string, pattern: RegExp, by: string): void {
   writeFileSync(inRoot(file), text.replace(pattern, by));
 }
 
-/** Sets the version in every file that contains it; src/version.ts reads package.json. The SDK has the same version, because there is one
+/** Sets the version in every file that contains it; src/version.ts reads package.json. The SDKs have the same version, because there is one
  *  changelog. */
 function setVersion(version: string, date: string): void {
   edit("CHANGELOG.md", UNRELEASED, `## ${version} (${date})`);
@@ -89,6 +89,8 @@ function setVersion(version: string, date: string): void {
   edit("package-lock.json", /("packages": \{\s+"": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
   edit("sdk/package.json", /"version": "[^"]+"/, `"version": "${version}"`);
   edit("package-lock.json", /("sdk": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
+  edit("sdk-python/pyproject.toml", /^version = "[^"]+"/m, `version = "${version}"`);
+  edit("sdk-python/src/godwit/__init__.py", /__version__ = "[^"]+"/, `__version__ = "${version}"`);
   edit("compose.yaml", /image: godwit:\S+/, `image: godwit:${version}`);
   run("npm", "run", "--silent", "openapi");
   const printed = (JSON.parse(readOutput(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;

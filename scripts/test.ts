@@ -1,7 +1,7 @@
 /** Runs tests, the most expensive files first, and prints how long they took.
  *
  *  node scripts/test.ts               the checks of the code, then every test but those of pace and ha
- *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console; also as test/api
+ *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, sdk-python, console; also as test/api
  *  node scripts/test.ts FILE…         these files */
 import { spawnSync } from "node:child_process";
 import { globSync, statSync, writeFileSync } from "node:fs";
@@ -35,6 +35,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   templates: { pattern: "test/templates/*.test.ts", processes: 1 },
   carriers: { pattern: "test/carriers/*.test.ts", processes: 2 },
   sdk: { pattern: "sdk/test/*.test.ts", processes: 2 },
+  "sdk-python": { pattern: "sdk-python/test/*.test.ts" },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
   src: { pattern: "src/**/*.test.ts", processes: 2 },
 };

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const FILES = "{src,test,scripts,bench,chaos,fuzz,sdk/src,sdk/test,sdk/scripts,console/src,console/test,console/scripts}/**/*.{ts,tsx,sql}";
+const FILES =
+  "{src,test,scripts,bench,chaos,fuzz,sdk/src,sdk/test,sdk/scripts,sdk-python/scripts,sdk-python/test,console/src,console/test,console/scripts}/**/*.{ts,tsx,sql}";
 
 type Pattern = readonly [name: string, pattern: RegExp];
 

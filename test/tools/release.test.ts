@@ -127,6 +127,8 @@ describe("a release", { skip: missing === undefined ? false : `${missing} is not
     const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, { version: string }> };
     assert.deepEqual([lock.version, lock.packages[""]?.version, lock.packages["sdk"]?.version], [NEXT, NEXT, NEXT]);
     assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
+    assert.match(read("sdk-python", "pyproject.toml"), /^version = "9\.8\.7"$/m);
+    assert.match(read("sdk-python", "src", "godwit", "__init__.py"), /^__version__ = "9\.8\.7"$/m);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
 
     const files = ["SHA256SUMS", "SHA256SUMS.sig", `godwit-${NEXT}.cdx.json`, `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`];

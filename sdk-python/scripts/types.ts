@@ -1,0 +1,76 @@
+/** Converts the schemas of the OpenAPI document to Python types: a TypedDict for each object. */
+
+export type Schema = {
+  $ref?: string;
+  type?: string | readonly string[];
+  enum?: readonly (string | null)[];
+  const?: string | number | boolean;
+  "x-extensible-enum"?: readonly string[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: readonly string[];
+  additionalProperties?: boolean | Schema;
+};
+
+const SCALARS: Readonly<Record<string, string>> = { string: "str", integer: "int", number: "float", boolean: "bool" };
+const KEYWORDS = new Set(["from", "import", "class", "def", "in", "is", "not", "pass", "global", "lambda", "with", "as", "for"]);
+
+const pascal = (name: string): string => name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+const literal = (values: readonly unknown[]): string =>
+  `Literal[${values.map((value) => (typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value))).join(", ")}]`;
+
+/** The Python type of a schema. `name` is the name of the TypedDict of an object that has none in the document. */
+export function typeOf(schema: Schema, name: string): string {
+  const given = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+  const isNullable = given.includes("null") || schema.enum?.includes(null) === true;
+  const type = plainType(
+    schema,
+    given.find((each) => each !== "null"),
+    name,
+  );
+  return isNullable && type !== "Json" ? `${type} | None` : type;
+}
+
+function plainType(schema: Schema, type: string | undefined, name: string): string {
+  if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1) ?? "Json";
+  if (schema.const !== undefined) return literal([schema.const]);
+  if (schema.enum !== undefined) return literal(schema.enum.filter((value) => value !== null));
+  // The service may return further values in later versions.
+  if (schema["x-extensible-enum"] !== undefined) return `${literal(schema["x-extensible-enum"])} | str`;
+  if (type === "array") return `list[${typeOf(schema.items ?? {}, `${name}Item`)}]`;
+  if (type !== "object") return SCALARS[type ?? ""] ?? "Json";
+  if (schema.properties !== undefined) return name;
+  const { additionalProperties: values } = schema;
+  return `dict[str, ${typeof values === "object" ? typeOf(values, `${name}Value`) : "Json"}]`;
+}
+
+/** The TypedDict of an object, after those of the objects inside it. */
+export function typedDict(name: string, { properties = {}, required = [] }: Schema): string[] {
+  const inner = Object.entries(properties).flatMap(([key, schema]) => innerTypes(`${name}${pascal(key)}`, schema));
+  const rows = Object.entries(properties).map(([key, schema]) => {
+    const type = typeOf(schema, `${name}${pascal(key)}`);
+    return [key, required.includes(key) ? type : `NotRequired[${type}]`] as const;
+  });
+  // A keyword cannot be the name of a field, but it can be a key.
+  if (rows.some(([key]) => KEYWORDS.has(key))) {
+    const items = rows.map(([key, type]) => `${JSON.stringify(key)}: ${JSON.stringify(type)}`);
+    return [...inner, `${name} = TypedDict(${JSON.stringify(name)}, {${items.join(", ")}})`];
+  }
+  const fields = rows.length === 0 ? ["    pass"] : rows.map(([key, type]) => `    ${key}: ${type}`);
+  return [...inner, `class ${name}(TypedDict):\n${fields.join("\n")}`];
+}
+
+function innerTypes(name: string, schema: Schema): string[] {
+  if (schema.$ref !== undefined) return [];
+  if (schema.properties !== undefined) return typedDict(name, schema);
+  if (schema.items !== undefined) return innerTypes(`${name}Item`, schema.items);
+  return typeof schema.additionalProperties === "object" ? innerTypes(`${name}Value`, schema.additionalProperties) : [];
+}
+
+export function typesText(title: string, schemas: Readonly<Record<string, Schema>>, others: readonly string[]): string {
+  const named = Object.entries(schemas).flatMap(([name, schema]) =>
+    schema.properties === undefined ? [...innerTypes(name, schema), `${name} = ${typeOf(schema, name)}`] : typedDict(name, schema),
+  );
+  const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
+  return `${[head, ...named, ...others].join("\n\n\n")}\n`;
+}

@@ -1,0 +1,40 @@
+"""The client of Godwit, a self-hosted messaging service."""
+
+from . import types
+from ._async_lists import AsyncPage, AsyncPages
+from ._async_streams import AsyncEventStream, AsyncRecipientExport
+from ._call import ApiResponse, response_of
+from ._client import AsyncGodwit, Godwit
+from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, WebhookError
+from ._lists import Page, Pages
+from ._options import ClientCredentials, RequestEvent, ResponseEvent
+from ._streams import EventStream, RecipientExport
+from ._webhooks import verify_webhook
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ApiError",
+    "ApiResponse",
+    "AsyncEventStream",
+    "AsyncGodwit",
+    "AsyncPage",
+    "AsyncPages",
+    "AsyncRecipientExport",
+    "ClientCredentials",
+    "ConnectionFailed",
+    "EventStream",
+    "Fault",
+    "Godwit",
+    "GodwitError",
+    "Page",
+    "Pages",
+    "RecipientExport",
+    "RequestEvent",
+    "RequestTimeout",
+    "ResponseEvent",
+    "WebhookError",
+    "response_of",
+    "types",
+    "verify_webhook",
+]

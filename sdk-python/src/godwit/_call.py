@@ -1,0 +1,280 @@
+"""The course of a call: one idempotency key, retries within limits, one response or one error.
+
+A call is a generator that yields steps: send a request, wait, or call a function of the user. A transport executes them. So the rules exist
+once, for the synchronous and the asynchronous client.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import re
+import time
+import uuid
+from base64 import b64encode
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ._errors import ApiError, ConnectionFailed, GodwitError, RawResponse, to_api_error, unexpected_response
+from ._options import ClientCredentials, RequestEvent, ResponseEvent, Settings, check_token, resolve_limits
+
+_log = logging.getLogger("godwit")
+
+_FIRST_SECONDS = 0.5
+_MAX_SECONDS = 30.0
+_RETRYABLE_STATUSES = frozenset({429, 500, 502, 503, 504})
+
+# A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
+_MARGIN_SECONDS = 60.0
+_DEFAULT_TOKEN_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request without its credential, the same for every attempt."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | None
+
+
+@dataclass(frozen=True)
+class Send:
+    """A step: sends the request, and returns a RawResponse."""
+
+    request: Request
+    timeout: float
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A step: waits."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Invoke:
+    """A step: calls a function of the user, which may be asynchronous, and returns its result."""
+
+    function: Callable[[str | None], object]
+    argument: str | None
+
+
+Steps = Generator["Send | Wait | Invoke", Any, Any]
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """The options of one call. None means the option of the client."""
+
+    max_retries: int | None = None
+    timeout: float | None = None
+    total_timeout: float | None = None
+    headers: Mapping[str, str] | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True)
+class ApiResponse:
+    """The metadata of a successful response. ``response_of`` returns it for a record."""
+
+    status: int
+    #: The id of the request. Include it in bug reports.
+    request_id: str | None
+    #: True if this is the stored response of an earlier request with the same idempotency key.
+    is_replayed: bool
+    #: The idempotency key that was sent. None for reads and deletions.
+    idempotency_key: str | None
+    #: The number of requests that were made, including retries.
+    attempts: int
+    headers: Mapping[str, str]
+
+
+class Record(dict[str, Any]):
+    """The data of a response, with its metadata."""
+
+    response: ApiResponse
+
+
+def response_of(record: Mapping[str, Any]) -> ApiResponse:
+    """Returns the metadata of the response that a method returned: status, request id, replay, attempts and headers."""
+    if isinstance(record, Record):
+        return record.response
+    raise TypeError("response_of takes a record that a method of the client returned")
+
+
+def is_retryable(error: Exception) -> bool:
+    """Whether another attempt may succeed. Other refusals would be the same again."""
+    if isinstance(error, ApiError):
+        return error.status in _RETRYABLE_STATUSES or error.code == "idempotency_conflict"
+    return isinstance(error, ConnectionFailed)
+
+
+def retry_delay(failures: int, error: Exception, rand: Callable[[], float] = random.random) -> float:
+    """Returns a random wait below a bound that doubles with each failure, so that clients that failed together do not retry together. A
+    Retry-After of the server is added. ``failures`` counts the failed attempts, from one."""
+    jitter = rand() * min(_MAX_SECONDS, _FIRST_SECONDS * float(2 ** min(failures - 1, 30)))
+    retry_after = (error.retry_after or 0.0) if isinstance(error, ApiError) else 0.0
+    return jitter if retry_after == 0 else retry_after + min(jitter, retry_after)
+
+
+class Calls:
+    """Builds the requests of a client, and runs its calls."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._token: tuple[str, float] | None = None
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        ids: Mapping[str, str],
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Request:
+        filled = re.sub(r"\{(\w+)\}", lambda found: _segment(found[1], ids[found[1]]), path)
+        search = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        given = {name.lower(): value for name, value in {**self._settings.headers, **(headers or {})}.items()}
+        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        own = {} if content is None else {"content-type": "application/json"}
+        return Request(method, f"{self._settings.base_url}{filled}{'?' if search else ''}{search}", {**given, **own}, content)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        ids: Mapping[str, str],
+        options: CallOptions,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Steps:
+        """The steps of a call. Returns a Record."""
+        is_write = method in ("POST", "PATCH")
+        key = (options.idempotency_key or str(uuid.uuid4())) if is_write else None
+        plain = self.request(method, path, ids, query, body, options.headers)
+        own = {"accept": "application/json", **({} if key is None else {"idempotency-key": key})}
+        return self._retry(Request(method, plain.url, {**plain.headers, **own}, plain.content), options, key)
+
+    def _retry(self, request: Request, options: CallOptions, key: str | None) -> Steps:
+        limits = resolve_limits(options.max_retries, options.timeout, options.total_timeout, self._settings.limits)
+        ends_at = time.monotonic() + limits.total_timeout
+        path = urlsplit(request.url).path
+        attempts = 0
+        while True:
+            attempts += 1
+            self._before(RequestEvent(request.method, path, attempts, key))
+            started_at = time.monotonic()
+            try:
+                response: RawResponse = yield from self._authorized(request, min(limits.timeout, ends_at - started_at))
+                record = _record(_parse(response), response, key, attempts)
+            except Exception as caught:
+                error = caught
+            else:
+                duration, request_id = time.monotonic() - started_at, record.response.request_id
+                self._after(ResponseEvent(request.method, path, attempts, key, duration, response.status, request_id, None, None))
+                return record
+            duration = time.monotonic() - started_at
+            retry_in = None
+            if isinstance(error, GodwitError):
+                error.attempts, error.idempotency_key = attempts, key
+                delay = retry_delay(attempts, error)
+                if attempts <= limits.max_retries and time.monotonic() + delay < ends_at and is_retryable(error):
+                    retry_in = delay
+            status, request_id = (error.status, error.request_id) if isinstance(error, GodwitError) else (None, None)
+            self._after(ResponseEvent(request.method, path, attempts, key, duration, status, request_id, error, retry_in))
+            if retry_in is None:
+                raise error
+            yield Wait(retry_in)
+
+    def _before(self, event: RequestEvent) -> None:
+        _log.debug("%s %s attempt %d", event.method, event.path, event.attempt)
+        if self._settings.on_request is not None:
+            self._settings.on_request(event)
+
+    def _after(self, event: ResponseEvent) -> None:
+        outcome = event.status if event.status is not None else event.error
+        _log.debug("%s %s attempt %d: %s in %.3f s", event.method, event.path, event.attempt, outcome, event.duration)
+        if self._settings.on_response is not None:
+            self._settings.on_response(event)
+
+    def _authorized(self, request: Request, timeout: float) -> Steps:
+        """Sends the request with a token. After a 401 it gets another token and repeats the request once: a token can become invalid before
+        its expiry."""
+        token = yield from self.token()
+        response = yield Send(with_token(request, token), timeout)
+        if response.status != 401:
+            return response
+        another = yield from self.token(token)
+        if another == token:
+            return response
+        return (yield Send(with_token(request, another), timeout))
+
+    def token(self, refused: str | None = None) -> Steps:
+        """Returns the value of ``Authorization: Bearer``. With a refused token, returns a new one if possible."""
+        credential = self._settings.credential
+        if isinstance(credential, str):
+            return credential
+        if isinstance(credential, ClientCredentials):
+            return (yield from self._exchange(credential, refused))
+        return check_token("the result of access_token", (yield Invoke(credential, refused)))
+
+    def _exchange(self, credential: ClientCredentials, refused: str | None) -> Steps:
+        if self._token is not None and self._token[0] != refused and time.monotonic() < self._token[1]:
+            return self._token[0]
+        basic = b64encode(f"{quote(credential.client_id, safe='')}:{quote(credential.client_secret, safe='')}".encode()).decode()
+        form = {"grant_type": "client_credentials"}
+        if credential.scopes is not None:
+            form["scope"] = " ".join(credential.scopes)
+        headers = {"authorization": f"Basic {basic}", "content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
+        request = Request("POST", f"{self._settings.base_url}/v1/oauth/token", headers, urlencode(form).encode())
+        response = yield Send(request, self._settings.limits.timeout)
+        data = _parse(response)
+        token = check_token("access_token of the response", data.get("access_token"))
+        life = float(data.get("expires_in", _DEFAULT_TOKEN_SECONDS))
+        self._token = (token, time.monotonic() + max(life - _MARGIN_SECONDS, life / 2))
+        return token
+
+
+def with_token(request: Request, token: str) -> Request:
+    return Request(request.method, request.url, {**request.headers, "authorization": f"Bearer {token}"}, request.content)
+
+
+def check_status(response: RawResponse) -> None:
+    """Raises the error of a response that is not a success."""
+    if 300 <= response.status < 400:
+        # Following a redirect could turn a POST into a GET, or send the credential to another host.
+        raise unexpected_response(response, "the response is a redirect, which is not followed: set base_url to the final URL of the service")
+    if response.status >= 400:
+        raise to_api_error(response)
+
+
+def _parse(response: RawResponse) -> dict[str, Any]:
+    check_status(response)
+    try:
+        data = json.loads(response.content)
+    except ValueError:
+        data = None
+    if isinstance(data, dict):
+        return data
+    raise unexpected_response(response, "the response is not JSON: check that base_url is the URL of a Godwit service")
+
+
+def _record(data: dict[str, Any], response: RawResponse, key: str | None, attempts: int) -> Record:
+    record = Record(data)
+    is_replayed = response.headers.get("idempotent-replayed") == "true"
+    record.response = ApiResponse(response.status, response.headers.get("x-request-id"), is_replayed, key, attempts, response.headers)
+    return record
+
+
+def _segment(name: str, value: object) -> str:
+    """Encodes an id for the path. Refuses an id that is empty or consists of dots, because it would address another operation."""
+    if isinstance(value, str) and value not in ("", ".", ".."):
+        return quote(value, safe="")
+    raise ValueError(f"{name} must be an id, and is {value!r}")

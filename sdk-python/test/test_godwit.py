@@ -1,0 +1,183 @@
+"""The parts of the SDK that the scenarios do not reach: options, hooks, credentials, streams and waits. TEST_URL is a real service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from unittest import mock
+
+from godwit import AsyncGodwit, ClientCredentials, Godwit, GodwitError, RequestEvent, ResponseEvent, WebhookError, response_of
+from godwit._call import retry_delay
+from godwit._errors import RawResponse, parse_retry_after, to_api_error
+from godwit._frames import FrameReader
+
+KEY, URL = os.environ["TEST_KEY"], os.environ["TEST_URL"]
+SERVICE: Any = {"api_key": KEY, "base_url": URL}
+MESSAGE: Any = {"recipient": "+14155550123", "channel": "sms", "body": "Hello"}
+
+
+class Options(unittest.TestCase):
+    def assert_refused(self, pattern: str, environment: dict[str, str] | None = None, **options: Any) -> None:
+        for kind in (Godwit, AsyncGodwit):
+            with mock.patch.dict(os.environ, environment or {}), self.assertRaisesRegex(ValueError, pattern) as caught:
+                kind(**options)
+            self.assertNotIn("secret", str(caught.exception))
+
+    def test_errors_name_the_option_or_variable(self) -> None:
+        self.assert_refused("no API key: set the environment variable GODWIT_KEY, or pass api_key, such as")
+        self.assert_refused("^api_key is empty", api_key="")
+        self.assert_refused("^api_key contains a space, a line break", api_key="gw_test_secret\n")
+        self.assert_refused("^the environment variable GODWIT_KEY contains", {"GODWIT_KEY": "gw_test_secret\n"})
+        self.assert_refused("only one of the options api_key and access_token", api_key="a", access_token="b")
+        self.assert_refused("^base_url must be .*http://127.0.0.1:8080.*'localhost:8080'", api_key="a", base_url="localhost:8080")
+        self.assert_refused("^base_url must be an http or https URL", api_key="a", base_url="")
+        self.assert_refused("^the environment variable GODWIT_URL must be .*'godwit'", {"GODWIT_URL": "godwit"}, api_key="a")
+        self.assert_refused("^base_url must be an http or https URL", api_key="a", base_url="ftp://user:secret@localhost")
+        self.assert_refused("^base_url must be a URL without a user", api_key="a", base_url="http://user:secret@localhost")
+        self.assert_refused("^timeout must be a number from", api_key="a", timeout=float("inf"))
+        self.assert_refused("^max_retries must be a number from 0 to 100", api_key="a", max_retries=-1)
+
+    def test_the_environment_is_read(self) -> None:
+        with mock.patch.dict(os.environ, {"GODWIT_KEY": KEY, "GODWIT_URL": f"{URL}/"}), Godwit() as godwit:
+            self.assertEqual(godwit.queue.get()["object"], "queue")
+
+    def test_ids_that_would_change_the_path_are_refused(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            for wrong in ("", ".", ".."):
+                with self.assertRaises(ValueError):
+                    godwit.messages.get(wrong)
+
+
+class Waits(unittest.TestCase):
+    def test_waits_are_random_below_a_bound_that_doubles(self) -> None:
+        error = GodwitError()
+        self.assertEqual([retry_delay(n, error, lambda: 1.0) for n in (1, 2, 3, 7, 8, 1000)], [0.5, 1.0, 2.0, 30.0, 30.0, 30.0])
+        self.assertEqual(retry_delay(5, error, lambda: 0.0), 0.0)
+
+    def test_retry_after_is_honoured(self) -> None:
+        asked = to_api_error(RawResponse(429, "", {"retry-after": "7"}, b""))
+        self.assertEqual(retry_delay(1, asked, lambda: 0.0), 7.0)
+        self.assertLessEqual(retry_delay(20, asked, lambda: 1.0), 14.0)
+        self.assertEqual(parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), 0.0)
+        self.assertIsNone(parse_retry_after("soon"))
+
+
+class Frames(unittest.TestCase):
+    def test_blocks_are_found_whatever_the_chunks(self) -> None:
+        stream = 'id: 1\r\ndata: {"a":\ndata:"é"}\r\n\r\n: comment\n\nid: 2\n\n'.encode()
+        for size in (1, 2, 3, len(stream)):
+            reader = FrameReader()
+            found = [frame for at in range(0, len(stream), size) for frame in reader.take(stream[at : at + size])]
+            self.assertEqual([(frame.id, frame.data) for frame in found], [("1", '{"a":\n"é"}'), (None, None), ("2", None)])
+
+
+class Calls(unittest.TestCase):
+    def test_hooks_report_every_attempt(self) -> None:
+        seen: list[RequestEvent] = []
+        with Godwit(**SERVICE, on_request=seen.append, on_response=seen.append) as godwit:
+            record = godwit.messages.send(**MESSAGE)
+        request, response = seen
+        assert isinstance(response, ResponseEvent)
+        self.assertEqual((request.method, request.path, request.attempt), ("POST", "/v1/messages", 1))
+        self.assertEqual((response.status, response.error, response.retry_in), (202, None, None))
+        self.assertEqual(response.request_id, response_of(record).request_id)
+
+    def test_an_access_token_is_requested_again_when_it_is_refused(self) -> None:
+        given: list[str | None] = []
+
+        def access_token(refused: str | None) -> str:
+            given.append(refused)
+            return "gw_test_ended" if refused is None else KEY
+
+        with Godwit(access_token=access_token, base_url=URL) as godwit:
+            self.assertEqual(response_of(godwit.queue.get()).attempts, 1)
+        self.assertEqual(given, [None, "gw_test_ended"])
+
+    def test_an_asynchronous_access_token(self) -> None:
+        async def access_token(refused: str | None) -> str:
+            return KEY
+
+        async def work() -> str:
+            async with AsyncGodwit(access_token=access_token, base_url=URL) as godwit:
+                return (await godwit.queue.get())["object"]
+
+        self.assertEqual(asyncio.run(work()), "queue")
+
+    def test_client_credentials_are_exchanged_once(self) -> None:
+        asked: list[tuple[str, str]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                asked.append((self.headers["authorization"], body))
+                self.respond({"access_token": "token-1", "expires_in": 3600})
+
+            def do_GET(self) -> None:
+                self.respond({"authorization": self.headers["authorization"]})
+
+            def respond(self, body: dict[str, Any]) -> None:
+                content = json.dumps(body).encode()
+                self.send_response(200)
+                self.send_header("content-length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            credentials = ClientCredentials("key_1", "gw_test_s", ["messages:read"])
+            with Godwit(client_credentials=credentials, base_url=f"http://127.0.0.1:{server.server_port}") as godwit:
+                found = [dict(godwit.queue.get()) for _ in range(2)]
+            server.shutdown()
+        self.assertEqual(found, [{"authorization": "Bearer token-1"}] * 2)
+        self.assertEqual(asked, [("Basic a2V5XzE6Z3dfdGVzdF9z", "grant_type=client_credentials&scope=messages%3Aread")])
+
+
+class Streams(unittest.TestCase):
+    def test_events_are_streamed_after_the_given_event(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            sent = godwit.messages.send(**MESSAGE)
+            first = list(godwit.events.list(message_id=sent["id"]))[-1]
+            godwit.messages.send(**MESSAGE)
+            stream = godwit.events.stream(type="message.*", last_event_id=first["id"])
+            streamed = next(iter(stream))
+        self.assertTrue(streamed["id"].startswith("evt_"))
+        self.assertNotEqual(streamed["id"], first["id"])
+
+    def test_a_refused_stream_fails(self) -> None:
+        with Godwit(api_key="gw_test_unknown", base_url=URL) as godwit, self.assertRaises(GodwitError) as caught:
+            next(iter(godwit.events.stream()))
+        self.assertEqual(caught.exception.code, "unauthorized_invalid_token")
+
+    def test_a_person_is_exported(self) -> None:
+        async def work() -> tuple[list[str], dict[str, int] | None]:
+            async with AsyncGodwit(**SERVICE) as godwit:
+                await godwit.messages.send(recipient="+14155550188", channel="sms", body="Hello")
+                export = godwit.recipients.export(recipient="+14155550188")
+                kinds = [record["object"] async for record in export]
+                return kinds, export.counts
+
+        kinds, counts = asyncio.run(work())
+        assert counts is not None
+        self.assertEqual((kinds.count("message"), counts["message"]), (1, 1))
+
+
+class WebhookSecrets(unittest.TestCase):
+    def test_an_invalid_secret_is_an_error_of_the_receiver(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            for wrong in ("", "whsec_", "whsec_%%%"):
+                with self.assertRaises(ValueError):
+                    godwit.webhooks.verify("{}", {}, wrong)
+
+    def test_a_header_that_occurs_twice_counts_as_missing(self) -> None:
+        headers = [("webhook-id", "a"), ("Webhook-Id", "a"), ("webhook-timestamp", "1"), ("webhook-signature", "v1,AAAA")]
+        with Godwit(**SERVICE) as godwit, self.assertRaises(WebhookError) as caught:
+            godwit.webhooks.verify(b"{}", headers, "whsec_AAAA")
+        self.assertEqual(caught.exception.reason, "missing_headers")
