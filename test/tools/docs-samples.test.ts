@@ -12,9 +12,9 @@ import { readConfig } from "../../src/config.ts";
 import { encodeId } from "../../src/lib/id.ts";
 import { differences, pages, ROOT, samplesOf, type Sample } from "../support/doc-samples.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { findPython } from "../support/python.ts";
 import { execute, ShellSession, type Ran } from "../support/shell-session.ts";
 
-const PYTHON_SDK = join(ROOT, "sdk-python", "src");
 const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
 const COMPILER = {
   target: "es2024",
@@ -123,7 +123,7 @@ async function runPage(page: string, notice: (text: string) => void): Promise<vo
     if (sample.language === "toml") assertRead(sample);
     const variables = { ...env, ...session.variables() };
     if (sample.language === "ts" || sample.language === "js") await runScript(process.execPath, [], sample, variables);
-    if (sample.language === "python") await runScript("python3", [], sample, { ...variables, PYTHONPATH: PYTHON_SDK });
+    if (sample.language === "python") await runPython(sample, variables, notice);
   }
 }
 
@@ -167,6 +167,14 @@ async function runScript(program: string, args: readonly string[], sample: Sampl
   const path = write(nameOf(sample), sample.language === "python" ? here(sample.text) : typescriptOf(sample));
   const { code, output } = await execute(program, [...args, path], { cwd: folder, env: { PATH: process.env["PATH"] ?? "", ...env } });
   assert.equal(code, 0, `${sample.page}:${sample.line}\n${output}`);
+}
+
+/** Runs a sample in Python. Only those that use the SDK need httpx. */
+async function runPython(sample: Sample, env: Record<string, string>, notice: (text: string) => void): Promise<void> {
+  const python = /^(?:from|import) godwit\b/m.test(sample.text) ? findPython() : { path: "python3" };
+  if ("missing" in python) return notice(`${sample.page}:${sample.line} is not run: ${python.missing}`);
+  const variables = { PYTHONPATH: join(ROOT, "sdk-python", "src"), PYTHONDONTWRITEBYTECODE: "1" };
+  return runScript(python.path, [], sample, { ...env, ...variables });
 }
 
 const ENDINGS: Readonly<Record<string, string>> = { python: "py", js: "mjs", ts: "ts" };
