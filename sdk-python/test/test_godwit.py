@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest import mock
 
-from godwit import AsyncGodwit, ClientCredentials, Godwit, GodwitError, RequestEvent, ResponseEvent, WebhookError, response_of
-from godwit._call import retry_delay
+from godwit import AsyncGodwit, ClientCredentials, Godwit, GodwitError, RateLimit, RequestEvent, ResponseEvent, WebhookError, response_of
+from godwit._call import parse_rate_limit, retry_delay
 from godwit._errors import RawResponse, parse_retry_after, to_api_error
 from godwit._frames import FrameReader
 
@@ -65,6 +65,14 @@ class Waits(unittest.TestCase):
         self.assertLessEqual(retry_delay(20, asked, lambda: 1.0), 14.0)
         self.assertEqual(parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), 0.0)
         self.assertIsNone(parse_retry_after("soon"))
+
+
+class RateLimits(unittest.TestCase):
+    def test_the_remaining_quota_is_read_from_the_headers(self) -> None:
+        headers = {"ratelimit": '"trickle";r=1;t=2', "ratelimit-policy": '"trickle";q=5;w=1'}
+        self.assertEqual(parse_rate_limit(headers), RateLimit("trickle", 1, 2, 5, 1))
+        self.assertEqual(parse_rate_limit({"ratelimit": '"trickle";r=1;t=2'}), RateLimit("trickle", 1, 2, None, None))
+        self.assertIsNone(parse_rate_limit({}))
 
 
 class Frames(unittest.TestCase):

@@ -3,7 +3,7 @@
 from . import types
 from ._async_lists import AsyncPage, AsyncPages
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
-from ._call import ApiResponse, response_of
+from ._call import ApiResponse, RateLimit, response_of
 from ._client import AsyncGodwit, Godwit
 from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, WebhookError
 from ._lists import Page, Pages
@@ -29,6 +29,7 @@ __all__ = [
     "GodwitError",
     "Page",
     "Pages",
+    "RateLimit",
     "RecipientExport",
     "RequestEvent",
     "RequestTimeout",

@@ -80,6 +80,17 @@ class CallOptions:
 
 
 @dataclass(frozen=True)
+class RateLimit:
+    """The remaining quota of the credential's environment, from the RateLimit headers."""
+
+    name: str
+    remaining: int
+    reset_seconds: int
+    quota: int | None
+    window_seconds: int | None
+
+
+@dataclass(frozen=True)
 class ApiResponse:
     """The metadata of a successful response. ``response_of`` returns it for a record."""
 
@@ -92,6 +103,8 @@ class ApiResponse:
     idempotency_key: str | None
     #: The number of requests that were made, including retries.
     attempts: int
+    #: The remaining quota. None if the environment has no limit.
+    rate_limit: RateLimit | None
     headers: Mapping[str, str]
 
 
@@ -250,7 +263,8 @@ def check_status(response: RawResponse) -> None:
     """Raises the error of a response that is not a success."""
     if 300 <= response.status < 400:
         # Following a redirect could turn a POST into a GET, or send the credential to another host.
-        raise unexpected_response(response, "the response is a redirect, which is not followed: set base_url to the final URL of the service")
+        detail = "the response is a redirect, which is not followed: set base_url to the final URL of the service"
+        raise unexpected_response(response, detail)
     if response.status >= 400:
         raise to_api_error(response)
 
@@ -268,9 +282,20 @@ def _parse(response: RawResponse) -> dict[str, Any]:
 
 def _record(data: dict[str, Any], response: RawResponse, key: str | None, attempts: int) -> Record:
     record = Record(data)
-    is_replayed = response.headers.get("idempotent-replayed") == "true"
-    record.response = ApiResponse(response.status, response.headers.get("x-request-id"), is_replayed, key, attempts, response.headers)
+    headers = response.headers
+    is_replayed = headers.get("idempotent-replayed") == "true"
+    rate_limit = parse_rate_limit(headers)
+    record.response = ApiResponse(response.status, headers.get("x-request-id"), is_replayed, key, attempts, rate_limit, headers)
     return record
+
+
+def parse_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
+    """Parses the headers of IETF draft-ietf-httpapi-ratelimit-headers: ``"name";a=1;b=2``."""
+    left, policy = (re.match(r'"([^"]*)"((?:;[a-z]+=\d+)*)', headers.get(name, "")) for name in ("ratelimit", "ratelimit-policy"))
+    if left is None:
+        return None
+    numbers = {name: int(value) for name, value in re.findall(r";([a-z]+)=(\d+)", left[2] + (policy[2] if policy else ""))}
+    return RateLimit(left[1], numbers.get("r", 0), numbers.get("t", 0), numbers.get("q"), numbers.get("w"))
 
 
 def _segment(name: str, value: object) -> str:

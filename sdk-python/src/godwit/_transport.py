@@ -124,7 +124,8 @@ class Transport:
 
 
 def raw(response: httpx.Response, content: bytes) -> RawResponse:
-    return RawResponse(response.status_code, response.reason_phrase, {name.lower(): value for name, value in response.headers.items()}, content)
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return RawResponse(response.status_code, response.reason_phrase, headers, content)
 
 
 @contextmanager
