@@ -42,7 +42,7 @@ class Messages:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Message:
-        """Read a message."""
+        """Retrieve a message."""
         return self._transport.call(
             types.Message, "GET", "/v1/messages/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -74,7 +74,7 @@ class Messages:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.MessagesEventsQuery],
     ) -> Pages[types.TimelineEntry]:
-        """Read a message's timeline."""
+        """List the timeline of a message."""
         return self._transport.pages(
             types.TimelineEntry, "GET", "/v1/messages/{id}/events", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -90,7 +90,7 @@ class Messages:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Pages[types.MessagePart]:
-        """Read a message's parts."""
+        """List the parts of a message."""
         return self._transport.pages(
             types.MessagePart, "GET", "/v1/messages/{id}/parts", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -197,7 +197,7 @@ class Batches:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Batch:
-        """Read a batch."""
+        """Retrieve a batch."""
         return self._transport.call(
             types.Batch, "GET", "/v1/batches/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -236,7 +236,7 @@ class Templates:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Template:
-        """Read a template."""
+        """Retrieve a template."""
         return self._transport.call(
             types.Template, "GET", "/v1/templates/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -269,7 +269,7 @@ class Templates:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.EditTemplate],
     ) -> types.Template:
-        """Change a template."""
+        """Update a template."""
         return self._transport.call(
             types.Template, "PATCH", "/v1/templates/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -327,7 +327,7 @@ class WebhookEndpoints:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.WebhookEndpointsCreateBody],
     ) -> types.WebhookEndpointWithSecret:
-        """Create an endpoint."""
+        """Create a webhook endpoint."""
         return self._transport.call(
             types.WebhookEndpointWithSecret, "POST", "/v1/webhook_endpoints", {},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -343,7 +343,7 @@ class WebhookEndpoints:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.WebhookEndpoint:
-        """Read an endpoint."""
+        """Retrieve a webhook endpoint."""
         return self._transport.call(
             types.WebhookEndpoint, "GET", "/v1/webhook_endpoints/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -358,7 +358,7 @@ class WebhookEndpoints:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.WebhookEndpointsListQuery],
     ) -> Pages[types.WebhookEndpoint]:
-        """List endpoints."""
+        """List webhook endpoints."""
         return self._transport.pages(
             types.WebhookEndpoint, "GET", "/v1/webhook_endpoints", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -376,7 +376,7 @@ class WebhookEndpoints:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.WebhookEndpointsEditBody],
     ) -> types.WebhookEndpoint:
-        """Change an endpoint."""
+        """Update a webhook endpoint."""
         return self._transport.call(
             types.WebhookEndpoint, "PATCH", "/v1/webhook_endpoints/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -392,7 +392,7 @@ class WebhookEndpoints:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.DeletedWebhookEndpoint:
-        """Delete an endpoint."""
+        """Delete a webhook endpoint."""
         return self._transport.call(
             types.DeletedWebhookEndpoint, "DELETE", "/v1/webhook_endpoints/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -408,7 +408,7 @@ class WebhookEndpoints:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.WebhookEndpointWithSecret:
-        """Rotate an endpoint's secret."""
+        """Rotate the secret of a webhook endpoint."""
         return self._transport.call(
             types.WebhookEndpointWithSecret, "POST", "/v1/webhook_endpoints/{id}/rotate_secret", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -440,7 +440,7 @@ class WebhookEndpoints:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.WebhookEndpointsDeliveriesQuery],
     ) -> Pages[types.WebhookDelivery]:
-        """List an endpoint's deliveries."""
+        """List the deliveries of a webhook endpoint."""
         return self._transport.pages(
             types.WebhookDelivery, "GET", "/v1/webhook_endpoints/{id}/deliveries", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -457,7 +457,7 @@ class WebhookEndpoints:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.WebhookDelivery:
-        """Read a delivery."""
+        """Retrieve a delivery."""
         return self._transport.call(
             types.WebhookDelivery, "GET", "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}", {"id": id, "delivery_id": delivery_id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -491,7 +491,7 @@ class WebhookEndpoints:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.WebhookEndpointsRecoverBody],
     ) -> types.WebhookEndpoint:
-        """Recover what an endpoint missed."""
+        """Recover missed events."""
         return self._transport.call(
             types.WebhookEndpoint, "POST", "/v1/webhook_endpoints/{id}/recover", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -514,7 +514,7 @@ class Events:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Event:
-        """Read an event."""
+        """Retrieve an event."""
         return self._transport.call(
             types.Event, "GET", "/v1/events/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -545,7 +545,7 @@ class Events:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Pages[types.WebhookDelivery]:
-        """Read what became of an event."""
+        """List the deliveries of an event."""
         return self._transport.pages(
             types.WebhookDelivery, "GET", "/v1/events/{id}/deliveries", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -558,7 +558,7 @@ class Events:
         silence: float = 45.0,
         **input: Unpack[types.EventsStreamQuery],
     ) -> EventStream:
-        """Follow events as they happen."""
+        """Stream events."""
         return EventStream(
             self._transport, "GET", "/v1/events/stream", {},
             last_event_id, silence,
@@ -596,7 +596,7 @@ class Suppressions:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Suppression:
-        """Read a suppression."""
+        """Retrieve a suppression."""
         return self._transport.call(
             types.Suppression, "GET", "/v1/suppressions/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -643,7 +643,7 @@ class Suppressions:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.SuppressionsHistoryQuery],
     ) -> Pages[types.SuppressionChange]:
-        """Read a suppression's history."""
+        """List the history of a suppression."""
         return self._transport.pages(
             types.SuppressionChange, "GET", "/v1/suppressions/{id}/history", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -682,7 +682,7 @@ class ConsentSettings:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.ConsentSettings:
-        """Read the consent settings."""
+        """Retrieve the consent settings."""
         return self._transport.call(
             types.ConsentSettings, "GET", "/v1/consent_settings", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -698,7 +698,7 @@ class ConsentSettings:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.ConsentSettingsChange],
     ) -> types.ConsentSettings:
-        """Change the consent settings."""
+        """Update the consent settings."""
         return self._transport.call(
             types.ConsentSettings, "PATCH", "/v1/consent_settings", {},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -738,7 +738,7 @@ class Verifications:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Verification:
-        """Read a verification."""
+        """Retrieve a verification."""
         return self._transport.call(
             types.Verification, "GET", "/v1/verifications/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -755,7 +755,7 @@ class Verifications:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.VerificationCheck],
     ) -> types.CheckedVerification:
-        """Check a code."""
+        """Check a verification code."""
         return self._transport.call(
             types.CheckedVerification, "POST", "/v1/verifications/{id}/check", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -792,7 +792,7 @@ class Usage:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.UsageGetQuery],
     ) -> types.Usage:
-        """Read the usage."""
+        """Retrieve usage."""
         return self._transport.call(
             types.Usage, "GET", "/v1/usage", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -812,7 +812,7 @@ class Queue:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Queue:
-        """Read the queue's depth."""
+        """Retrieve the depth of the queue."""
         return self._transport.call(
             types.Queue, "GET", "/v1/queue", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -849,7 +849,7 @@ class Links:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Link:
-        """Read a link."""
+        """Retrieve a link."""
         return self._transport.call(
             types.Link, "GET", "/v1/links/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -880,7 +880,7 @@ class Links:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.EditLink],
     ) -> types.Link:
-        """Change a link."""
+        """Update a link."""
         return self._transport.call(
             types.Link, "PATCH", "/v1/links/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -951,7 +951,7 @@ class Senders:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Sender:
-        """Read a sender."""
+        """Retrieve a sender."""
         return self._transport.call(
             types.Sender, "GET", "/v1/senders/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -982,7 +982,7 @@ class Senders:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.EditSender],
     ) -> types.Sender:
-        """Change a sender."""
+        """Update a sender."""
         return self._transport.call(
             types.Sender, "PATCH", "/v1/senders/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -1037,7 +1037,7 @@ class Routes:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Route:
-        """Read a route."""
+        """Retrieve a route."""
         return self._transport.call(
             types.Route, "GET", "/v1/routes/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -1068,7 +1068,7 @@ class Routes:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.EditRoute],
     ) -> types.Route:
-        """Change a route."""
+        """Update a route."""
         return self._transport.call(
             types.Route, "PATCH", "/v1/routes/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -1107,7 +1107,7 @@ class Recipients:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.RecipientsEraseBody],
     ) -> types.Erasure:
-        """Erase a person's data."""
+        """Erase the data of a person."""
         return self._transport.call(
             types.Erasure, "POST", "/v1/recipients/erase", {},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -1120,7 +1120,7 @@ class Recipients:
         silence: float = 120.0,
         **input: Unpack[types.RecipientsExportBody],
     ) -> RecipientExport:
-        """Export a person's data."""
+        """Export the data of a person."""
         return RecipientExport(
             self._transport, "POST", "/v1/recipients/export", {},
             silence,
@@ -1142,7 +1142,7 @@ class Keys:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.NewKey],
     ) -> types.KeyWithSecret:
-        """Create a key."""
+        """Create an API key."""
         return self._transport.call(
             types.KeyWithSecret, "POST", "/v1/keys", {},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -1158,7 +1158,7 @@ class Keys:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Key:
-        """Read a key."""
+        """Retrieve an API key."""
         return self._transport.call(
             types.Key, "GET", "/v1/keys/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -1173,7 +1173,7 @@ class Keys:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.KeysListQuery],
     ) -> Pages[types.Key]:
-        """List keys."""
+        """List API keys."""
         return self._transport.pages(
             types.Key, "GET", "/v1/keys", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -1191,7 +1191,7 @@ class Keys:
         headers: Mapping[str, str] | None = None,
         **input: Unpack[types.RotateKey],
     ) -> types.KeyWithSecret:
-        """Rotate a key."""
+        """Rotate an API key."""
         return self._transport.call(
             types.KeyWithSecret, "POST", "/v1/keys/{id}/rotate", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
@@ -1207,7 +1207,7 @@ class Keys:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Key:
-        """Revoke a key."""
+        """Revoke an API key."""
         return self._transport.call(
             types.Key, "DELETE", "/v1/keys/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
@@ -1249,7 +1249,7 @@ class Credential:
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> types.Credential:
-        """Read the credential that asks."""
+        """Retrieve the current credential."""
         return self._transport.call(
             types.Credential, "GET", "/v1/credential", {},
             CallOptions(max_retries, timeout, total_timeout, headers),

@@ -291,277 +291,6 @@ class Batch(TypedDict):
     statuses: dict[str, int]
 
 
-class EventPage(TypedDict):
-    data: list[Event]
-    has_more: bool
-    next_cursor: str | None
-
-
-class EventData(TypedDict):
-    message: NotRequired[Message]
-    previous_status: NotRequired[str | None]
-    sequence: NotRequired[int]
-    fallback_message_id: NotRequired[str]
-    suppression: NotRequired[Suppression]
-    template: NotRequired[Template]
-    batch: NotRequired[Batch]
-    webhook_endpoint: NotRequired[WebhookEndpoint]
-    audit_event: NotRequired[AuditEvent]
-
-
-class Event(TypedDict):
-    id: str
-    type: Literal["message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"] | str
-    timestamp: str
-    environment: Literal["test", "live"] | str
-    data: EventData
-
-
-class WebhookEndpointWithSecret(TypedDict):
-    id: str
-    object: Literal["webhook_endpoint"]
-    environment: Literal["test", "live"] | str
-    url: str
-    description: str | None
-    event_types: list[str]
-    status: Literal["enabled", "disabled"] | str
-    disabled_reason: Literal["requested", "gone", "failing"] | str | None
-    failing_since: str | None
-    previous_secret_until: str | None
-    recovery: Recovery
-    created_at: str
-    updated_at: str
-    created_by: str | None
-    secret: str
-
-
-class Recovery(TypedDict):
-    reached: str
-    until: str
-
-
-class WebhookEndpointPage(TypedDict):
-    data: list[WebhookEndpoint]
-    has_more: bool
-    next_cursor: str | None
-
-
-class WebhookEndpoint(TypedDict):
-    id: str
-    object: Literal["webhook_endpoint"]
-    environment: Literal["test", "live"] | str
-    url: str
-    description: str | None
-    event_types: list[str]
-    status: Literal["enabled", "disabled"] | str
-    disabled_reason: Literal["requested", "gone", "failing"] | str | None
-    failing_since: str | None
-    previous_secret_until: str | None
-    recovery: Recovery
-    created_at: str
-    updated_at: str
-    created_by: str | None
-
-
-class DeletedWebhookEndpoint(TypedDict):
-    id: str
-    object: Literal["webhook_endpoint"]
-    deleted: Literal[True]
-
-
-class TestEvent(TypedDict):
-    event_id: str
-
-
-class NewKey(TypedDict):
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"]]
-    name: NotRequired[str | None]
-    expires_at: NotRequired[str | None]
-    allowed_ips: NotRequired[list[str] | None]
-
-
-class KeyWithSecret(TypedDict):
-    key: str
-    id: str
-    object: Literal["key"]
-    account_id: str
-    environment: Literal["test", "live"] | str
-    name: str | None
-    hint: str
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    last_used_at: str | None
-    allowed_ips: list[str] | None
-    created_by: str | None
-
-
-class KeyPage(TypedDict):
-    data: list[Key]
-    has_more: bool
-    next_cursor: str | None
-
-
-class Key(TypedDict):
-    id: str
-    object: Literal["key"]
-    account_id: str
-    environment: Literal["test", "live"] | str
-    name: str | None
-    hint: str
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    last_used_at: str | None
-    allowed_ips: list[str] | None
-    created_by: str | None
-
-
-class RotateKey(TypedDict):
-    overlap_seconds: NotRequired[int | None]
-
-
-class CredentialTier(TypedDict):
-    name: str
-    requests_per_second: int | None
-    burst: int | None
-
-
-class Credential(TypedDict):
-    object: Literal["credential"]
-    type: Literal["api_key", "access_token"] | str
-    key_id: str
-    account_id: str
-    environment: Literal["test", "live"] | str
-    name: str | None
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
-    tier: CredentialTier
-    expires_at: str | None
-
-
-class WebhookDeliveryPage(TypedDict):
-    data: list[WebhookDelivery]
-    has_more: bool
-    next_cursor: str | None
-
-
-class WebhookDelivery(TypedDict):
-    id: str
-    object: Literal["webhook_delivery"]
-    endpoint_id: str
-    event_id: str
-    event_type: str
-    status: Literal["pending", "succeeded", "failed"] | str
-    attempts: list[DeliveryAttempt]
-    next_attempt_at: str | None
-    created_at: str
-    updated_at: str
-
-
-class DeliveryAttempt(TypedDict):
-    attempted_at: str
-    duration_ms: int
-    response_status: int | None
-    response_body: str | None
-    error: Literal["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] | str | None
-
-
-class OptOut(TypedDict):
-    id: str
-    object: Literal["suppression"]
-    environment: Literal["test", "live"] | str
-    recipient: str
-    sender: str | None
-    status: Literal["active", "lifted"] | str
-    source: Literal["keyword", "api", "import", "carrier"] | str
-    keyword: str | None
-    message_id: str | None
-    note: str | None
-    created_at: str
-    updated_at: str
-    created_by: str | None
-    in_flight: int
-
-
-class SuppressionPage(TypedDict):
-    data: list[Suppression]
-    has_more: bool
-    next_cursor: str | None
-
-
-class Suppression(TypedDict):
-    id: str
-    object: Literal["suppression"]
-    environment: Literal["test", "live"] | str
-    recipient: str
-    sender: str | None
-    status: Literal["active", "lifted"] | str
-    source: Literal["keyword", "api", "import", "carrier"] | str
-    keyword: str | None
-    message_id: str | None
-    note: str | None
-    created_at: str
-    updated_at: str
-    created_by: str | None
-
-
-class SuppressionImport(TypedDict):
-    object: Literal["suppression_import"]
-    added: int
-    already_active: int
-    in_flight: int
-    suppression_ids: list[str]
-
-
-class SuppressionChangePage(TypedDict):
-    data: list[SuppressionChange]
-    has_more: bool
-    next_cursor: str | None
-
-
-class SuppressionChange(TypedDict):
-    id: str
-    status: Literal["active", "lifted"] | str
-    source: Literal["keyword", "api", "import", "carrier"] | str
-    keyword: str | None
-    message_id: str | None
-    note: str | None
-    at: str
-
-
-class ConsentSettingsReplies(TypedDict):
-    opt_out: str | None
-    opt_in: str | None
-    help: str | None
-
-
-class ConsentSettings(TypedDict):
-    object: Literal["consent_settings"]
-    environment: str
-    languages: list[Literal["ar", "de", "es", "fr", "hi", "id", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"]]
-    opt_out_words: list[str]
-    opt_in_words: list[str]
-    help_words: list[str]
-    replies: ConsentSettingsReplies
-    updated_at: str | None
-
-
-class ConsentSettingsChangeReplies(TypedDict):
-    opt_out: NotRequired[str | None]
-    opt_in: NotRequired[str | None]
-    help: NotRequired[str | None]
-
-
-class ConsentSettingsChange(TypedDict):
-    languages: NotRequired[list[Literal["ar", "de", "es", "fr", "hi", "id", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"]] | None]
-    opt_out_words: NotRequired[list[str] | None]
-    opt_in_words: NotRequired[list[str] | None]
-    help_words: NotRequired[list[str] | None]
-    replies: NotRequired[ConsentSettingsChangeReplies | None]
-
-
 class NewTemplate(TypedDict):
     name: str
     language: str
@@ -703,6 +432,285 @@ class CheckedVerification(TypedDict):
     verified_at: str | None
     updated_at: str
     valid: bool
+
+
+class EventPage(TypedDict):
+    data: list[Event]
+    has_more: bool
+    next_cursor: str | None
+
+
+class EventData(TypedDict):
+    message: NotRequired[Message]
+    previous_status: NotRequired[str | None]
+    sequence: NotRequired[int]
+    fallback_message_id: NotRequired[str]
+    suppression: NotRequired[Suppression]
+    template: NotRequired[Template]
+    batch: NotRequired[Batch]
+    webhook_endpoint: NotRequired[WebhookEndpoint]
+    audit_event: NotRequired[AuditEvent]
+
+
+class Event(TypedDict):
+    id: str
+    type: Literal["message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"] | str
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: EventData
+
+
+class WebhookEndpointWithSecret(TypedDict):
+    id: str
+    object: Literal["webhook_endpoint"]
+    environment: Literal["test", "live"] | str
+    url: str
+    description: str | None
+    event_types: list[str]
+    status: Literal["enabled", "disabled"] | str
+    disabled_reason: Literal["requested", "gone", "failing"] | str | None
+    failing_since: str | None
+    previous_secret_until: str | None
+    recovery: Recovery
+    created_at: str
+    updated_at: str
+    created_by: str | None
+    secret: str
+
+
+class Recovery(TypedDict):
+    reached: str
+    until: str
+
+
+class WebhookEndpointPage(TypedDict):
+    data: list[WebhookEndpoint]
+    has_more: bool
+    next_cursor: str | None
+
+
+class WebhookEndpoint(TypedDict):
+    id: str
+    object: Literal["webhook_endpoint"]
+    environment: Literal["test", "live"] | str
+    url: str
+    description: str | None
+    event_types: list[str]
+    status: Literal["enabled", "disabled"] | str
+    disabled_reason: Literal["requested", "gone", "failing"] | str | None
+    failing_since: str | None
+    previous_secret_until: str | None
+    recovery: Recovery
+    created_at: str
+    updated_at: str
+    created_by: str | None
+
+
+class DeletedWebhookEndpoint(TypedDict):
+    id: str
+    object: Literal["webhook_endpoint"]
+    deleted: Literal[True]
+
+
+class TestEvent(TypedDict):
+    event_id: str
+
+
+class WebhookDeliveryPage(TypedDict):
+    data: list[WebhookDelivery]
+    has_more: bool
+    next_cursor: str | None
+
+
+class WebhookDelivery(TypedDict):
+    id: str
+    object: Literal["webhook_delivery"]
+    endpoint_id: str
+    event_id: str
+    event_type: str
+    status: Literal["pending", "succeeded", "failed"] | str
+    attempts: list[DeliveryAttempt]
+    next_attempt_at: str | None
+    created_at: str
+    updated_at: str
+
+
+class DeliveryAttempt(TypedDict):
+    attempted_at: str
+    duration_ms: int
+    response_status: int | None
+    response_body: str | None
+    error: Literal["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] | str | None
+
+
+class OptOut(TypedDict):
+    id: str
+    object: Literal["suppression"]
+    environment: Literal["test", "live"] | str
+    recipient: str
+    sender: str | None
+    status: Literal["active", "lifted"] | str
+    source: Literal["keyword", "api", "import", "carrier"] | str
+    keyword: str | None
+    message_id: str | None
+    note: str | None
+    created_at: str
+    updated_at: str
+    created_by: str | None
+    in_flight: int
+
+
+class SuppressionPage(TypedDict):
+    data: list[Suppression]
+    has_more: bool
+    next_cursor: str | None
+
+
+class Suppression(TypedDict):
+    id: str
+    object: Literal["suppression"]
+    environment: Literal["test", "live"] | str
+    recipient: str
+    sender: str | None
+    status: Literal["active", "lifted"] | str
+    source: Literal["keyword", "api", "import", "carrier"] | str
+    keyword: str | None
+    message_id: str | None
+    note: str | None
+    created_at: str
+    updated_at: str
+    created_by: str | None
+
+
+class SuppressionImport(TypedDict):
+    object: Literal["suppression_import"]
+    added: int
+    already_active: int
+    in_flight: int
+    suppression_ids: list[str]
+
+
+class SuppressionChangePage(TypedDict):
+    data: list[SuppressionChange]
+    has_more: bool
+    next_cursor: str | None
+
+
+class SuppressionChange(TypedDict):
+    id: str
+    status: Literal["active", "lifted"] | str
+    source: Literal["keyword", "api", "import", "carrier"] | str
+    keyword: str | None
+    message_id: str | None
+    note: str | None
+    at: str
+
+
+class ConsentSettingsReplies(TypedDict):
+    opt_out: str | None
+    opt_in: str | None
+    help: str | None
+
+
+class ConsentSettings(TypedDict):
+    object: Literal["consent_settings"]
+    environment: str
+    languages: list[Literal["ar", "de", "es", "fr", "hi", "id", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"]]
+    opt_out_words: list[str]
+    opt_in_words: list[str]
+    help_words: list[str]
+    replies: ConsentSettingsReplies
+    updated_at: str | None
+
+
+class ConsentSettingsChangeReplies(TypedDict):
+    opt_out: NotRequired[str | None]
+    opt_in: NotRequired[str | None]
+    help: NotRequired[str | None]
+
+
+class ConsentSettingsChange(TypedDict):
+    languages: NotRequired[list[Literal["ar", "de", "es", "fr", "hi", "id", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"]] | None]
+    opt_out_words: NotRequired[list[str] | None]
+    opt_in_words: NotRequired[list[str] | None]
+    help_words: NotRequired[list[str] | None]
+    replies: NotRequired[ConsentSettingsChangeReplies | None]
+
+
+class ErasureErased(TypedDict):
+    messages: int
+    events: int
+    fallbacks: int
+    webhook_deliveries: int
+    verifications: int
+    suppressions: int
+    stored_responses: int
+
+
+class Erasure(TypedDict):
+    object: Literal["erasure"]
+    environment: Literal["test", "live"] | str
+    erased: ErasureErased
+    canceled: int
+    unfinished: int
+    has_more: bool
+
+
+class UsageTotalsTimeToDeliveredMs(TypedDict):
+    p50: int
+    p95: int
+
+
+class UsageTotals(TypedDict):
+    messages: int
+    segments: int
+    by_status: dict[str, int]
+    by_error_code: dict[str, int]
+    delivery_rate: float | None
+    time_to_delivered_ms: UsageTotalsTimeToDeliveredMs | None
+
+
+Usage = TypedDict("Usage", {"object": "Literal[\"usage\"]", "environment": "Literal[\"test\", \"live\"] | str", "interval": "Literal[\"minute\", \"hour\", \"day\"] | str", "from": "str", "to": "str", "data": "list[UsageCount]", "intervals": "list[UsageInterval]", "totals": "UsageTotals"})
+
+
+class UsageCountTimeToDeliveredMs(TypedDict):
+    p50: int
+    p95: int
+
+
+class UsageCount(TypedDict):
+    start: str
+    channel: Literal["sms", "whatsapp"] | str
+    status: Literal["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"] | str
+    error_code: str | None
+    messages: int
+    segments: int
+    time_to_delivered_ms: UsageCountTimeToDeliveredMs | None
+
+
+class UsageIntervalTimeToDeliveredMs(TypedDict):
+    p50: int
+    p95: int
+
+
+class UsageInterval(TypedDict):
+    start: str
+    messages: int
+    segments: int
+    by_status: dict[str, int]
+    by_error_code: dict[str, int]
+    delivery_rate: float | None
+    time_to_delivered_ms: UsageIntervalTimeToDeliveredMs | None
+
+
+class Queue(TypedDict):
+    object: Literal["queue"]
+    environment: Literal["test", "live"] | str
+    scheduled: int
+    queued: int
+    sending: int
+    oldest_due_at: str | None
+    oldest_due_seconds: int
 
 
 class LinkList(TypedDict):
@@ -861,80 +869,72 @@ class DeletedRoute(TypedDict):
     deleted: Literal[True]
 
 
-class UsageTotalsTimeToDeliveredMs(TypedDict):
-    p50: int
-    p95: int
+class NewKey(TypedDict):
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"]]
+    name: NotRequired[str | None]
+    expires_at: NotRequired[str | None]
+    allowed_ips: NotRequired[list[str] | None]
 
 
-class UsageTotals(TypedDict):
-    messages: int
-    segments: int
-    by_status: dict[str, int]
-    by_error_code: dict[str, int]
-    delivery_rate: float | None
-    time_to_delivered_ms: UsageTotalsTimeToDeliveredMs | None
-
-
-Usage = TypedDict("Usage", {"object": "Literal[\"usage\"]", "environment": "Literal[\"test\", \"live\"] | str", "interval": "Literal[\"minute\", \"hour\", \"day\"] | str", "from": "str", "to": "str", "data": "list[UsageCount]", "intervals": "list[UsageInterval]", "totals": "UsageTotals"})
-
-
-class UsageCountTimeToDeliveredMs(TypedDict):
-    p50: int
-    p95: int
-
-
-class UsageCount(TypedDict):
-    start: str
-    channel: Literal["sms", "whatsapp"] | str
-    status: Literal["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"] | str
-    error_code: str | None
-    messages: int
-    segments: int
-    time_to_delivered_ms: UsageCountTimeToDeliveredMs | None
-
-
-class UsageIntervalTimeToDeliveredMs(TypedDict):
-    p50: int
-    p95: int
-
-
-class UsageInterval(TypedDict):
-    start: str
-    messages: int
-    segments: int
-    by_status: dict[str, int]
-    by_error_code: dict[str, int]
-    delivery_rate: float | None
-    time_to_delivered_ms: UsageIntervalTimeToDeliveredMs | None
-
-
-class Queue(TypedDict):
-    object: Literal["queue"]
+class KeyWithSecret(TypedDict):
+    key: str
+    id: str
+    object: Literal["key"]
+    account_id: str
     environment: Literal["test", "live"] | str
-    scheduled: int
-    queued: int
-    sending: int
-    oldest_due_at: str | None
-    oldest_due_seconds: int
+    name: str | None
+    hint: str
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+    allowed_ips: list[str] | None
+    created_by: str | None
 
 
-class ErasureErased(TypedDict):
-    messages: int
-    events: int
-    fallbacks: int
-    webhook_deliveries: int
-    verifications: int
-    suppressions: int
-    stored_responses: int
-
-
-class Erasure(TypedDict):
-    object: Literal["erasure"]
-    environment: Literal["test", "live"] | str
-    erased: ErasureErased
-    canceled: int
-    unfinished: int
+class KeyPage(TypedDict):
+    data: list[Key]
     has_more: bool
+    next_cursor: str | None
+
+
+class Key(TypedDict):
+    id: str
+    object: Literal["key"]
+    account_id: str
+    environment: Literal["test", "live"] | str
+    name: str | None
+    hint: str
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+    allowed_ips: list[str] | None
+    created_by: str | None
+
+
+class RotateKey(TypedDict):
+    overlap_seconds: NotRequired[int | None]
+
+
+class CredentialTier(TypedDict):
+    name: str
+    requests_per_second: int | None
+    burst: int | None
+
+
+class Credential(TypedDict):
+    object: Literal["credential"]
+    type: Literal["api_key", "access_token"] | str
+    key_id: str
+    account_id: str
+    environment: Literal["test", "live"] | str
+    name: str | None
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    tier: CredentialTier
+    expires_at: str | None
 
 
 class AuditEventPage(TypedDict):
