@@ -84,10 +84,13 @@ const couldBeChosen = (linkChooser: LinkChooser, message: Message): boolean =>
   message.sender === null || linkChooser.links.some((link) => linkChooser.mayChoose(link, message.sender, message));
 
 const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
-  no_route: { message: "No link took the message when its time had come.", permanent: false },
-  destination_not_permitted: { message: "The recipient's country was not allowed any more when its time had come.", permanent: true },
+  no_route: { message: "There was no route for the message at its send time.", permanent: false },
+  destination_not_permitted: {
+    message: "Messages to the country of the recipient were no longer permitted at the send time.",
+    permanent: true,
+  },
   sender_not_allowed: {
-    message: "The sender belonged to another account, or was not for the recipient's country, when its time had come.",
+    message: "The sender could not be used for the message at its send time.",
     permanent: true,
   },
 };

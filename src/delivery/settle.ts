@@ -64,7 +64,7 @@ export const ttlExpiredSignal: Signal = {
   status: "expired",
   error: {
     code: "ttl_expired",
-    message: "The message was not handed to a carrier within its time to live.",
+    message: "The message was not submitted to a carrier within its time to live.",
     permanent: false,
     provider_code: null,
   },
@@ -81,8 +81,8 @@ export const consentSignal = (code: ConsentRefusal): Signal => ({
 });
 
 const UNWILLING: Readonly<Record<ConsentRefusal, string>> = {
-  recipient_opted_out: "The recipient opted out before the message was handed to a carrier.",
-  service_window_closed: "The recipient's 24 hours for free text had passed when the message was to be handed to a carrier.",
+  recipient_opted_out: "The recipient opted out before the message was submitted to a carrier.",
+  service_window_closed: "The 24-hour service window of the recipient had closed before the message was submitted to a carrier.",
 };
 
 /** The content was sealed with a secret key that this service no longer has. */
@@ -90,7 +90,7 @@ export const unreadableSignal: Signal = {
   status: "failed",
   error: {
     code: "content_unreadable",
-    message: "The text was sealed by a secret key that is no longer known.",
+    message: "The text was encrypted with a secret key that is no longer known.",
     permanent: true,
     provider_code: null,
   },
@@ -253,7 +253,7 @@ export const afterHold = ({ onUnknown }: Pick<Link, "onUnknown">): Signal =>
         status: "failed",
         error: {
           code: OUTCOME_UNKNOWN,
-          message: "The carrier never said whether it took the message; it was not sent again.",
+          message: "The carrier did not confirm whether it accepted the message. The message was not sent again.",
           permanent: false,
           provider_code: null,
         },

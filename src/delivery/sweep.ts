@@ -24,7 +24,7 @@ const noReceiptSignal: Signal = {
   status: "expired",
   error: {
     code: "no_receipt",
-    message: "The carrier took the message and never said what became of it.",
+    message: "The carrier accepted the message, and no delivery receipt arrived in time.",
     permanent: false,
     provider_code: null,
   },

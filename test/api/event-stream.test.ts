@@ -284,7 +284,7 @@ describe("the event stream", { concurrency: true }, () => {
 describe("the limit of streams", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit({ asProcess: true });
+    godwit = await startGodwit({ asProcess: true, isOneProcess: true });
   });
   after(() => godwit.stop());
 
@@ -444,7 +444,7 @@ describe("frames to a client", () => {
 describe("a stream in the process of the test", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit();
+    godwit = await startGodwit({ isOneProcess: true });
   });
   after(() => godwit.stop());
 
@@ -585,7 +585,7 @@ const DRAIN_MS = 12_000;
 
 describe("a stopping service", () => {
   test("ends its streams at once, also for clients that do not read, without losing events", async () => {
-    const godwit = await startGodwit();
+    const godwit = await startGodwit({ isOneProcess: true });
     const owner = await newOwner(godwit, "stops");
     using reader = await EventReader.open(godwit, owner.key);
     const seen = await insertEvents(godwit, owner, idsNow(3));
@@ -611,7 +611,7 @@ describe("an unavailable database", () => {
   test("ends the stream with only a log entry, and a client that reconnects has lost no event", async () => {
     await using direct = await startGodwit();
     const wire = await DatabaseWire.to(direct.databaseUrl ?? "");
-    const godwit = await startGodwit({ databaseUrl: wire.url });
+    const godwit = await startGodwit({ databaseUrl: wire.url, isOneProcess: true });
     try {
       const owner = await newOwner(direct, "cut");
       const reader = await EventReader.open(godwit, owner.key);

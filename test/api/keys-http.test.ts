@@ -315,7 +315,7 @@ describe("a key cannot grant more than it has:", () => {
     ];
     const refused = await runGodwit(args, { DATABASE_URL: godwit.databaseUrl ?? "" });
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /live for at most/);
+    assert.match(refused.stderr, /are valid for at most/);
     assert.equal((await set("none")).code, 0);
     assert.equal(createdKey(await create({}, { key })).record["expires_at"], null);
   });

@@ -358,7 +358,7 @@ describe("a carrier that sends no receipt", () => {
       assert.equal(entries.at(-1)?.reason, "no receipt arrived in time");
       const error = {
         code: "no_receipt",
-        message: "The carrier took the message and never said what became of it.",
+        message: "The carrier accepted the message, and no delivery receipt arrived in time.",
         permanent: false,
         provider_code: null,
       };

@@ -180,7 +180,7 @@ describe("ttl_seconds", () => {
   };
   const ERROR = {
     code: "ttl_expired",
-    message: "The message was not handed to a carrier within its time to live.",
+    message: "The message was not submitted to a carrier within its time to live.",
     permanent: false,
     provider_code: null,
   };

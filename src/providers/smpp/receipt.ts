@@ -49,10 +49,10 @@ const MEANINGS: Readonly<Record<State, Meaning>> = {
   enroute: { status: "sent", code: "", message: "" },
   accepted: { status: "sent", code: "", message: "" },
   delivered: { status: "delivered", code: "", message: "" },
-  expired: { status: "expired", code: "expired_at_carrier", message: "The carrier could not deliver the message in its time" },
+  expired: { status: "expired", code: "expired_at_carrier", message: "The carrier could not deliver the message in time" },
   deleted: { status: "undelivered", code: "deleted_by_carrier", message: "The message was deleted at the carrier" },
   undeliverable: { status: "undelivered", code: "undeliverable", message: "The carrier could not deliver the message" },
-  unknown: { status: "undelivered", code: "lost_by_carrier", message: "The carrier does not know what became of the message" },
+  unknown: { status: "undelivered", code: "lost_by_carrier", message: "The carrier does not know whether the message was delivered" },
   rejected: { status: "undelivered", code: "rejected_by_carrier", message: "The network rejected the message" },
   blocked: { status: "undelivered", code: "blocked_by_carrier", message: "The network blocked the message" },
 };

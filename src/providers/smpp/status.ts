@@ -6,13 +6,13 @@ type Refusal = { code: string; message: string };
 
 /** Statuses with a specific reason. */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
-  0x01: { code: "message_too_long", message: "The carrier finds the message too long" },
-  0x0a: { code: "invalid_sender", message: "The carrier does not take this sender" },
+  0x01: { code: "message_too_long", message: "The message is too long for the carrier" },
+  0x0a: { code: "invalid_sender", message: "The carrier does not accept this sender" },
   0x0b: { code: "invalid_destination", message: "The carrier does not know this number" },
-  0x48: { code: "invalid_sender", message: "The carrier does not take senders of this type" },
-  0x49: { code: "invalid_sender", message: "The carrier does not take senders of this numbering plan" },
-  0x50: { code: "invalid_destination", message: "The carrier does not take numbers of this type" },
-  0x51: { code: "invalid_destination", message: "The carrier does not take numbers of this numbering plan" },
+  0x48: { code: "invalid_sender", message: "The carrier does not accept senders of this type" },
+  0x49: { code: "invalid_sender", message: "The carrier does not accept senders of this numbering plan" },
+  0x50: { code: "invalid_destination", message: "The carrier does not accept numbers of this type" },
+  0x51: { code: "invalid_destination", message: "The carrier does not accept numbers of this numbering plan" },
 };
 const REFUSED: Refusal = { code: "rejected_by_carrier", message: "The carrier refused the message" };
 
@@ -40,7 +40,7 @@ const FINAL: readonly StatusRange[] = [
   [0xc0, 0xc4],
 ];
 const THROTTLE: readonly StatusRange[] = [STATUS.throttled, STATUS.queueFull].map((status) => [status, status]);
-const TRANSIENT_REFUSAL: Refusal = { code: "carrier_unavailable", message: "The carrier cannot take the message just now" };
+const TRANSIENT_REFUSAL: Refusal = { code: "carrier_unavailable", message: "The carrier cannot accept the message at the moment" };
 
 /** `0x0B`: the form in carriers' documentation. */
 export const statusCode = (status: number): string => `0x${status.toString(16).toUpperCase().padStart(2, "0")}`;

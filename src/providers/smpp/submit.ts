@@ -186,7 +186,7 @@ function partNotSent(admission: Admission, run: Run, isAdmitted = false): PartSt
 
 const refusedAfterParts = (refused: Refused, { ids, submission, acceptedParts }: Run): Refused => ({
   ...refused,
-  message: `${refused.message}: part ${ids.length + 1} of ${submission.parts.length}, when those before it had been accepted`,
+  message: `${refused.message}: part ${ids.length + 1} of ${submission.parts.length}, after the previous parts were accepted`,
   ...acceptedParts,
 });
 

@@ -131,7 +131,11 @@ export function toReceiptError(errorCode: string | null): NonNullable<Receipt["e
 function toMessageError(meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
   switch (meaning.kind) {
     case "throttled":
-      return { code: "throttled_by_carrier", message: "Twilio took it, and then found it too much at a time", isPermanent: false };
+      return {
+        code: "throttled_by_carrier",
+        message: "Twilio accepted the message, and then refused it because of a rate limit",
+        isPermanent: false,
+      };
     case "paused":
       return { code: ACCOUNT_BLOCKED, message: `Twilio delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
     case "transient":

@@ -172,11 +172,15 @@ function toMessageError(meaning: Meaning): { code: string; message: string; isPe
   switch (meaning.kind) {
     case "throttled":
     case "recipient_throttled":
-      return { code: "throttled_by_carrier", message: "WhatsApp took it, and then found it too much at a time", isPermanent: false };
+      return {
+        code: "throttled_by_carrier",
+        message: "WhatsApp accepted the message, and then refused it because of a rate limit",
+        isPermanent: false,
+      };
     case "paused":
       return { code: ACCOUNT_BLOCKED, message: `WhatsApp delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
     case "transient":
-      return { code: "carrier_unavailable", message: "WhatsApp could not work on the message just now", isPermanent: false };
+      return { code: "carrier_unavailable", message: "WhatsApp could not process the message at the moment", isPermanent: false };
     case "permanent":
       return { code: meaning.code, message: meaning.message, isPermanent: true };
     default:
