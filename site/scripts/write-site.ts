@@ -127,7 +127,7 @@ type PageData = { page: { fileSlug: string }; own?: { path: string; title: strin
 
 const pathOf = ({ page, own }: PageData): string => own?.path ?? `${page.fileSlug}.html`;
 
-/** What the layout shows about a page. */
+/** The facts about a page that the layout shows. */
 function factsOf({ page: { fileSlug: name }, own }: PageData): object {
   const position = PAGES.findIndex((page) => page.name === name);
   const entry = PAGES[position];

@@ -6,7 +6,7 @@ import { FAST, makeTemplate, TestServer } from "./test-server.ts";
 let server: TestServer | undefined;
 
 export async function globalSetup(): Promise<void> {
-  buildConsole();
+  buildPages();
   // Another server, such as that of the Debian package, can replace the embedded one.
   const external = process.env["TEST_DATABASE_URL"];
   if (external !== undefined) return makeTemplate(external);
@@ -18,9 +18,11 @@ export async function globalTeardown(): Promise<void> {
   await server?.stop();
 }
 
-function buildConsole(): void {
-  const built = spawnSync(process.execPath, [join(import.meta.dirname, "..", "..", "console", "scripts", "build.ts")], {
-    stdio: "inherit",
-  });
-  if (built.status !== 0) throw new Error("the console cannot be built");
+/** Builds the console and the documentation, which the service serves as files. */
+function buildPages(): void {
+  for (const folder of ["console", "site"]) {
+    const script = join(import.meta.dirname, "..", "..", folder, "scripts", "build.ts");
+    const { status } = spawnSync(process.execPath, [script], { stdio: "inherit" });
+    if (status !== 0) throw new Error(`${folder} cannot be built`);
+  }
 }

@@ -139,7 +139,7 @@ describe("the documentation", () => {
   });
 
   test("names source files that exist", () => {
-    const files = globSync(["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,console,site}/{src,test,scripts}/**/*.{ts,tsx}"], {
+    const files = globSync(["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,sdk-python,console,site}/{src,test,scripts}/**/*.{ts,tsx}"], {
       cwd: ROOT,
     });
     for (const page of [...pages(), "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/tables.md", "docs/internals/contract-notes.md"]) {

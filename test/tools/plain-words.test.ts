@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const FILES =
-  "{src,test,scripts,bench,chaos,fuzz,sdk/src,sdk/test,sdk/scripts,sdk-python/scripts,sdk-python/test,console/src,console/test,console/scripts}/**/*.{ts,tsx,sql}";
+  "{src,test,scripts,bench,chaos,fuzz,sdk/src,sdk/test,sdk/scripts,sdk-python/scripts,sdk-python/test,console/src,console/test,console/scripts,site/src,site/scripts}/**/*.{ts,tsx,sql}";
 
 type Pattern = readonly [name: string, pattern: RegExp];
 
