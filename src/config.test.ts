@@ -169,7 +169,7 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
   [
     "a certificate that is not there",
     { GODWIT_TLS_CERT: "/nowhere", GODWIT_TLS_KEY: "/nowhere" },
-    [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: ENOENT/],
+    [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: there is no file/],
   ],
   ["a file that is not there", { GODWIT_CONFIG: "/nowhere" }, [/^GODWIT_CONFIG: \/nowhere: there is no such file$/]],
   [
@@ -178,7 +178,7 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
     [/^GODWIT_CONFIG: .*: line 2, column 8: is not valid TOML: invalid value$/],
   ],
   ["a file that is a folder", { GODWIT_CONFIG: "/" }, [/^GODWIT_CONFIG: \/: is a folder and not a file$/]],
-  ["an unknown key in the file", { GODWIT_CONFIG: write("prot = 1") }, [/prot: is not a setting; known are host, port/]],
+  ["an unknown key in the file", { GODWIT_CONFIG: write("prot = 1") }, [/prot: is not a setting; did you mean port\?$/]],
   ["the secret key in the file", { GODWIT_CONFIG: write('secret_key = "x"') }, [/secret_key: is not a setting/]],
   ["a file that names a file", { GODWIT_CONFIG: write('config = "x"') }, [/config: is not a setting/]],
   ["a value of no known kind in the file", { GODWIT_CONFIG: write("port = true") }, [/port: must be a string, a number or a list/]],
@@ -202,7 +202,7 @@ test("all faults are reported at once", () => {
 for (const host of ["0.0.0.0", "::", "10.0.0.1", "godwit.example.com"]) {
   test(`${host} in clear text is refused, with what to do`, () => {
     assertFaults(faultsOf({ GODWIT_HOST: host }), [
-      /^GODWIT_HOST: .*in the clear; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, or GODWIT_TRUSTED_PROXIES/,
+      /^GODWIT_HOST: .*in clear text; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, or GODWIT_TRUSTED_PROXIES/,
     ]);
   });
 }
@@ -224,7 +224,7 @@ test("any address will do with TLS", () => {
 
 test("a certificate of another key is a fault", () => {
   const env = { GODWIT_TLS_CERT: selfSignedFiles().certPath, GODWIT_TLS_KEY: selfSignedFiles().keyPath };
-  assertFaults(faultsOf(env), [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/]);
+  assertFaults(faultsOf(env), [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: the key .* does not belong to the certificate/]);
 });
 
 test("a command that does not listen may have any address and no secret key", () => {

@@ -7,6 +7,7 @@ import type { ConsentTable } from "./consent/consent-settings.ts";
 import { readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
+import { nearest } from "./lib/nearest.ts";
 import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
 import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
@@ -109,6 +110,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
 
   const host = read("host").text ?? "";
   const tls = readTls(read("tlsCert").text, read("tlsKey").text, faults);
+  // A certificate with a fault has its own message.
+  const isTlsWanted = read("tlsCert").text !== undefined || read("tlsKey").text !== undefined;
   const proxies = readCidrs(read("trustedProxies"), faults);
   const isDatabasePlaintextAllowed = readPlaintext(read("databasePlaintext"), faults);
   const databaseUrl = readDatabaseUrl(read("databaseUrl"), isDatabasePlaintextAllowed, faults);
@@ -151,9 +154,9 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     },
   };
   if (purpose === "serve") {
-    if (!isLoopback(host) && tls === undefined && proxies.length === 0) faults.push(clearTextRefusal(host));
+    if (!isLoopback(host) && !isTlsWanted && proxies.length === 0) faults.push(clearTextRefusal(host));
     if (databaseUrl !== undefined && read("secretKey").text === undefined) {
-      faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; make one with: openssl rand -base64 32");
+      faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
     }
   }
   return { config, faults, file: path };
@@ -174,7 +177,7 @@ function readWorkers(value: SettingValue, faults: string[]): number {
 }
 
 const clearTextRefusal = (host: string): string =>
-  `GODWIT_HOST: ${host} is not a loopback address and messages would travel in the clear; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
+  `GODWIT_HOST: ${host} is not a loopback address, and messages would travel in clear text; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
   "or GODWIT_TRUSTED_PROXIES to the CIDRs of the proxy that ends TLS";
 
 export const nonEmpty = (text: string | undefined): string | undefined =>
@@ -204,7 +207,7 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
   for (const [key, value] of Object.entries(table)) {
     if (TABLES.has(key)) continue;
     const name = names.get(key);
-    if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting; known are ${[...names.keys()].join(", ")}`);
+    if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting${suggestion(key, [...names.keys(), ...TABLES])}`);
     else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
       // An empty value counts as not set, as in the environment.
       if (value !== "") values.set(name, String(value));
@@ -212,6 +215,12 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
     else faults.push(`GODWIT_CONFIG: ${path}: ${key}: must be a string, a number or a list of strings`);
   }
   return { values, tables: table };
+}
+
+/** The nearest name, or all of them where none is near. */
+function suggestion(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? `; known are ${known.join(", ")}` : `; did you mean ${meant}?`;
 }
 
 /** The text of a setting, and its source for error messages: a flag, a variable or the file. */
@@ -286,7 +295,7 @@ function readSecretKey({ text, from }: SettingValue, faults: string[]): Buffer |
   if (text === undefined) return undefined;
   const key = Buffer.from(text, "base64");
   if (/^[A-Za-z0-9+/_-]+=*$/.test(text) && key.length === SECRET_KEY_BYTES) return key;
-  faults.push(`${from}: must be ${SECRET_KEY_BYTES} bytes in base64; make one with: openssl rand -base64 32`);
+  faults.push(`${from}: must be ${SECRET_KEY_BYTES} bytes in base64; create one with: openssl rand -base64 32`);
   return undefined;
 }
 

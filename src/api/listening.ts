@@ -1,7 +1,7 @@
 /** How a server begins to listen, the errors of one that cannot, and the expiry of its certificate. */
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo, Server as NetServer } from "node:net";
+import { createServer, type AddressInfo, type Server as NetServer } from "node:net";
 import { StartupError } from "../storage/startup-error.ts";
 
 /** The chain is valid until the first of its certificates expires, since a client needs all of them. */
@@ -25,13 +25,21 @@ export async function listenOn(server: NetServer, { host, port, tls, workers }: 
   return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
 }
 
+/** Throws where the port is in use, before a start creates a database for nothing. */
+export async function checkPort({ host, port, workers }: Omit<Address, "tls">): Promise<void> {
+  if (port === 0) return;
+  const probe = createServer();
+  await listenOn(probe, { host, port, tls: undefined, workers });
+  await new Promise((resolve) => probe.close(resolve));
+}
+
 /** Explains in one sentence why the server cannot listen. */
 function explainListenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE")
-    return new StartupError(`port ${port} on ${host} is in use: stop what listens there, or set GODWIT_PORT (0 picks a free one)`);
-  if (code === "EACCES") return new StartupError(`this user may not listen on port ${port}: choose one from 1024 on`);
+    return new StartupError(`port ${port} on ${host} is in use: stop the program that uses it, or set GODWIT_PORT (0 picks a free port)`);
+  if (code === "EACCES") return new StartupError(`this user may not listen on port ${port}: choose a port from 1024 on`);
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return new StartupError(`this machine has no address ${host}: set GODWIT_HOST to one of its own`);
+    return new StartupError(`this machine has no address ${host}: set GODWIT_HOST to an address of this machine`);
   return error;
 }

@@ -1,5 +1,7 @@
 /** godwit serve: runs the service until a signal stops it. */
+import { randomUUID } from "node:crypto";
 import { environmentVariables, inspectConfig, isUnderNpm, readConfig, type Config, type Flags } from "../config.ts";
+import { checkPort } from "../api/listening.ts";
 import { createLog, type LogOutput } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { newNodeName, openStorage } from "../service/open-storage.ts";
@@ -17,8 +19,8 @@ import { say } from "./output.ts";
 export const serve: Command = {
   name: "serve",
   about: [
-    "Runs the service until it is told to stop: SIGTERM or SIGINT stop it gracefully, SIGHUP reads the certificate, the links and the routes again. With --workers it runs several processes that share the port. Without --database-url it brings its own PostgreSQL, which lives in the data directory.",
-    "The first start makes an account and prints a test key. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read from the environment alone. A flag wins over a variable, a variable over the file.",
+    "Runs the service. SIGTERM and SIGINT stop it gracefully; SIGHUP reloads the certificate, the links and the routes. With --workers it runs several processes that share the port. Without --database-url it starts its own PostgreSQL in the data directory.",
+    "The first start creates an account and prints a test key. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read only from the environment. A flag takes precedence over a variable, and a variable over the file.",
   ],
   usage: ["serve [settings]"],
   flags: {},
@@ -30,11 +32,11 @@ export const serve: Command = {
       "One of several nodes, with links to carriers:",
       "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit serve --config godwit.toml",
     ],
-    ["With TLS of its own:", "godwit serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem"],
+    ["With TLS:", "godwit serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem"],
   ],
   exitCodes: {
-    0: "stopped as asked",
-    1: "could not start, or was stopped before it had",
+    0: "stopped by a signal",
+    1: "could not start, or was stopped during the start",
     2: "a fault in the configuration; nothing was started",
   },
   run: ({ flags }) => runService(flags, TIMINGS),
@@ -52,6 +54,7 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   const stopped = channel === undefined ? stopSignal() : workerStop(channel);
   const run = { flags, config, output, timings, channel, stopped };
   try {
+    if (channel === undefined) await checkPort(config);
     return await (config.workers > 1 && channel === undefined ? supervise(run) : runNode(run));
   } finally {
     await flush();
@@ -166,13 +169,13 @@ async function reload(service: Service, flags: Flags, tell: (line: string) => vo
   try {
     if (service.reloadTls()) tell("certificate reloaded");
   } catch (error) {
-    tell(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
+    tell(`the certificate was not reloaded, and the old one stays in use: ${(error as Error).message}`);
   }
   try {
     await service.reloadPlan(readConfig(flags, "serve"));
     tell("links, senders and routes reloaded");
   } catch (error) {
-    tell(`links, senders and routes were not reloaded, the old ones stay: ${(error as Error).message}`);
+    tell(`links, senders and routes were not reloaded, and the old ones stay in use: ${(error as Error).message}`);
   }
 }
 
@@ -181,15 +184,15 @@ function welcome({ url, firstKey }: Pick<Service, "url" | "firstKey">): string {
   if (firstKey === undefined) return listening;
   return `${listening}
 
-This test key is shown once. It sends nothing to anyone, and signs you in at the console:
+Copy this test key now: it is shown only once. Its messages reach no phone. It also signs you in to the console:
 
   export GODWIT_KEY=${firstKey}
 
-Send a first message:
+Send a first message, in another terminal:
 
   curl -sS ${url}/v1/messages \\
     -H "Authorization: Bearer $GODWIT_KEY" \\
-    -H "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \\
+    -H "Idempotency-Key: ${randomUUID()}" \\
     -H "Content-Type: application/json" \\
     -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'
 `;

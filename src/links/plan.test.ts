@@ -138,7 +138,7 @@ describe("the settings of a link", () => {
   });
 
   test("refuse a country that does not exist", () => {
-    assert.deepEqual(faultsOf({ link: [{ ...SMPP, country: "ZZ" }] }), ["link acme: country: is no country"]);
+    assert.deepEqual(faultsOf({ link: [{ ...SMPP, country: "ZZ" }] }), ["link acme: country: is not a country"]);
     assert.deepEqual(faultsOf({ link: [{ ...SMPP, country: "gb" }] }), ["link acme: country: must be a country of two letters such as US"]);
   });
 
@@ -285,12 +285,12 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     { link: [{ ...WHATSAPP, access_token_env: "A1", app_secret_env: "A2" }] },
     ["link wa: access_token_env: the variable A1 is not set", "link wa: app_secret_env: the variable A2 is not set"],
   ],
-  ["a name that two links have", { link: [SMPP, { ...TWILIO, name: "acme" }] }, ["link acme: is there twice"]],
-  ["a name that three links have, reported once", { link: [SMPP, SMPP, SMPP] }, ["link acme: is there twice"]],
+  ["a name that two links have", { link: [SMPP, { ...TWILIO, name: "acme" }] }, ["link acme: is defined twice"]],
+  ["a name that three links have, reported once", { link: [SMPP, SMPP, SMPP] }, ["link acme: is defined twice"]],
   [
     "the simulator's name",
     { link: [{ ...SMPP, name: "simulator" }] },
-    ["link simulator: the name is the simulator's, which is always there"],
+    ["link simulator: is the name of the built-in simulator; choose another name"],
   ],
   [
     "a sender on a link that is not there",
@@ -300,17 +300,17 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   [
     "a sender twice on one link, reported once",
     { link: [SMPP], sender: [SENDER, SENDER] },
-    ["sender +14155550100: is there twice on link acme"],
+    ["sender +14155550100: is defined twice on link acme"],
   ],
   [
     "a number of two accounts",
     { link: [SMPP, TWILIO], sender: [SENDER, { ...SENDER, link: "backup", account: "other" }] },
-    ["sender +14155550100: belongs to one account and environment alone"],
+    ["sender +14155550100: must belong to one account and environment only"],
   ],
   [
     "a number of two environments",
     { link: [SMPP, TWILIO], sender: [SENDER, { ...SENDER, link: "backup", environment: "test" }] },
-    ["sender +14155550100: belongs to one account and environment alone"],
+    ["sender +14155550100: must belong to one account and environment only"],
   ],
   [
     "a sender without an account",
@@ -351,7 +351,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   [
     "a route to one link twice",
     { link: [SMPP], route: [{ channel: "sms", links: ["acme", "acme"] }] },
-    ["route 1: links: acme is there twice"],
+    ["route 1: links: acme is listed twice"],
   ],
   [
     "a route to a link that does not carry its channel",
@@ -363,7 +363,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   [
     "a route of test",
     { link: [SMPP], route: [{ ...ROUTE, environment: "test" }] },
-    ["route 1: environment: test always takes the simulator"],
+    ["route 1: environment: test always uses the simulator"],
   ],
   [
     "a country in small letters",
@@ -379,7 +379,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   [
     "more weights than links",
     { link: [SMPP], route: [{ ...ROUTE, weights: [1, 2] }] },
-    ["route 1: weights: must be one for each of the links"],
+    ["route 1: weights: must have one number for each link"],
   ],
   ["weights of nothing", { link: [SMPP], route: [{ ...ROUTE, weights: [0] }] }, ["route 1: weights: must not all be 0"]],
   ["a weight below nothing", { link: [SMPP], route: [{ ...ROUTE, weights: [-1] }] }, ["route 1: weights.0: must be at least 0"]],
@@ -417,7 +417,7 @@ describe("a fault", () => {
       "link x: provider: must be one of simulator, smpp, whatsapp, twilio, http",
       "route 1: channel: must be one of sms, whatsapp",
       "route 2: there is no link gone",
-      "route 2: weights: must be one for each of the links",
+      "route 2: weights: must have one number for each link",
       "sender +14155550100: there is no link nope",
       "sender 2: account: is required",
       "sender 2: environment: is required",
@@ -436,7 +436,7 @@ describe("a fault", () => {
     });
     assert.deepEqual(faults, [
       "link acme: password_env: must be the name of an environment variable",
-      "link b: password: is not a known field",
+      "link b: password: is not a known field; did you mean password_env?",
       "link c: port: must be at least 1",
     ]);
     assert.ok(!faults.join("").includes(SECRET));

@@ -1,7 +1,8 @@
 /** The plan: the links, senders and routes of the configuration file. Every fault is reported, and none is corrected. */
 import type { Fault } from "../http/problem.ts";
-import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
+import { HINT, oneOf, Type, type Schema, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
+import { nearest } from "../lib/nearest.ts";
 import { isKnownCountry } from "../lib/phone-number.ts";
 import { USUAL_RULES } from "../lib/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
@@ -70,12 +71,12 @@ export function readPlan(tables: Tables, secretOf: ReadContext["secretOf"], faul
   const context = { secretOf, faults };
   const links = namedTables(tables.link, "link", faults).flatMap((table, index) => readLink(table, `link ${index + 1}`, context) ?? []);
   const senders = namedTables(tables.sender, "sender", faults).flatMap(
-    (table, index) => (checkTable(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
+    (table, index) => (checkTable(SENDER, table, `sender ${index + 1}`, faults, fieldsOf(SenderTable)) as Sender | undefined) ?? [],
   );
   const names = linkNames(tables.link);
   const routes = namedTables(tables.route, "route", faults).flatMap((table, index) => {
     const at = `route ${index + 1}`;
-    const row = checkTable(ROUTE, table, at, faults) as RouteRow | undefined;
+    const row = checkTable(ROUTE, table, at, faults, fieldsOf(RouteTable)) as RouteRow | undefined;
     if (row !== undefined) checkRoute(row, at, { links, names }, faults);
     return row ?? [];
   });
@@ -100,11 +101,20 @@ export function namedTables(value: unknown, name: string, faults: string[]): rea
   return [];
 }
 
-/** Returns the table, or reports its faults and returns undefined. */
-export function checkTable(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
+/** Returns the table, or reports its faults and returns undefined. `fields` are the known fields, of which an unknown one may be a
+ *  misspelling. */
+export function checkTable(validate: Validate, table: unknown, where: string, faults: string[], fields: readonly string[] = []): unknown {
   const found = validate(table);
-  faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}`));
+  faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}${suggestion(fault, fields)}`));
   return found.length === 0 ? table : undefined;
+}
+
+const fieldsOf = (schema: Schema): string[] => Object.keys((schema as { properties?: object }).properties ?? {});
+
+function suggestion(fault: Fault, fields: readonly string[]): string {
+  if (fault.code !== "unknown_field" || !("pointer" in fault)) return "";
+  const meant = nearest(fault.pointer.slice(1), fields);
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
 const fieldPath = (fault: Fault): string => {
@@ -127,11 +137,18 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
     LINK_KINDS[provider];
   const missing = required?.(table as Record<string, unknown>).filter((setting) => !Object.hasOwn(table as object, setting)) ?? [];
   faults.push(...missing.map((setting) => `${at}: ${setting}: is required`));
-  const fields = checkTable(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
-  if (fields === undefined) return undefined;
-  if (typeof fields["country"] === "string" && !isKnownCountry(fields["country"])) faults.push(`${at}: country: is no country`);
+  const fields = checkTable(compile(schema, "body"), table, at, faults, fieldsOf(schema)) as Record<string, unknown> | undefined;
+  if (fields === undefined) {
+    // One start reports every fault of the link. A value that is not the name of a variable may be the secret itself, and is not repeated.
+    for (const [key, value] of Object.entries(table as Record<string, unknown>)) {
+      const isNamed = key.endsWith(SECRET_SUFFIX) && !faults.some((fault) => fault.startsWith(`${at}: ${key}: `));
+      if (isNamed) readSecret(String(value), `${at}: ${key}`);
+    }
+    return undefined;
+  }
+  if (typeof fields["country"] === "string" && !isKnownCountry(fields["country"])) faults.push(`${at}: country: is not a country`);
   for (const key of ["base_url", "public_url"])
-    if (typeof fields[key] === "string" && URL.parse(fields[key]) === null) faults.push(`${at}: ${key}: is no URL`);
+    if (typeof fields[key] === "string" && URL.parse(fields[key]) === null) faults.push(`${at}: ${key}: is not a URL`);
   const settings: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(fields)) {
     if (COMMON_KEYS.has(key)) continue;
@@ -195,8 +212,8 @@ const linkNames = (tables: unknown): string[] =>
 /** A name belongs to one link. */
 function checkLinks(names: readonly string[], faults: string[]): void {
   for (const name of new Set(names)) {
-    if (name === SIMULATOR_LINK) faults.push(`link ${name}: the name is the simulator's, which is always there`);
-    if (names.filter((other) => other === name).length > 1) faults.push(`link ${name}: is there twice`);
+    if (name === SIMULATOR_LINK) faults.push(`link ${name}: is the name of the built-in simulator; choose another name`);
+    if (names.filter((other) => other === name).length > 1) faults.push(`link ${name}: is defined twice`);
   }
 }
 
@@ -205,14 +222,14 @@ type Declared = { links: readonly Link[]; names: readonly string[] };
 
 function checkRoute(row: RouteRow, at: string, { links, names }: Declared, faults: string[]): void {
   const { links: taken, weights, channel, environment } = row;
-  if (environment === "test") faults.push(`${at}: environment: test always takes the simulator`);
+  if (environment === "test") faults.push(`${at}: environment: test always uses the simulator`);
   for (const name of new Set(taken)) {
     const link = links.find((each) => each.name === name);
     if (!names.includes(name) && name !== SIMULATOR_LINK) faults.push(`${at}: there is no link ${name}`);
     else if (link !== undefined && !link.channels.includes(channel)) faults.push(`${at}: the link ${name} does not carry ${channel}`);
-    if (taken.filter((other) => other === name).length > 1) faults.push(`${at}: links: ${name} is there twice`);
+    if (taken.filter((other) => other === name).length > 1) faults.push(`${at}: links: ${name} is listed twice`);
   }
-  if (weights !== undefined && weights.length !== taken.length) faults.push(`${at}: weights: must be one for each of the links`);
+  if (weights !== undefined && weights.length !== taken.length) faults.push(`${at}: weights: must have one number for each link`);
   if (weights?.every((weight) => weight === 0)) faults.push(`${at}: weights: must not all be 0`);
 }
 
@@ -221,8 +238,8 @@ function checkSenders(senders: readonly Sender[], links: ReadonlySet<string>, fa
   for (const [index, { number, link, account, environment }] of senders.entries()) {
     if (!links.has(link)) faults.push(`sender ${number}: there is no link ${link}`);
     const before = senders.slice(0, index).filter((other) => other.number === number);
-    if (before.some((other) => other.link === link)) faults.push(`sender ${number}: is there twice on link ${link}`);
+    if (before.some((other) => other.link === link)) faults.push(`sender ${number}: is defined twice on link ${link}`);
     if (before.some((other) => other.account !== account || other.environment !== environment))
-      faults.push(`sender ${number}: belongs to one account and environment alone`);
+      faults.push(`sender ${number}: must belong to one account and environment only`);
   }
 }

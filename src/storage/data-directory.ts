@@ -17,6 +17,7 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -58,10 +59,27 @@ export function explainDiskError(error: unknown, dataDir: string): unknown {
 
 export function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dirname(dataDir), { recursive: true, mode: 0o755 });
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
   } catch (error) {
-    throw explainDiskError(whyNotWritable(dataDir) ?? error, dataDir);
+    if (error instanceof StartupError) throw error;
+    const explained = explainDiskError(whyNotWritable(dataDir) ?? error, dataDir);
+    if (explained instanceof StartupError) throw explained;
+    throw new StartupError(`${dataDir} cannot be created: set GODWIT_DATA_DIR to a folder on a disk`, { cause: error });
+  }
+}
+
+/** Creates the folder and its missing parents one by one: the recursive `mkdir` of Node never returns in /proc. */
+function makeFolder(path: string, mode: number): void {
+  if (existsSync(path)) {
+    if (!statSync(path).isDirectory()) throw new StartupError(`${path} is not a folder: set GODWIT_DATA_DIR to a folder`);
+    return;
+  }
+  makeFolder(dirname(path), 0o755);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process may have created it.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !existsSync(path)) throw error;
   }
 }
 
@@ -125,7 +143,9 @@ function followLink(link: string): string {
   try {
     return realpathSync(link);
   } catch {
-    throw new StartupError(`${link} points to ${readlinkSync(link)}, which is gone: restore it, or remove the link to begin anew`);
+    throw new StartupError(
+      `${link} points to ${readlinkSync(link)}, which does not exist: restore it, or remove the link to start with an empty database`,
+    );
   }
 }
 
@@ -141,7 +161,7 @@ export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
   const owner = lstatSync(dir);
   const wanted = runAs?.uid ?? process.getuid?.() ?? owner.uid;
   if (!owner.isDirectory() || (owner.uid !== wanted && owner.uid !== process.getuid?.())) {
-    throw new StartupError(`${dir} belongs to somebody else; remove it, or choose a shorter GODWIT_DATA_DIR`);
+    throw new StartupError(`${dir} belongs to another user: remove it, or choose a shorter GODWIT_DATA_DIR`);
   }
   if (runAs !== undefined) chownSync(dir, runAs.uid, runAs.gid);
 }

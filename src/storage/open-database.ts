@@ -58,7 +58,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
       if (await responds(db)) return { db, close: () => db.close() };
       await db.close();
     }
-    if (performance.now() > deadline) throw new StartupError(`${dataDir} is in use by another godwit, and its database does not answer`);
+    if (performance.now() > deadline) throw new StartupError(`${dataDir} is in use by another godwit, and its database does not respond`);
     await sleep(TURN_PAUSE_MS);
   }
 }

@@ -55,9 +55,12 @@ export function createLinks(native: string): void {
       symlinkSync(source.split("/").at(-1) ?? source, link);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-        throw new StartupError(`the embedded PostgreSQL lacks ${link} and it cannot be made; run npm ci with install scripts on`, {
-          cause: error,
-        });
+        throw new StartupError(
+          `the embedded PostgreSQL lacks the symbolic link ${link}, and this user cannot create it: run npm ci with install scripts as the owner of the folder`,
+          {
+            cause: error,
+          },
+        );
       }
     }
   }

@@ -388,7 +388,7 @@ describe("SIGHUP", () => {
 
     writeConfig(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, godwit.configFile);
     godwit.child.kill("SIGHUP");
-    await untilOutput(/were not reloaded, the old ones stay: the configuration has 2 faults/);
+    await untilOutput(/were not reloaded, and the old ones stay in use: the configuration has 2 faults/);
     assert.deepEqual(await names(), ["kept", "added"]);
     assert.deepEqual([kept.connections, kept.open, added.open], [connections, 1, 1]);
     assert.ok(godwit.output.some((line) => line.includes("link kept: port: must be at least 1")));
