@@ -45,7 +45,7 @@ function described({ help, choices, isList, isRepeated, fallback }: FlagRow): st
   const notes = [
     ...(choices === undefined
       ? []
-      : [`${isList ? "with commas between them, some of" : "one of"} ${choices.map((choice) => `\`${choice}\``).join(", ")}`]),
+      : [`${isList ? "one or more, separated by commas, of" : "one of"} ${choices.map((choice) => `\`${choice}\``).join(", ")}`]),
     ...(isRepeated ? ["may be given several times"] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ];

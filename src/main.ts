@@ -43,7 +43,7 @@ async function explain(error: unknown, command: Command): Promise<number> {
   }
   if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;
   const { usageText } = await import("./cli/help.ts");
-  const more = error.name === "UsageError" ? `\n${usageText(command)}\ngodwit help ${command.name} tells more.\n` : "";
+  const more = error.name === "UsageError" ? `\n${usageText(command)}\ngodwit help ${command.name} describes the command.\n` : "";
   process.stderr.write(`godwit: ${error.message}\n${more}`);
   return error.name === "StartupError" ? EXIT.failure : EXIT.usage;
 }

@@ -2,7 +2,12 @@
 import type { Fault } from "../http/problem.ts";
 import type { ClientConfig } from "./client-config.ts";
 
-export type ApiRequest = { method: "GET" | "POST"; path: string; body?: unknown; headers?: Readonly<Record<string, string>> };
+export type ApiRequest = {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+};
 
 export type ApiResponse = {
   kind: "response";
@@ -59,7 +64,7 @@ async function readText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new Error("the answer is too long to be a godwit's");
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error("the response is longer than any response of Godwit");
     chunks.push(chunk as Uint8Array);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -86,12 +91,18 @@ function failureResult(error: Error): ApiResult {
   return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
-/** Returns the reason of a failed request. fetch hides it in the cause, behind "fetch failed". */
+/** Returns the reason of a failed request, with a hint where the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */
 export function failureReason({ name, message, cause }: Error): string {
-  if (name === "TimeoutError") return "no answer in time";
+  if (name === "TimeoutError") return "no response in time";
   if (name === "AbortError") return "it was stopped";
   if (!(cause instanceof Error)) return message;
-  return cause.message || String((cause as NodeJS.ErrnoException).code);
+  const { code = "", message: reason } = cause as NodeJS.ErrnoException;
+  if (reason === "bad port") return "this port cannot be used for HTTP, as in browsers: check the port in the URL";
+  if (/SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code))
+    return "the certificate is not from a known authority: set NODE_EXTRA_CA_CERTS to the file of the certificate, or of its authority";
+  if (code === "CERT_HAS_EXPIRED") return "the certificate of the service has expired";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is for another name: use the name of the certificate in the URL";
+  return reason || code;
 }
 
 type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
@@ -100,12 +111,13 @@ type ApiProblem = { title?: string; detail?: string; code?: string; request_id?:
  *  `nameOf` returns the caller's name of a field. */
 export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
   const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
-  if (code === undefined && title === undefined) return `the server answered ${status}, and not as a godwit does: is it the right URL?`;
+  if (code === undefined && title === undefined) return `the server responded with ${status}, but not as Godwit does: is it the right URL?`;
   const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
   return [
     `${status} ${code ?? ""}: ${title ?? ""}`,
     // With faults, the detail only repeats the first fault.
     ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
+    ...(code === "unauthorized_invalid_token" ? ["  check that the key was copied completely, and that it is a key of this service"] : []),
     ...(requestId === undefined ? [] : [`  request ${requestId}`]),
   ].join("\n");
 }

@@ -31,6 +31,7 @@ export const audit: Command = {
     head: { type: "string", value: "SEQUENCE:HASH", help: "a head that verify printed before, which must still be part of the chain" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
     ["The newest entries:", "godwit audit list"],
     ["Which keys were created, and by whom:", "godwit audit list --action key.created --json"],
@@ -51,7 +52,7 @@ async function list(input: Input): Promise<void> {
     const [actor = null, action = null, target = null] = ["actor", "action", "target"].map((name) => textFlag(flags, name));
     const { items } = await listAuditEvents(db, owner, { from: NIL_UUID, before: MAX_UUID, actor, action, target }, limit);
     const records = items.map(({ event, hash }) => auditEventRecord(event, hash));
-    print(flags, flags["json"] === true ? records : records.map(toLine));
+    print(flags, records, toLine);
   });
 }
 

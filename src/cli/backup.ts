@@ -18,16 +18,16 @@ export const backup: Command = {
   about: [
     "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
     "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, and reads every row, which needs as much disk space again.",
-    "restore writes a backup into a data directory that has no database. Put the secret key beside it. The next start accepts messages and hands none over: those that waited at the time of the backup may have left after it. godwit resume decides about them.",
+    "restore writes a backup into a data directory that has no database. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
     "Run it as root, or as the user that owns the database.",
   ],
   usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--json]"],
-  flags: { recover: { type: "boolean", help: "restore the backup beside it for the moment, and read every row" } },
+  flags: { recover: { type: "boolean", help: "restore the backup temporarily beside it, and read every row" } },
   settings: "database",
   exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
   examples: [
     ["While the service runs:", "godwit backup create /backup/godwit-2026-11-17"],
-    ["Is it good?", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
+    ["Verify it completely:", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
     ["On a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
   ],
   async run(input) {
@@ -92,13 +92,13 @@ const summaryOf = (folder: string, { created_at: createdAt, postgres, schema, fi
   bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-/** Tells every tenth of the work. */
+/** Reports every tenth of the work. */
 function percent(verb: string): Progress {
-  let told = 0;
+  let reported = 0;
   return (done, all) => {
     const tenths = Math.floor((done / Math.max(all, 1)) * 10);
-    if (tenths <= told) return;
-    told = tenths;
+    if (tenths <= reported) return;
+    reported = tenths;
     say(`${verb} ${tenths * 10} % of ${groupDigits(Math.ceil(all / 1_048_576))} MB`);
   };
 }

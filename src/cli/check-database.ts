@@ -32,7 +32,11 @@ type CheckRest = (database: ReadDatabase | undefined) => Promise<Check[]>;
 export async function checkDatabase(config: Config, checkRest: CheckRest): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
   if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
-    const none = warn("database", `none in ${dataDir} yet: the first start makes it`, "run godwit serve, or name the right --data-dir");
+    const none = warn(
+      "database",
+      `none in ${dataDir} yet: the first start creates it`,
+      "run godwit serve, or use the --data-dir of the service",
+    );
     return [none, ...(await checkRest(undefined))];
   }
   let checks: Check[] = [];
@@ -42,7 +46,7 @@ export async function checkDatabase(config: Config, checkRest: CheckRest): Promi
     });
     return checks;
   } catch (error) {
-    const away = fail("database", errorMessage(error), "start it, or mend DATABASE_URL or --data-dir");
+    const away = fail("database", errorMessage(error), "start it, or correct DATABASE_URL or --data-dir");
     // The checks that were done before the database became unavailable are still reported.
     return checks.length > 0 ? checks : [away, ...(await checkRest(undefined))];
   }
@@ -94,7 +98,7 @@ function checkTransport({ databaseUrl, isDatabasePlaintextAllowed }: Config): Ch
 /** The data directory, and the folder of the database where that is elsewhere. */
 function clusterLocation(dataDir: string): string {
   const cluster = clusterPath(dataDir);
-  return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, to which ${dataDir} leads` : dataDir;
+  return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, linked from ${dataDir}` : dataDir;
 }
 
 function checkSchema({ version, isUsable }: { version: number; isUsable: boolean }): Check {
@@ -103,11 +107,15 @@ function checkSchema({ version, isUsable }: { version: number; isUsable: boolean
   if (version < known)
     return warn(
       "schema",
-      `version ${version}, this godwit brings ${known}: the next start or godwit migrate applies it`,
+      `version ${version}, and this godwit has ${known}: the next start, or godwit migrate, updates it`,
       "run godwit migrate, or start the service",
     );
-  if (isUsable) return ok("schema", `version ${version}, of a newer godwit; this one knows ${known} and works on it`);
-  return fail("schema", `version ${version} is newer than the ${known} this godwit knows`, "run the godwit that wrote it, or a newer one");
+  if (isUsable) return ok("schema", `version ${version}, of a newer godwit; this one has ${known} and is compatible`);
+  return fail(
+    "schema",
+    `version ${version} is newer than version ${known} of this godwit`,
+    "use the godwit that updated it, or a newer one",
+  );
 }
 
 async function checkDurability(db: Queryable): Promise<Check> {
@@ -139,7 +147,7 @@ function checkConnections({ mostConnections: most, usedConnections: used }: Serv
   const needed = (sharesOf(workers).pool + 1) * workers;
   const left = Math.max(0, most - used);
   const detail = `${left} of ${most} left`;
-  if (left < FEW_CONNECTIONS) return fail("connections", detail, "raise max_connections, or find out who holds so many");
+  if (left < FEW_CONNECTIONS) return fail("connections", detail, "raise max_connections, or check which programs use so many");
   return left < needed
     ? warn("connections", detail, `a node needs ${needed}: raise max_connections before another one starts`)
     : ok("connections", detail);
@@ -149,13 +157,13 @@ function checkClock(skewMs: number): Check {
   const detail = `${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} the database's`;
   return Math.abs(skewMs) < CLOCK_WARNING_MS
     ? ok("clock", detail)
-    : warn("clock", detail, "synchronise both machines (NTP); the service goes by the database's");
+    : warn("clock", detail, "synchronise both machines (NTP); the service uses the clock of the database");
 }
 
 async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {
   const weeks = await listWeeks(db);
   const last = weeks.at(-1);
-  if (last === undefined) return warn("partitions", "none yet", "the first start makes them");
+  if (last === undefined) return warn("partitions", "none yet", "the first start creates them");
   const stray = await countStrayRows(db);
   if (stray > 0)
     return warn(
@@ -165,25 +173,29 @@ async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {
     );
   const ahead = Math.floor((last.toMs - nowMs) / WEEK_MS);
   if (last.toMs > nowMs + WEEK_MS) return ok("partitions", `${ahead} weeks ahead, ${weeks.length} in all`);
-  const detail = last.toMs > nowMs ? "the last one ends within a week" : "the last one is over";
-  return warn("partitions", detail, "a running service makes them: start one, or look into its log for partitions");
+  const detail = last.toMs > nowMs ? "the last one ends within a week" : "the last one has ended";
+  return warn("partitions", detail, "a running service creates them: start it, or check its log for partitions");
 }
 
 async function checkSecretKey(db: Queryable, { secretKey, previousSecretKey, databaseUrl, dataDir }: Config): Promise<Check> {
   if (secretKey === undefined && databaseUrl !== undefined)
-    return warn("secret key", "GODWIT_SECRET_KEY is not set here", "every node needs it with DATABASE_URL; set it to have it compared");
+    return warn(
+      "secret key",
+      "GODWIT_SECRET_KEY is not set here",
+      "every node needs it with DATABASE_URL; set it so that doctor can compare it",
+    );
   const mine = secretKey ?? readKeyFile(secretKeyPath(dataDir));
   if (!Buffer.isBuffer(mine)) return mine;
   const compared = await compareSecretKey(db, { secretKey: mine, previousSecretKey });
   if (compared !== "different")
     return ok(
       "secret key",
-      { same: "the database's", previous: "a new one: the next start takes it over", none: "none in use yet" }[compared],
+      { same: "the one of the database", previous: "a new one: the next start replaces the old one", none: "none in use yet" }[compared],
     );
   return fail(
     "secret key",
-    "differs from the one this database was set up with",
-    "give every node the same; to change it, name the old one in GODWIT_PREVIOUS_SECRET_KEY",
+    "is not the secret key of this database",
+    "use the same key on every node; to change it, set the old one as GODWIT_PREVIOUS_SECRET_KEY",
   );
 }
 
@@ -194,7 +206,7 @@ function readKeyFile(path: string): Buffer | Check {
     return (statSync(path).mode & 0o077) === 0 ? key : warn("secret key", `${path} can be read by others`, `chmod 600 ${path}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT")
-      return fail("secret key", `there is no ${path}`, "restore it from a backup: what it sealed cannot be read without it");
+      return fail("secret key", `there is no ${path}`, "restore it from a backup: without it the encrypted secrets cannot be read");
     return fail("secret key", errorMessage(error), "restore it from a backup, or run doctor as the user of the service");
   }
 }
@@ -205,15 +217,15 @@ async function checkQueue(db: Queryable): Promise<Check> {
   const slowest = lanes.toSorted((a, b) => b.oldest_due_seconds - a.oldest_due_seconds)[0];
   const seconds = Math.round(slowest?.oldest_due_seconds ?? 0);
   const detail = `${rows} waiting${held > 0 ? `, ${held} of unknown outcome` : ""}; the oldest due has waited ${seconds} s${seconds > 0 ? ` for ${slowest?.link}` : ""}`;
-  const hint = "is a node with the role dispatch running, and is the link up?";
+  const hint = "check that a node with the role dispatch is running, and that the link is connected";
   if (seconds >= VERY_LATE_SECONDS) return fail("queue", detail, hint);
   return seconds >= LATE_SECONDS ? warn("queue", detail, hint) : ok("queue", detail);
 }
 
 async function checkInbound(db: Queryable): Promise<Check> {
   const { messages, notifications } = await countKeptInbound(db);
-  if (messages === 0 && notifications === 0) return ok("inbound", "every message had an owner");
+  if (messages === 0 && notifications === 0) return ok("inbound", "every message has an owner");
   const detail = `${messages} messages without an owner and ${notifications} notifications without a link are kept`;
-  const hint = "godwit inbound list shows them; assign the messages, and configure a sender, an inbound_account or a link";
+  const hint = "list them with godwit inbound list; assign the messages, and configure a sender, an inbound_account or a link";
   return messages >= MAX_KEPT_MESSAGES ? fail("inbound", `${detail}: further ones are refused`, hint) : warn("inbound", detail, hint);
 }

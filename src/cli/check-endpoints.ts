@@ -32,7 +32,7 @@ export async function checkEndpoints(db: Queryable, { webhookAddresses }: Config
   return warn(
     "webhooks",
     `${health}; ${reached}${problems.length === 0 ? "" : `; not: ${shown}${rest}`}`,
-    "tell their owners; an address that is yours to allow goes into GODWIT_WEBHOOK_ALLOW",
+    "inform the owners of the endpoints; add an address in your own network to GODWIT_WEBHOOK_ALLOW",
   );
 }
 

@@ -2,19 +2,22 @@
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
 import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
+import { readAllLinks } from "../setup/operator.ts";
 import type { LinkReport } from "../links/link-record.ts";
 import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";
 import { listLinks } from "../links/link-record.ts";
 import type { ReadDatabase } from "./check-database.ts";
-import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
+import { errorMessage, fail, mapConcurrently, ok, runCheck, warn, type Check } from "./check.ts";
 
 const REACH_MS = 5_000;
 const CONCURRENCY = 8;
 const MAX_LINKS = 40;
+const CONNECT_CARRIER =
+  "connect a carrier before you go live: in the console under Carriers, with godwit links add, or with godwit init --carrier NAME (docs/go-live.md)";
 
 export async function checkLinks(links: readonly Link[], database: ReadDatabase | undefined): Promise<Check[]> {
-  if (links.length === 0) return [ok("links", "none configured: the simulator carries test, and live has no route")];
+  if (links.length === 0) return [await runCheck("links", () => checkCreatedLinks(database))];
   const shown = links.slice(0, MAX_LINKS);
   const records = await readRecords(shown, database);
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
@@ -23,10 +26,19 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
     return toCheck(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
   });
   checks.push(...shown.flatMap((link) => [...plaintextWarning(link), ...unverifiedWarning(link), ...countryWarning(link)]));
-  if (typeof records === "string") checks.push(warn("links", `what nodes say of them is not known: ${records}`, "mend the database first"));
+  if (typeof records === "string")
+    checks.push(warn("links", `their states are unknown: ${records}`, "correct the problem of the database first"));
   if (links.length > MAX_LINKS)
-    checks.push(warn("links", `${links.length - MAX_LINKS} more were not looked at`, "godwit links shows them all"));
+    checks.push(warn("links", `${links.length - MAX_LINKS} more were not checked`, "list them with godwit links"));
   return checks;
+}
+
+/** The configuration file has no links. Accounts may have created some. */
+async function checkCreatedLinks(database: ReadDatabase | undefined): Promise<Check> {
+  const created = database === undefined ? 0 : (await readAllLinks(database.db)).links.length;
+  return created === 0
+    ? warn("links", "there is no link: live cannot send messages, and test uses the simulator", CONNECT_CARRIER)
+    : ok("links", `none in the configuration file; accounts have created ${created}, which godwit links lists`);
 }
 
 async function readRecords(links: readonly Link[], database: ReadDatabase | undefined): Promise<LinkReport[] | string | undefined> {
@@ -111,22 +123,22 @@ function toCheck(
   const name = `link ${link}`;
   const location = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
   const isUp = record !== undefined && UP.has(record.state);
-  const says = record === undefined ? "" : record.state === "down" ? "; no node has it open" : `; a node says ${describeState(record)}`;
+  const says = record === undefined ? "" : record.state === "down" ? "; no node has it open" : `; a node reports: ${describeState(record)}`;
   if (problem !== undefined && !isUp)
     return fail(
       name,
-      `${location} is not reached: ${problem}${says}`,
-      "look at the address, the firewall, and whether the carrier knows this machine's address",
+      `${location} cannot be reached: ${problem}${says}`,
+      "check the address, the firewall, and whether the carrier permits the address of this machine",
     );
   if (problem !== undefined)
-    return warn(name, `${location} is not reached from here: ${problem}${says}`, "fine if this machine opens no links");
-  if (record === undefined || isUp) return ok(name, `${location}${address === undefined ? "" : " is reached"}${says}`);
+    return warn(name, `${location} cannot be reached from here: ${problem}${says}`, "ignore this if this machine opens no links");
+  if (record === undefined || isUp) return ok(name, `${location}${address === undefined ? "" : " can be reached"}${says}`);
   return warn(
     name,
-    `${location}${address === undefined ? "" : " is reached"}${says}`,
+    `${location}${address === undefined ? "" : " can be reached"}${says}`,
     record.state === "down"
       ? "start a node with the role dispatch"
-      : "look at its account and password with the carrier, and into the service's log",
+      : "check its account and password at the carrier, and the log of the service",
   );
 }
 

@@ -1,6 +1,6 @@
 /** Checks of this machine for `godwit doctor`: the configuration, Node, the disk, the certificate, and the running service. */
 import { X509Certificate } from "node:crypto";
-import { existsSync, realpathSync, statfsSync } from "node:fs";
+import { existsSync, realpathSync, statfsSync, statSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
@@ -32,7 +32,7 @@ export const separateFaults = (any: ConfigInspection, serving: ConfigInspection)
 });
 
 export function checkConfig({ always, serving }: Faults, file: string | undefined): Check {
-  if (always.length > 0) return fail("configuration", always.join("; "), "mend each of these: nothing starts while there is one");
+  if (always.length > 0) return fail("configuration", always.join("; "), "correct all of these: the service does not start before");
   if (serving.length > 0)
     return warn(
       "configuration",
@@ -48,16 +48,17 @@ export function checkNode(): Check {
 }
 
 export function checkDisk({ dataDir, databaseUrl }: Config): Check {
-  if (databaseUrl !== undefined) return ok("disk", "the database is elsewhere");
+  if (databaseUrl !== undefined) return ok("disk", "the database is on another server");
   try {
     const folder = nearestExistingFolder(clusterPath(dataDir));
+    if (!statSync(folder).isDirectory()) return fail("disk", `${folder} is not a folder`, "set GODWIT_DATA_DIR to a folder");
     const { bavail, bsize } = statfsSync(folder);
     const free = bavail * bsize;
     const detail = `${(free / GIB).toFixed(1)} GiB free at ${folder}`;
-    if (free < FULL_DISK_BYTES) return fail("disk", detail, "make room at once: a full disk stops the database");
-    return free < LOW_DISK_BYTES ? warn("disk", detail, "make room, or lower GODWIT_RETENTION_DAYS") : ok("disk", detail);
+    if (free < FULL_DISK_BYTES) return fail("disk", detail, "free disk space now: a full disk stops the database");
+    return free < LOW_DISK_BYTES ? warn("disk", detail, "free disk space, or lower GODWIT_RETENTION_DAYS") : ok("disk", detail);
   } catch (error) {
-    return fail("disk", errorMessage(error), "make the data directory reachable for this user");
+    return fail("disk", errorMessage(error), "give this user access to the data directory");
   }
 }
 
@@ -78,7 +79,7 @@ export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
   }
 }
 
-const RENEW = "renew it, put the files in place, and send the service SIGHUP";
+const RENEW = "renew it, replace the files, and send SIGHUP to the service";
 
 function checkCertificate({ validFromDate, validToDate, subject }: X509Certificate): Check {
   // The subject is undefined, contrary to its type, if the certificate has none.
@@ -91,7 +92,7 @@ function checkCertificate({ validFromDate, validToDate, subject }: X509Certifica
     return fail(
       "tls",
       `${certificate} is not valid before ${validFromDate.toISOString()}`,
-      "look at the clock of this machine, or use another",
+      "check the clock of this machine, or use another certificate",
     );
   const detail = `${certificate} is valid for ${days} more days, until ${until}`;
   return days < CERTIFICATE_WARNING_DAYS ? warn("tls", detail, RENEW) : ok("tls", detail);
@@ -105,11 +106,11 @@ export async function checkService({ host, port, tls }: Config): Promise<Check> 
     const status = await fetchStatus(`${url}/readyz`);
     return status === 200
       ? ok("service", `ready at ${url}`)
-      : fail("service", `${url}/readyz answers ${status}`, "look into its log, and at the database above");
+      : fail("service", `${url}/readyz responds with ${status}`, "check its log, and the database above");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ECONNREFUSED") return warn("service", `nothing listens at ${url}`, "start it with godwit serve, if it should run here");
-    return fail("service", `${url}: ${code ?? errorMessage(error)}`, "is it a godwit that listens there, and does it log anything?");
+    return fail("service", `${url}: ${code ?? errorMessage(error)}`, "check that it is Godwit that listens there, and check its log");
   }
 }
 

@@ -13,7 +13,7 @@ export async function runCheck(name: string, check: () => Promise<Check>): Promi
   try {
     return await check();
   } catch (error) {
-    return fail(name, `could not be looked at: ${errorMessage(error)}`, "the database may be in trouble, or its role may not read this");
+    return fail(name, `could not be checked: ${errorMessage(error)}`, "check the database, and the permissions of its role");
   }
 }
 

@@ -27,12 +27,16 @@ export type Command = {
   /** The forms of the command, one for each line, without the program's name. Words in lower case are typed literally. The help, the
    *  completion and the check of the typed words all use these forms. */
   usage: readonly string[];
+  /** The permitted words in the place of a placeholder of `usage`, such as EVENT. Any text is permitted for the others. */
+  placeholders?: Readonly<Record<string, readonly string[]>>;
   /** The command's own flags, without the settings, --json and --help. */
   flags: Readonly<Record<string, FlagRow>>;
   /** The settings that the command takes: all settings of the service, the location of the database, or the URL and key of a client. */
   settings: "service" | "database" | "client" | "none";
   /** The output is not data, so there is no --json. */
   hasNoJson?: true;
+  /** The command prints tables with a selection of columns, so there is --wide. */
+  hasTables?: true;
   examples: readonly (readonly [does: string, line: string])[];
   /** Exit codes with a more specific meaning than `EXIT_CODES`. */
   exitCodes?: Readonly<Record<number, string>>;
@@ -41,7 +45,16 @@ export type Command = {
 };
 
 /** A row of the table of commands. `load` imports the code only when the command runs. */
-export type CommandEntry = { summary: string; load: () => Promise<Command> };
+export type CommandEntry = { group: CommandGroup; summary: string; load: () => Promise<Command> };
+/** The groups of the overview, with their titles. */
+export const COMMAND_GROUPS = {
+  service: "Run the service",
+  client: "Use a running service through its API",
+  operator: "Manage accounts, keys and carriers",
+  database: "Manage the database, backups and upgrades",
+  other: "Other",
+} as const;
+type CommandGroup = keyof typeof COMMAND_GROUPS;
 export type Program = { commands: Readonly<Record<string, CommandEntry>> };
 
 export const EXIT = { done: 0, failed: 1, usage: 2, unknown: 3 } as const;
@@ -75,12 +88,14 @@ const settingFlag = ({ help, value, choices, isList }: Setting): FlagRow => ({
 export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
 
-const JSON_FLAG: FlagRow = { type: "boolean", help: "JSON on the output, for programs" };
-const HELP_FLAG: FlagRow = { type: "boolean", help: "this text" };
+const JSON_FLAG: FlagRow = { type: "boolean", help: "print JSON, for programs" };
+const WIDE_FLAG: FlagRow = { type: "boolean", help: "print all fields, without shortening and with exact times" };
+const HELP_FLAG: FlagRow = { type: "boolean", help: "print this text" };
 
 /** Returns the command's own flags and the flags that every command has. */
-export const ownFlags = ({ flags, hasNoJson }: Command): Record<string, FlagRow> => ({
+export const ownFlags = ({ flags, hasNoJson, hasTables }: Command): Record<string, FlagRow> => ({
   ...flags,
+  ...(hasTables === true ? { wide: WIDE_FLAG } : {}),
   ...(hasNoJson === true ? {} : { json: JSON_FLAG }),
   help: HELP_FLAG,
 });
@@ -99,14 +114,16 @@ export const formWords = (form: string): string[] =>
     .map((word) => word.replaceAll(/[[\]]/g, ""));
 
 /** Returns the words that may follow the given words. Empty if any text may follow. */
-export function nextWords({ usage }: Command, before: readonly string[]): string[] {
-  const forms = usage.map(formWords).filter((words) => before.every((word, index) => wordChoices(words[index]).includes(word)));
-  return [...new Set(forms.flatMap((words) => wordChoices(words[before.length])))];
+export function nextWords(command: Command, before: readonly string[]): string[] {
+  const forms = command.usage
+    .map(formWords)
+    .filter((words) => before.every((word, index) => wordChoices(command, words[index]).includes(word)));
+  return [...new Set(forms.flatMap((words) => wordChoices(command, words[before.length])))];
 }
 
 /** Splits `test|live` into its words. Empty for a placeholder such as NAME. */
-const wordChoices = (word: string | undefined): string[] =>
-  word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : [];
+const wordChoices = ({ placeholders }: Command, word: string | undefined): readonly string[] =>
+  word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : (placeholders?.[word ?? ""] ?? []);
 
 export function parseInput(command: Command, argv: readonly string[]): Input {
   const settings = Object.fromEntries(settingRows(command).map((setting) => [setting.flag, settingFlag(setting)]));
@@ -130,7 +147,7 @@ function explainFlagError({ code, message }: NodeJS.ErrnoException, known: reado
   const [, flag = ""] = /'(-[^'\s]*)/.exec(message) ?? [];
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `there is no flag ${flag}${didYouMean(flag.replace(/^-+/, ""), known, "--")}`;
   if (/argument missing/.test(message)) return `${flag} needs a value`;
-  if (/ambiguous/.test(message)) return `${flag} needs a value; one that begins with a dash is written ${flag}=-…`;
+  if (/ambiguous/.test(message)) return `${flag} needs a value; write a value that begins with a dash as ${flag}=-…`;
   return /does not take an argument/.test(message) ? `${flag} takes no value` : (message.split("\n")[0] ?? message);
 }
 
@@ -139,12 +156,12 @@ function checkWords(command: Command, words: readonly string[]): void {
   const first = nextWords(command, []);
   const [word] = words;
   const mayBeBare = usage.some((form) => formWords(form).length === 0);
-  if (first.length > 0 && word === undefined && !mayBeBare) throw new UsageError(`say what to do with ${name}: ${first.join(", ")}`);
+  if (first.length > 0 && word === undefined && !mayBeBare) throw new UsageError(`${name} needs one of: ${first.join(", ")}`);
   if (first.length > 0 && word !== undefined && !first.includes(word))
-    throw new UsageError(`${name} knows no ${word}${didYouMean(word, first, `godwit ${name} `)}`);
-  const forms = usage.map(formWords).filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));
+    throw new UsageError(`${name} does not know ${word}${didYouMean(word, first, `godwit ${name} `)}`);
+  const forms = usage.map(formWords).filter((form) => first.length === 0 || wordChoices(command, form[0]).includes(word ?? ""));
   const extra = words[Math.max(...forms.map((form) => form.length))];
-  if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; what has spaces in it goes between quotes`);
+  if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; put a text with spaces between quotes`);
 }
 
 export function didYouMean(word: string, known: readonly string[], before = ""): string {

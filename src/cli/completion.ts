@@ -6,7 +6,7 @@ import { bashScript, fishScript, zshScript, type Grammar, type NextWords } from 
 export const completion: Command = {
   name: "completion",
   about: [
-    "Prints a script for bash, zsh or fish that completes commands, their words, flags, and the values of flags. Print it anew after an update.",
+    "Prints a script for bash, zsh or fish that completes commands, their words, flags, and the values of flags. Print it again after an update.",
   ],
   usage: ["completion bash|zsh|fish"],
   flags: {},

@@ -10,13 +10,14 @@ export const config: Command = {
   name: "config",
   about: [
     "Reads the configuration file and the settings as serve does, and prints every fault, or the links, senders and routes that it found. It opens no database and no connection to a carrier: doctor does that.",
-    "Run it with the variables of the service, since a variable with a secret that is not set is a fault. It never prints a secret. Without FILE it reads the file that --config or GODWIT_CONFIG names.",
+    "Run it with the variables of the service, because a missing variable of a secret is a fault. It never prints a secret. Without FILE it reads the file that --config or GODWIT_CONFIG names.",
   ],
   usage: ["config check [FILE] [settings] [--json]"],
   flags: {},
   settings: "service",
+  hasTables: true,
   examples: [
-    ["A file, before the service gets it:", "godwit config check godwit.toml"],
+    ["A file, before the service reads it:", "godwit config check godwit.toml"],
     ["The faults, for a script:", "godwit config check godwit.toml --json | jq -r '.faults[]'"],
   ],
   exitCodes: { 0: "there is no fault", 1: "there is a fault, and serve would not start", 2: "wrong use" },
@@ -30,7 +31,7 @@ export const config: Command = {
       process.stdout.write(`${file}: no fault\n`);
       for (const [name, rows] of Object.entries(found)) {
         process.stdout.write(`\n${name}\n`);
-        print(flags, rows);
+        print<object>(flags, rows);
       }
     }
     return faults.length > 0 ? EXIT.failed : EXIT.done;

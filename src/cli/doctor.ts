@@ -11,8 +11,8 @@ import { paint } from "./output.ts";
 export const doctor: Command = {
   name: "doctor",
   about: [
-    "Looks at everything the service stands on and says, a line each, what is well and what is not, and what to do: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, inbound messages without an owner, every link, webhook endpoints, and whether the service answers.",
-    "It works beside a running service and on a stopped one, and changes nothing: no migration, no write, no bind to a carrier, no request to an endpoint. Hosts of links and endpoints are connected to and left again. Give it the settings of the service.",
+    "Checks everything that the service depends on, and prints one line for each check with the next step where there is a problem: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, inbound messages without an owner, every link, webhook endpoints, and whether the service responds.",
+    "It works beside a running service and on a stopped one, and changes nothing: no migration, no write, no bind to a carrier, no request to an endpoint. It connects to the hosts of links and endpoints, and closes the connection. Use the settings of the service.",
   ],
   usage: ["doctor [settings] [--json]"],
   flags: {},
@@ -20,9 +20,9 @@ export const doctor: Command = {
   examples: [
     ["The service of this folder:", "godwit doctor"],
     ["A node with its own settings:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit doctor --config godwit.toml"],
-    ["What is not well, for a monitor:", `godwit doctor --json | jq -r '.checks[] | select(.status != "ok") | "\\(.name): \\(.detail)"'`],
+    ["The problems, for a monitor:", `godwit doctor --json | jq -r '.checks[] | select(.status != "ok") | "\\(.name): \\(.detail)"'`],
   ],
-  exitCodes: { 0: "all is well, or there are only warnings", 1: "something has failed", 2: "wrong use" },
+  exitCodes: { 0: "no check failed; there may be warnings", 1: "a check failed", 2: "wrong use" },
   async run({ flags }) {
     const [any, serving] = [inspectConfig(flags, "database"), inspectConfig(flags, "serve")];
     const { config } = any;

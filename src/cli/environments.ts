@@ -17,11 +17,19 @@ const record = (row: EnvironmentRow) => ({
   burst: row.burst,
 });
 
+const toRow = ({ account, environment, tier, requests_per_second, burst }: ReturnType<typeof record>): object => ({
+  account,
+  environment,
+  tier,
+  requests_per_second,
+  burst,
+});
+
 export const environments: Command = {
   name: "environments",
   about: [
-    "Every account has two environments, test and live. The tier of an environment says how many requests it may make: a rate, and how many may come at once. All its keys, and all nodes, share that quota.",
-    "A change takes effect within about a second. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+    "Every account has two environments, test and live. The tier of an environment is its quota: the requests per second, and the size of a burst. All its credentials and all nodes share the quota.",
+    "A change takes effect within about a second. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: [
     "environments list [--json]",
@@ -32,18 +40,19 @@ export const environments: Command = {
   flags: {
     account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
     rate: { type: "string", value: "NUMBER", help: "requests per second of the tier" },
-    burst: { type: "string", value: "NUMBER", help: "requests of the tier that may come at once" },
+    burst: { type: "string", value: "NUMBER", help: "requests that the tier permits at once" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
     ["No limit for live:", "godwit environments set-tier live unlimited"],
     ["A tier of your own:", "godwit environments define-tier partner --rate 500 --burst 1000"],
-    ["What every environment may do:", "godwit environments list"],
+    ["The quota of every environment:", "godwit environments list"],
   ],
   async run(input) {
     const [verb] = input.words;
     if (verb === "list")
-      return withDatabase(input, "environments", async ({ db }) => print(input.flags, (await listEnvironments(db)).map(record)));
+      return withDatabase(input, "environments", async ({ db }) => print(input.flags, (await listEnvironments(db)).map(record), toRow));
     if (verb === "tiers") return withDatabase(input, "environments", async ({ db }) => print(input.flags, await listTiers(db)));
     if (verb === "set-tier") return changeTier(input);
     return defineTier(input);

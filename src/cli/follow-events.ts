@@ -55,7 +55,8 @@ type Block = Partial<FollowedEvent>;
 
 async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<Block> {
   const silence = new AbortController();
-  const startSilenceTimer = (): NodeJS.Timeout => setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
+  const startSilenceTimer = (): NodeJS.Timeout =>
+    setTimeout(() => silence.abort(new Error("the server sent nothing for 45 seconds")), SILENCE_MS);
   let timer = startSilenceTimer();
   try {
     const response = await fetch(
@@ -88,7 +89,7 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
 async function checkStatus(response: Response): Promise<void> {
   const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
   if (response.ok && isStream) return;
-  if (response.ok) throw new StartupError("what answers there is no event stream: is it the URL of a godwit?");
+  if (response.ok) throw new StartupError("the response is not an event stream: is it the URL of Godwit?");
   const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
   const description = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
   if (response.status >= 500 || response.status === 429) throw new Error(description);

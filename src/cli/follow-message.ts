@@ -46,9 +46,9 @@ export async function followMessage(client: ClientConfig, accepted: MessageRecor
         poll = pollMessage;
         continue;
       } else if (result.status === 403) return lost("the key has neither the scope events:read nor messages:read");
-      else return lost(`the server answered ${result.status}`);
+      else return lost(`the server responded with ${result.status}`);
       if (FINAL.has(record.status)) return { kind: "ended", record };
-      if (signal.aborted) return lost("it was not waited for any longer");
+      if (signal.aborted) return lost("the time limit was reached");
       await watch.wait(pauseMs, signal);
       pauseMs = Math.min(watch.isConnected ? MAX_WATCHED_POLL_MS : MAX_POLL_MS, pauseMs * 2);
     }

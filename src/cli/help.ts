@@ -1,5 +1,6 @@
 /** godwit help and --help: describe a command, its forms, flags, examples and exit codes. The texts come from the command's row. */
 import {
+  COMMAND_GROUPS,
   didYouMean,
   EXIT_CODES,
   ownFlags,
@@ -13,12 +14,12 @@ import {
 
 export const help: Command = {
   name: "help",
-  about: ["Tells what a command does, the forms it takes, its flags, examples and exit codes. Without a command it lists them all."],
+  about: ["Describes a command: its forms, flags, examples and exit codes. Without a command it lists all commands."],
   usage: ["help [COMMAND]"],
   flags: {},
   settings: "none",
   hasNoJson: true,
-  examples: [["How messages are sent from a terminal:", "godwit help send"]],
+  examples: [["Send messages from a terminal:", "godwit help send"]],
   async run({ words: [name] }, { commands }) {
     process.stdout.write(name === undefined ? overview({ commands }) : await helpOn(name, commands));
   },
@@ -30,9 +31,19 @@ async function helpOn(name: string, commands: Program["commands"]): Promise<stri
   return helpText(await entry.load(), entry);
 }
 
-export const overview = ({ commands }: Program): string =>
-  `godwit: a self-hosted messaging service\n\nCommands:\n${rows(Object.entries(commands).map(([name, { summary }]) => [name, summary]))}\n` +
-  "godwit help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 wrong use or configuration.\n";
+export function overview({ commands }: Program): string {
+  const groups = Object.entries(COMMAND_GROUPS).map(([group, title]) => {
+    const entries = Object.entries(commands).filter(([, entry]) => entry.group === group);
+    return `${title}:\n${rows(
+      entries.map(([name, { summary }]) => [name, summary]),
+      OVERVIEW_WIDTH,
+    )}`;
+  });
+  return (
+    `godwit: a self-hosted messaging service\n\n${groups.join("\n")}\n` +
+    "godwit help COMMAND describes a command. Exit codes: 0 done, 1 failed, 2 wrong use or configuration.\n"
+  );
+}
 
 export const usageText = ({ usage }: Command): string => `Usage:\n${usage.map((form) => `  godwit ${form}\n`).join("")}`;
 
@@ -61,7 +72,7 @@ export const flagText = (flag: string, { type, value = "TEXT" }: FlagRow): strin
 
 export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: FlagRow): string => {
   const notes = [
-    ...(choices === undefined ? [] : [`${isList ? "with commas between them, some of" : "one of"} ${choices.join(", ")}`]),
+    ...(choices === undefined ? [] : [`${isList ? "one or more, separated by commas, of" : "one of"} ${choices.join(", ")}`]),
     ...(isRepeated ? ["may be given several times"] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ];
@@ -70,10 +81,12 @@ export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: 
 
 const WIDTH = 100;
 const MAX_LEFT = 30;
+// The same for all groups of commands.
+const OVERVIEW_WIDTH = 12;
 
 /** Formats two columns. A left text that is wider than its column gets a line of its own. */
-function rows(pairs: readonly (readonly [string, string])[]): string {
-  const width = Math.min(MAX_LEFT, Math.max(...pairs.map(([left]) => left.length)));
+function rows(pairs: readonly (readonly [string, string])[], minWidth = 0): string {
+  const width = Math.max(minWidth, Math.min(MAX_LEFT, Math.max(...pairs.map(([left]) => left.length))));
   return pairs
     .map(([left, right]) => {
       const text = wrap(right, width + 4);

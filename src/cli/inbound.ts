@@ -19,24 +19,25 @@ const MAX_LISTED = 1_000;
 export const inbound: Command = {
   name: "inbound",
   about: [
-    "An inbound message belongs to the account that has its number, or that wrote to its sender. One of which no account is found is kept for 30 days, and is listed here; its opt-out word has taken effect already. Also listed are notifications of carriers about numbers of which no link is configured.",
-    "assign gives a message to an account, which receives it as if it had just come, with its event. Give the same --config and GODWIT_SECRET_KEY as to the service. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+    "An inbound message belongs to the account that has the number, or that has sent a message to the person. A message without an account is kept for 30 days and listed here; an opt-out word in it has already taken effect. Notifications of carriers about numbers without a link are listed as well.",
+    "assign gives a message to an account, which receives it with its event as if it had just arrived. Use the same --config and GODWIT_SECRET_KEY as the service. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: ["inbound list [--json]", "inbound assign ID --account NAME|ID [--environment test|live] [--json]"],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account that gets the message, by name or id" },
+    account: { type: "string", value: "NAME|ID", help: "the account that receives the message, by name or id" },
     environment: {
       type: "string",
       value: "ENVIRONMENT",
       choices: ["test", "live"],
       fallback: "live",
-      help: "the environment that gets the message",
+      help: "the environment that receives the message",
     },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    ["What is there?", "godwit inbound list"],
-    ["It is of that account:", "godwit inbound assign inb_01k9zs3v8mf4tb2xg1qj6n0d5c --account default --config godwit.toml"],
+    ["All kept messages:", "godwit inbound list"],
+    ["Assign a message to an account:", "godwit inbound assign inb_01k9zs3v8mf4tb2xg1qj6n0d5c --account default --config godwit.toml"],
   ],
   async run(input) {
     return input.words[0] === "list" ? list(input) : assign(input);
@@ -66,7 +67,7 @@ async function assign(input: Input): Promise<void> {
 const REFUSALS: Readonly<Record<Exclude<Assigned["kind"], "assigned" | "already_assigned">, string>> = {
   unknown: "there is no kept message with this id; it may be older than 30 days, or erased with the data of its sender",
   notification: "this is a notification, which belongs to no account",
-  assigned_elsewhere: "the message is assigned to another account or environment already",
+  assigned_elsewhere: "the message is already assigned to another account or environment",
 };
 
 type Wanted = { name: string; environment: Environment };

@@ -1,5 +1,6 @@
 /** godwit init: writes a configuration file that explains every setting. */
 import { constants, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { textFlags, UsageError, type Command } from "./command.ts";
 import { readTomlFile } from "../lib/toml-file.ts";
 import { say } from "./output.ts";
@@ -19,7 +20,7 @@ export const init: Command = {
   flags: {
     carrier: { type: "string", value: "NAME", choices: CARRIERS, isRepeated: true, help: "write the section of this carrier" },
     append: { type: "boolean", help: "write only the sections of the carriers, to the end of an existing file" },
-    stdout: { type: "boolean", help: "print the text in place of writing it" },
+    stdout: { type: "boolean", help: "print the text instead of writing a file" },
   },
   settings: "none",
   hasNoJson: true,
@@ -27,12 +28,12 @@ export const init: Command = {
     ["A file with all defaults:", "godwit init"],
     ["For an SMPP carrier, with Twilio as the second one:", "godwit init --carrier smpp --carrier twilio"],
     ["A carrier for an existing file:", "godwit init godwit.toml --append --carrier telnyx"],
-    ["Look at it first:", "godwit init --carrier telnyx --stdout"],
+    ["Print the file only:", "godwit init --carrier telnyx --stdout"],
   ],
   async run({ flags, words: [file = DEFAULT_FILE] }) {
     const carriers = [...new Set(textFlags(flags, "carrier"))];
     const unknown = carriers.find((name) => !CARRIERS.includes(name));
-    if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; known are ${CARRIERS.join(", ")}`);
+    if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; the carriers are ${CARRIERS.join(", ")}`);
     const isAppended = flags["append"] === true;
     if (isAppended && carriers.length === 0) throw new UsageError("--append needs --carrier");
     if (isAppended) refuseTwice(file, carriers);
@@ -58,8 +59,14 @@ function readFile(file: string): Record<string, unknown> {
 function refuseTwice(file: string, carriers: readonly string[]): void {
   const { link = [] } = readFile(file) as { link?: { name?: unknown }[] };
   const taken = carriers.find((carrier) => link.some(({ name }) => name === carrier));
-  if (taken !== undefined) throw new UsageError(`${file} has a link with the name ${taken} already; rename it first`);
+  if (taken !== undefined) throw new UsageError(`${file} already has a link with the name ${taken}; rename it first`);
 }
+
+const WRITE_ERRORS: Readonly<Record<string, (file: string) => string>> = {
+  EEXIST: (file) => `${file} exists; name another file, or use --append or --stdout`,
+  ENOENT: (file) => `there is no folder ${dirname(resolve(file))}`,
+  EACCES: (file) => `this user may not write ${file}`,
+};
 
 /** Does not create a file. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND;
@@ -70,7 +77,7 @@ function write(file: string, text: string, flag: string | number): void {
     writeFileSync(file, text, { flag: flag as string });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageError(code === "EEXIST" ? `${file} exists; name another file, or use --append or --stdout` : message);
+    throw new UsageError(WRITE_ERRORS[code ?? ""]?.(file) ?? message);
   }
 }
 

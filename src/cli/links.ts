@@ -20,9 +20,9 @@ import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 export const links: Command = {
   name: "links",
   about: [
-    "A link is one connection to a carrier: of the configuration file, or created by an account. The nodes that have it open say every few seconds how it is doing: connected, connecting, throttled, paused; down is a link that no node has open.",
-    "add creates a link of an account, in live. Settings have the names of the configuration file; the values of secrets are read from environment variables. Give the same --config and GODWIT_SECRET_KEY as to the service. Changes take effect on all nodes within seconds.",
-    "A paused link sends nothing and receives as before. Links of the configuration file can be paused, too.",
+    "A link is one connection to a carrier, from the configuration file or created by an account. The nodes that have it open report its state every few seconds: connected, connecting, throttled or paused. A link is down when no node has it open.",
+    "add creates a link of an account, in live. Settings have the names of the configuration file; the values of secrets are read from environment variables. Use the same --config and GODWIT_SECRET_KEY as the service. Changes take effect on all nodes within seconds.",
+    "A paused link submits nothing and still receives. Links of the configuration file can be paused, too.",
   ],
   usage: [
     "links [--json]",
@@ -41,20 +41,21 @@ export const links: Command = {
     name: { type: "string", help: "a name for people" },
     sender: { type: "string", value: "SENDER", help: "the sender of messages that have no other" },
     country: { type: "string", value: "COUNTRY", help: "the country of numbers in national format, as two letters" },
-    rate: { type: "string", value: "NUMBER", help: "parts, or messages, a second" },
+    rate: { type: "string", value: "NUMBER", help: "parts or messages per second" },
     set: { type: "string", value: "NAME=VALUE", isRepeated: true, help: "a setting of the provider" },
     value: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a value of an HTTP carrier" },
-    secret: { type: "string", value: "NAME=VARIABLE", isRepeated: true, help: "a secret, by the environment variable that has it" },
+    secret: { type: "string", value: "NAME=VARIABLE", isRepeated: true, help: "a secret, and the environment variable that contains it" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    ["How are they?", "godwit links --config godwit.toml"],
-    ["Those that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
+    ["The state of all links:", "godwit links --config godwit.toml"],
+    ["Links that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
     [
       "A new carrier:",
       "godwit links add --provider twilio --name Twilio --set account_sid=AC123 --set public_url=https://sms.example --secret auth_token=TOKEN",
     ],
-    ["Does it work?", "godwit links test lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+    ["Test the connection:", "godwit links test lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
   exitCodes: { [EXIT.failed]: "failed; of test: the carrier could not be reached, or refused the credentials" },
   async run(input) {
@@ -90,20 +91,16 @@ async function reportAll(opened: OpenedDatabase): Promise<Shown[]> {
 
 const list: Verb = ({ flags, ...input }) =>
   withDatabase({ flags, ...input }, "links", async (opened) => {
-    const records = await reportAll(opened);
-    const brief = records.map(({ name, title, provider, state, reason, rate, window, in_flight, receipt_ids, last_error }) => ({
+    print(flags, await reportAll(opened), ({ name, title, provider, state, reason, rate, in_flight, last_error }) => ({
       name,
       title,
       provider,
       state,
       reason,
       rate,
-      window,
       in_flight,
-      receipt_ids,
       last_error,
     }));
-    print(flags, flags["json"] === true ? records : brief);
   });
 
 const show: Verb = (input) =>
@@ -149,7 +146,7 @@ const setPausedTo =
       const link = (await everyLink(opened)).all.find((each) => each.name === name);
       if (link === undefined) throw noSuchLink(name);
       const isChanged = await setPaused(db, clock, { link, isPaused, origin: cliOrigin() });
-      if (!isChanged) say(`the link ${name} is ${isPaused ? "paused already" : "not paused"}`);
+      if (!isChanged) say(`the link ${name} is ${isPaused ? "already paused" : "not paused"}`);
       print(input.flags, { link: name, paused: isPaused });
     });
 

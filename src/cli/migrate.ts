@@ -11,15 +11,15 @@ import { withUnmigratedDatabase } from "./with-database.ts";
 export const migrate: Command = {
   name: "migrate",
   about: [
-    "Applies the migrations that the database has not had, in order, once, and one process at a time. `godwit serve` does the same when it starts. Running nodes go on: a migration waits at most half a second for a lock, and then lets them pass before it tries again.",
+    "Applies the pending migrations in order, each once, in one process at a time. `godwit serve` does the same when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
     "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
-    "Migrations go forward only. A database of a newer godwit is refused, unless its migrations say that this one works on it.",
+    "Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
   ],
   usage: ["migrate [--plan] [--json]"],
-  flags: { plan: { type: "boolean", help: "print what would be done, and change nothing" } },
+  flags: { plan: { type: "boolean", help: "print the pending migrations, and change nothing" } },
   settings: "database",
   examples: [
-    ["What will the upgrade do?", "godwit migrate --plan"],
+    ["The migrations of an upgrade:", "godwit migrate --plan"],
     ["Before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
   ],
   async run({ flags }) {

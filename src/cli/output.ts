@@ -1,53 +1,44 @@
 /** The output of commands: records as a table or JSON, lines for people, and colours. */
 import { styleText } from "node:util";
 import type { Flags } from "../config.ts";
-import { UNSEEN } from "../lib/unseen-characters.ts";
+import { formatRecord, formatTable, PLAIN, type TableRow, type TableStyle } from "./table.ts";
 
 /** Writes a line for people to the standard error, so that it never mixes with JSON log lines or the output of --json. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Prints one record or a list of records, as JSON for programs or as a table for people. */
-export function print(flags: Flags, value: object | readonly object[]): void {
-  if (flags["json"] === true) process.stdout.write(`${JSON.stringify(value)}\n`);
-  else process.stdout.write(Array.isArray(value) ? table(value as Record<string, unknown>[]) : list(value as Record<string, unknown>));
+/** Prints one record or a list of records, as JSON for programs or as a table for people. `toRow` selects the columns of the table;
+ *  --wide and --json show the whole record. */
+export function print<T extends object>(flags: Flags, value: T | readonly T[], toRow: (record: T) => object = (record) => record): void {
+  if (flags["json"] === true) return void process.stdout.write(`${JSON.stringify(value)}\n`);
+  const isWide = flags["wide"] === true;
+  if (!isList(value)) {
+    // The kind of the record is known from the command.
+    const { object: _, ...fields } = value as TableRow;
+    return void process.stdout.write(formatRecord(isWide ? (value as TableRow) : fields, outputStyle(isWide), isWide));
+  }
+  const rows = (isWide ? value : value.map(toRow)) as readonly TableRow[];
+  process.stdout.write(formatTable(isWide ? rows : withoutEmptyColumns(rows), outputStyle(isWide)));
 }
 
-// Names and texts of accounts must not control the operator's terminal.
-const CONTROL = new RegExp(`[${UNSEEN}]`, "g");
+const isList = <T>(value: T | readonly T[]): value is readonly T[] => Array.isArray(value);
 
-const cell = (value: unknown): string => textOf(value).replaceAll(CONTROL, "�");
-
-const textOf = (value: unknown): string =>
-  value === null || value === undefined
-    ? "-"
-    : Array.isArray(value)
-      ? value.join(",")
-      : typeof value === "object"
-        ? JSON.stringify(value)
-        : `${value as string | number | boolean}`;
-
-function table(rows: readonly Record<string, unknown>[]): string {
-  const [first] = rows;
-  if (first === undefined) return "none\n";
-  const names = Object.keys(first);
-  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  const widths = names.map((_, index) => Math.max(...lines.map((line) => (line[index] ?? "").length)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((text, index) => text.padEnd(widths[index] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
+/** Leaves out columns that have no value in any row, and the kind of the records, which is the same in all rows. */
+function withoutEmptyColumns(rows: readonly TableRow[]): TableRow[] {
+  const names = Object.keys(rows[0] ?? {}).filter(
+    (name) => name !== "object" && rows.some((row) => row[name] !== null && row[name] !== undefined),
+  );
+  return rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])));
 }
 
-function list(record: Record<string, unknown>): string {
-  const width = Math.max(...Object.keys(record).map((name) => name.length));
-  return Object.entries(record)
-    .map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}\n`)
-    .join("");
+/** Another program gets complete values. A terminal gets lines that fit, relative times and colours. */
+function outputStyle(isWide: boolean): TableStyle {
+  const { isTTY, columns } = process.stdout;
+  if (!isTTY) return PLAIN;
+  return {
+    width: isWide ? undefined : columns,
+    nowMs: isWide ? undefined : Date.now(),
+    paint: (field, value, text) => (field === "status" || field === "state" ? paintStatus(value, text) : text),
+  };
 }
 
 export type Colour = "green" | "yellow" | "red" | "dim";
@@ -59,13 +50,19 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   delivered: "green",
   read: "green",
   received: "green",
+  approved: "green",
+  enabled: "green",
+  connected: "green",
+  succeeded: "green",
   failed: "red",
   undelivered: "red",
   expired: "red",
   disabled: "red",
   rejected: "red",
+  down: "red",
   canceled: "yellow",
   paused: "yellow",
+  throttled: "yellow",
   opted_out: "yellow",
 };
 

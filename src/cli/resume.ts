@@ -12,8 +12,8 @@ import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 export const hold: Command = {
   name: "hold",
   about: [
-    "Accepts messages and hands none over, on all nodes, until godwit resume. Receipts and inbound messages are taken as before.",
-    "For a database of DATABASE_URL that was restored from a backup: run it before the first node starts. A restored embedded database begins with a hold by itself.",
+    "All nodes accept messages and submit none to carriers until godwit resume. Receipts and inbound messages are processed as usual.",
+    "For a database of DATABASE_URL that was restored from a backup: run it before the first node starts. A restored embedded database starts with a hold.",
   ],
   usage: ["hold [--json]"],
   flags: {},
@@ -22,7 +22,7 @@ export const hold: Command = {
   run: (input) =>
     withDatabase(input, "hold", async ({ db, clock }) => {
       const isNew = await beginHold(db, clock, "the operator requested it", cliOrigin());
-      if (!isNew) say("the hold has begun already");
+      if (!isNew) say("the hold had already begun");
       print(input.flags, { on_hold: true, reason: (await readHold(db, clock.now()))?.reason });
     }),
 };
@@ -30,8 +30,8 @@ export const hold: Command = {
 export const resume: Command = {
   name: "resume",
   about: [
-    "Ends a hold. Messages that waited in the queue or were being sent when the hold began may have been handed over after the backup: the restored database cannot tell. Either they are sent, and some may arrive twice; or they end as failed with the code outcome_unknown, and some may not arrive at all. A message whose receipt comes later is corrected by it.",
-    "Asks which of the two, where it runs in a terminal and no flag says it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
+    "Ends a hold. Messages that were queued or sending when the hold began may have been submitted after the backup: the restored database does not have that information. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
+    "At a terminal the command asks for the decision, unless a flag gives it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
   ],
   usage: ["resume [--send | --end] [--json]"],
   flags: {
@@ -51,7 +51,7 @@ async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise
   await holdRestored(config, db, clock);
   const held = await readHold(db, clock.now());
   if (held === undefined) {
-    say("there is no hold: messages are handed over");
+    say("there is no hold: messages are submitted to carriers");
     return print(input.flags, { on_hold: false, sent: 0, ended: 0 });
   }
   const counts = await countHeld(db, held.sinceMs);
@@ -74,7 +74,7 @@ async function choose({ flags: { send, end } }: Input): Promise<"send" | "end"> 
   if (send === true) return "send";
   if (end === true) return "end";
   if (!process.stdin.isTTY)
-    throw new UsageError("say --send or --end: messages from before the hold may have been handed over after the backup");
+    throw new UsageError("decide with --send or --end: messages from before the hold may have been submitted after the backup");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     for (;;) {

@@ -9,8 +9,8 @@ import { listFlag, numberFlag } from "./senders.ts";
 export const routes: Command = {
   name: "routes",
   about: [
-    "A route says which links of an account take the messages of a channel, by the country or the prefix of the recipient, in live. Without routes, all links of the account take them, in the order of their creation. Routes of the configuration file are listed as well, and are changed there.",
-    "Give the same --config and GODWIT_SECRET_KEY as to the service.",
+    "A route selects the links of an account for the messages of a channel, by the country or the prefix of the recipient, in live. Without routes, all links of the account are used, in the order of their creation. Routes of the configuration file are listed as well; change them in the file.",
+    "Use the same --config and GODWIT_SECRET_KEY as the service.",
   ],
   usage: [
     "routes list [--account NAME|ID] [--json]",
@@ -20,16 +20,25 @@ export const routes: Command = {
   flags: {
     account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
     channel: { type: "string", value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
-    links: { type: "string", value: "LINKS", help: "the links by their ids, in the order in which they are tried, separated by commas" },
-    countries: { type: "string", value: "COUNTRIES", help: "only for recipients in these, as two letters each, separated by commas" },
-    prefixes: { type: "string", value: "PREFIXES", help: "only for numbers that begin so, separated by commas" },
+    links: { type: "string", value: "LINKS", help: "the ids of the links in their order, separated by commas" },
+    countries: {
+      type: "string",
+      value: "COUNTRIES",
+      help: "only for recipients in these countries, as two letters each, separated by commas",
+    },
+    prefixes: { type: "string", value: "PREFIXES", help: "only for numbers with these prefixes, separated by commas" },
     priority: { type: "string", value: "NUMBER", help: "higher first" },
-    weights: { type: "string", value: "NUMBERS", help: "one for each link, by which the first link is drawn, separated by commas" },
+    weights: {
+      type: "string",
+      value: "NUMBERS",
+      help: "one for each link, separated by commas: the first link is chosen at random by weight",
+    },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    ["What is there?", "godwit routes list"],
-    ["Germany takes another carrier:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+    ["All routes:", "godwit routes list"],
+    ["Another carrier for Germany:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
   run: (input) => withSetup(input, "routes", (opened) => act(input, opened)),
 };

@@ -18,33 +18,33 @@ const MAX_LIMIT_SECONDS = 86_400;
 export const send: Command = {
   name: "send",
   about: [
-    "Sends one message through the HTTP API of a running service, as any client does, with a key that has the scope messages:send. It makes an idempotency key of its own and tries again under it when the service is busy or away, so however often it tries it is one message.",
-    "With --wait it goes on until the message is delivered or has failed, and shows each state as it comes: by the event stream when the key has events:read, by looking again with messages:read alone.",
+    "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It generates an idempotency key, and repeats the request with the same key when the service is busy or cannot be reached, so that the message is sent once.",
+    "With --wait it follows the message to its final status and prints each change: by the event stream if the key has the scope events:read, otherwise by polling with messages:read.",
   ],
   usage: ["send --to NUMBER --body TEXT [flags]", "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]"],
   flags: {
     to: { type: "string", value: "NUMBER", help: "the recipient, such as +14155550123" },
     body: { type: "string", help: "the text; - reads it from the standard input" },
-    template: { type: "string", value: "NAME|ID", help: "a template in place of a text, by name or id" },
+    template: { type: "string", value: "NAME|ID", help: "a template instead of a text, by name or id" },
     var: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a variable of the template" },
-    channel: { type: "string", value: "CHANNEL", choices: CHANNELS, fallback: "sms", help: "how it travels" },
-    sender: { type: "string", help: "who it comes from; without it, the route's" },
+    channel: { type: "string", value: "CHANNEL", choices: CHANNELS, fallback: "sms", help: "the channel of the message" },
+    sender: { type: "string", help: "the sender; without it, that of the route" },
     "send-at": { type: "string", value: "TIME", help: "when to send it, such as 2030-01-31T09:00:00Z; without it, now" },
-    ttl: { type: "string", value: "TIME", fallback: "48h", help: "not handed to a carrier after so long" },
-    priority: { type: "string", value: "PRIORITY", choices: PRIORITIES, fallback: "normal", help: "high is for codes, bulk for campaigns" },
-    reference: { type: "string", help: "your own name for it" },
-    metadata: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "something to keep with it" },
-    "max-segments": { type: "string", value: "COUNT", help: "refuse rather than send more parts" },
-    "idempotency-key": { type: "string", value: "UUID", help: "a key of yours: the same message under the same key is sent once" },
-    wait: { type: "boolean", help: "follow it to its end" },
-    timeout: { type: "string", value: "TIME", fallback: "30s, with --wait 2m", help: "how long to go on in all" },
+    ttl: { type: "string", value: "TIME", fallback: "48h", help: "time to live: the message is not submitted after this time" },
+    priority: { type: "string", value: "PRIORITY", choices: PRIORITIES, fallback: "normal", help: "high for codes, bulk for campaigns" },
+    reference: { type: "string", help: "your own reference (client_reference)" },
+    metadata: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a value that is stored with the message" },
+    "max-segments": { type: "string", value: "COUNT", help: "refuse a text with more segments" },
+    "idempotency-key": { type: "string", value: "UUID", help: "your own key: the same message with the same key is sent once" },
+    wait: { type: "boolean", help: "follow the message to its final status" },
+    timeout: { type: "string", value: "TIME", fallback: "30s, with --wait 2m", help: "the time limit of the command" },
   },
   settings: "client",
   examples: [
     ["One message:", 'godwit send --to +14155550123 --body "Your table is ready"'],
-    ["A template, followed to its end:", "godwit send --to +14155550123 --template order_shipped --var order=A-17 --wait"],
+    ["A template, followed to its final status:", "godwit send --to +14155550123 --template order_shipped --var order=A-17 --wait"],
     [
-      "The end of a log, and whether it got there:",
+      "The end of a log, and the final status:",
       "tail -n 3 backup.log | godwit send --to +14155550123 --body - --wait --json | jq -r .status",
     ],
   ],
@@ -52,7 +52,7 @@ export const send: Command = {
     0: "accepted; with --wait: delivered",
     1: "refused, or no service was reached; with --wait: it was not delivered",
     2: "wrong use; nothing was sent",
-    3: "not known: no answer said whether it was accepted, or with --wait its end did not come in time",
+    3: "unknown: no response confirms that it was accepted, or with --wait its final status was not reached in time",
   },
   async run(input) {
     const { flags } = input;
@@ -67,7 +67,7 @@ export const send: Command = {
       idempotencyKey,
       signal,
       deadline: performance.now() + limitMs,
-      onRetry: (reason, afterMs) => say(`${reason}; trying again in ${(afterMs / 1_000).toFixed(1)} s`),
+      onRetry: (reason, afterMs) => say(`${reason}; the next attempt follows in ${(afterMs / 1_000).toFixed(1)} s`),
     });
     if (sent.kind !== "accepted") return explain(sent, flags, { client, idempotencyKey });
     return flags["wait"] === true ? follow(client, sent, flags, signal) : showAccepted(sent, flags);
@@ -86,7 +86,7 @@ type Accepted = Extract<SendResult, { kind: "accepted" }>;
 async function readMessage(input: Input): Promise<object> {
   const { flags } = input;
   const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
-  if (body === undefined && template === undefined) throw new UsageError("say what to send: --body or --template");
+  if (body === undefined && template === undefined) throw new UsageError("--body or --template is required");
   const [variables, metadata] = [readPairs(flags, "var"), readPairs(flags, "metadata")];
   const fields = {
     recipient,
@@ -123,7 +123,7 @@ function flagName(field: string): string {
 function readPairs(flags: Flags, name: string): Record<string, string> | undefined {
   const pairs = textFlags(flags, name).map((text) => {
     const at = text.indexOf("=");
-    if (at < 1) throw new UsageError(`--${name} must be a name and a text, such as --${name} order=A-17, not ${text}`);
+    if (at < 1) throw new UsageError(`--${name} must be a name and a value, such as --${name} order=A-17, not ${text}`);
     return [text.slice(0, at), text.slice(at + 1)] as const;
   });
   return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
@@ -175,7 +175,7 @@ function explain(sent: Exclude<SendResult, Accepted>, flags: Flags, { client: { 
       return EXIT.failed;
     case "unknown":
       show("outcome_unknown", `it is not known whether the message was accepted: ${sent.reason}`);
-      say(`the same command with --idempotency-key ${idempotencyKey} finds out, and sends it once at most`);
+      say(`repeat the command with --idempotency-key ${idempotencyKey} to find out: it sends the message only if it was not accepted`);
       return EXIT.unknown;
     default:
       return unreachable(sent);
@@ -198,7 +198,7 @@ async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal
   const { kind, record } = followed;
   if (isJson) process.stdout.write(`${JSON.stringify(record)}\n`);
   if (kind === "ended") return isDelivered(record) ? EXIT.done : EXIT.failed;
-  say(`godwit: the end of ${record.id} is not known, it was ${record.status} last: ${followed.reason}`);
+  say(`godwit: the final status of ${record.id} is not known, the last one was ${record.status}: ${followed.reason}`);
   return EXIT.unknown;
 }
 
@@ -209,7 +209,14 @@ function describe(record: MessageRecord, isReplayed: boolean): string {
     ["status", `${status}${status === "scheduled" && sendAt !== null ? ` for ${sendAt}` : ""}`],
     ["to", `${recipient} by ${channel}`],
     ...(sender === null ? [] : [["from", sender] as const]),
-    ...(segments === null ? [] : [["parts", `${segments.count} (${segments.encoding}, ${segments.characters} characters)`] as const]),
+    ...(segments === null
+      ? []
+      : [
+          [
+            "text",
+            `${segments.count} segment${segments.count === 1 ? "" : "s"} (${segments.encoding}, ${segments.characters} characters)`,
+          ] as const,
+        ]),
   ];
   return rows.map(([name, value]) => `${name.padEnd(6)}  ${value}\n`).join("");
 }

@@ -8,8 +8,8 @@ import { print } from "./output.ts";
 export const senders: Command = {
   name: "senders",
   about: [
-    "A sender is a number, a short code or a name from which an account sends on one of its links, in live. Senders of the configuration file are listed as well, and are changed there.",
-    "Give the same --config and GODWIT_SECRET_KEY as to the service.",
+    "A sender is a number, a short code or a name from which an account sends on one of its links, in live. Senders of the configuration file are listed as well; change them in the file.",
+    "Use the same --config and GODWIT_SECRET_KEY as the service.",
   ],
   usage: [
     "senders list [--account NAME|ID] [--json]",
@@ -18,16 +18,17 @@ export const senders: Command = {
   ],
   flags: {
     account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    link: { type: "string", value: "LINK", help: "the link that has the sender, by its id" },
-    countries: { type: "string", value: "COUNTRIES", help: "the countries it writes to, as two letters each, separated by commas" },
-    pool: { type: "string", value: "NAME", help: "the pool whose senders take turns" },
+    link: { type: "string", value: "LINK", help: "the id of the link of the sender" },
+    countries: { type: "string", value: "COUNTRIES", help: "the countries that it is used for, as two letters each, separated by commas" },
+    pool: { type: "string", value: "NAME", help: "the pool of senders that share the messages" },
     preference: { type: "string", value: "NUMBER", help: "higher first" },
-    rate: { type: "string", value: "NUMBER", help: "messages a second" },
+    rate: { type: "string", value: "NUMBER", help: "messages per second" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    ["What is there?", "godwit senders list"],
-    ["One more:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+    ["All senders:", "godwit senders list"],
+    ["A new sender:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
   run: (input) => withSetup(input, "senders", (opened) => act(input, opened)),
 };

@@ -14,16 +14,17 @@ import { withDatabase } from "./with-database.ts";
 export const signingKeys: Command = {
   name: "signing-keys",
   about: [
-    "Access tokens are signed by a key that all nodes share. It is replaced by itself after ninety days; a new one is published a quarter of an hour before it signs, and an old one counts until the last token that it signed is over.",
-    "With --revoke every token that was bought so far stops working within about a second: its buyers buy new ones with their API keys.",
+    "Access tokens are signed with a key that all nodes share. It is replaced automatically after ninety days. A new key is published 15 minutes before it is used, and an old one is valid until the last token that it signed has expired.",
+    "With --revoke every token that was created so far is refused within about a second. Clients create new ones with their API keys.",
   ],
   usage: ["signing-keys list [--json]", "signing-keys rotate [--revoke] [--json]"],
   flags: {
-    revoke: { type: "boolean", help: "tokens that were signed before count no more, and the new key signs at once: for a key that leaked" },
+    revoke: { type: "boolean", help: "refuse all earlier tokens and use the new key at once, after a leak" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    ["Which keys sign, or soon will:", "godwit signing-keys list"],
+    ["The keys that are in use, or will be soon:", "godwit signing-keys list"],
     ["A key has leaked:", "godwit signing-keys rotate --revoke"],
   ],
   async run(input) {
@@ -41,7 +42,7 @@ export const signingKeys: Command = {
 /** Opens the box with the secret key of the nodes. The nodes could not read a signing key that another secret key encrypted. */
 async function openSecretBox(db: Database, { databaseUrl, secretKey: given, dataDir }: Config): Promise<SecretBox> {
   if (databaseUrl !== undefined && given === undefined)
-    throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL, as the nodes have it");
+    throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL: set the value of the nodes");
   const secretKey = given ?? readOrMakeSecretKey(dataDir);
   await checkSecretKey(db, { secretKey, previousSecretKey: undefined }, async () => undefined);
   return new SecretBox(secretKey);

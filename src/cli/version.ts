@@ -5,11 +5,11 @@ import { print } from "./output.ts";
 
 export const version: Command = {
   name: "version",
-  about: ["Tells the version of godwit and of the Node it runs on."],
+  about: ["Prints the versions of godwit and of Node."],
   usage: ["version [--json]"],
   flags: {},
   settings: "none",
-  examples: [["For a report:", "godwit version --json"]],
+  examples: [["For a bug report:", "godwit version --json"]],
   run: async ({ flags }) => {
     if (flags["json"] === true) print(flags, { godwit: VERSION, node: process.versions.node });
     else process.stdout.write(`godwit ${VERSION} (node ${process.versions.node})\n`);

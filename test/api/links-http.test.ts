@@ -142,8 +142,8 @@ describe("GET /v1/links", () => {
     assert.equal((nodes as string[]).length, 1);
     assert.match(String(reason), /ECONNREFUSED/);
     const table = await runGodwit(["links"], env);
-    assert.match(table.stdout, /^name +title +provider +state +reason/m);
-    assert.match(table.stdout, /^acme +- +smpp +connecting /m);
+    assert.match(table.stdout, /^name +provider +state +reason/m);
+    assert.match(table.stdout, /^acme +smpp +connecting /m);
     assert.ok(!`${stdout}${table.stdout}`.includes(SECRET));
   });
 

@@ -105,13 +105,13 @@ describe("init", () => {
     assert.equal(readFileSync(path, "utf8"), "port = 1\n");
     const missing = await runGodwit(["init", join(folder, "missing", "godwit.toml")], {});
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, /ENOENT/);
+    assert.match(missing.stderr, /there is no folder \S+missing/);
   });
 
   test("refuses an unknown carrier, and lists the known ones", async () => {
     const { code, stderr } = await runGodwit(["init", newPath(), "--carrier", "telnix"], {});
     assert.equal(code, 2);
-    assert.match(stderr, /there is no carrier telnix; known are smpp, twilio, whatsapp, aws/);
+    assert.match(stderr, /there is no carrier telnix; the carriers are smpp, twilio, whatsapp, aws/);
   });
 });
 

@@ -62,7 +62,7 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
     assert.match(stdout, /^status {2}queued$/m);
     assert.match(stdout, /^to {6}\+14155550123 by sms$/m);
     assert.match(stdout, /^from {4}ACME$/m);
-    assert.match(stdout, /^parts {3}1 \(gsm7, 5 characters\)$/m);
+    assert.match(stdout, /^text {4}1 segment \(gsm7, 5 characters\)$/m);
     assert.equal(stdout.trimEnd().split("\n").length, 5);
     assert.equal(stderr, "");
     const found = await record(id);
@@ -165,7 +165,7 @@ describe("a message that is refused", { concurrency: 2 }, () => {
     const { code, stderr } = await send(HELLO, { url: await listening(server) });
     close(server);
     assert.equal(code, 1);
-    assert.match(stderr, /^godwit: the server answered 307, and not as a godwit does: is it the right URL\?$/m);
+    assert.match(stderr, /^godwit: the server responded with 307, but not as Godwit does: is it the right URL\?$/m);
     assert.deepEqual(asked, ["/v1/messages"]);
   });
 });
@@ -212,8 +212,8 @@ describe("a service with errors", { concurrency: 3 }, () => {
     assert.equal(new Set(asked.map((each) => each.key)).size, 1);
     assert.match(asked[0]?.key ?? "", /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
     assert.equal(new Set(asked.map(({ body }) => body)).size, 1);
-    assert.match(stderr, /^429 rate_limit_exceeded; trying again in 1\.0 s$/m);
-    assert.equal(stderr.match(/trying again/g)?.length, 5);
+    assert.match(stderr, /^429 rate_limit_exceeded; the next attempt follows in 1\.0 s$/m);
+    assert.equal(stderr.match(/next attempt/g)?.length, 5);
   });
 
   test("that refuses a message permanently gets no second request", async () => {
@@ -230,7 +230,7 @@ describe("a service with errors", { concurrency: 3 }, () => {
     assert.equal(code, 3);
     const printed = JSON.parse(stdout) as Json;
     assert.deepEqual([printed["code"], printed["idempotency_key"]], ["outcome_unknown", asked[0]?.key]);
-    assert.match(stderr, /it is not known whether the message was accepted: no answer in time/);
+    assert.match(stderr, /it is not known whether the message was accepted: no response in time/);
     assert.ok(stderr.includes(`--idempotency-key ${asked[0]?.key} `), stderr);
   });
 
@@ -257,10 +257,10 @@ describe("a service with errors", { concurrency: 3 }, () => {
     const away = await send([...HELLO, "--timeout", "4s", "--json"], { url });
     assert.equal(away.code, 1);
     assert.equal((JSON.parse(away.stdout) as Json)["code"], "service_unreachable");
-    assert.match(away.stderr, /ECONNREFUSED.*; trying again in/);
+    assert.match(away.stderr, /ECONNREFUSED.*; the next attempt follows in/);
     const nowhere = await send(HELLO, { url: "http://nowhere.invalid" });
     assert.equal(nowhere.code, 1);
-    assert.doesNotMatch(nowhere.stderr, /trying again/);
+    assert.doesNotMatch(nowhere.stderr, /next attempt/);
   });
 
   test("whose response is lost sends no second message", async () => {
@@ -334,7 +334,7 @@ describe("--wait", { concurrency: 3 }, () => {
     assert.equal(code, 3);
     const { id, status } = JSON.parse(stdout) as Json;
     assert.match(String(status), /^(queued|sending|sent)$/);
-    assert.ok(stderr.includes(`the end of ${String(id)} is not known, it was ${String(status)} last`), stderr);
+    assert.ok(stderr.includes(`the final status of ${String(id)} is not known, the last one was ${String(status)}`), stderr);
   });
 
   test("exits with 3 immediately when it is interrupted", async () => {
@@ -355,8 +355,8 @@ describe("--wait", { concurrency: 3 }, () => {
 describe("wrong use", { concurrency: 3 }, () => {
   const WRONG: readonly (readonly [what: string, args: readonly string[], says: RegExp])[] = [
     ["no recipient", ["--body", "x"], /--to is required/],
-    ["no content", TO, /say what to send: --body or --template/],
-    ["a variable without a value", [...TO, "--template", "t", "--var", "order"], /--var must be a name and a text/],
+    ["no content", TO, /--body or --template is required/],
+    ["a variable without a value", [...TO, "--template", "t", "--var", "order"], /--var must be a name and a value/],
     ["a duration without a unit", [...HELLO, "--ttl", "60"], /--ttl must be a number and a unit/],
     ["a timeout above the limit", [...HELLO, "--timeout", "90d"], /--timeout must be from 1s to 24h/],
     ["a mistyped flag", [...HELLO, "--refrence", "x"], /there is no flag --refrence; did you mean --reference\?/],
@@ -364,7 +364,7 @@ describe("wrong use", { concurrency: 3 }, () => {
     [
       "a value that starts with a dash",
       [...TO, "--body", "-5 degrees"],
-      /--body needs a value; one that begins with a dash is written --body=-…/,
+      /--body needs a value; write a value that begins with a dash as --body=-…/,
     ],
     ["a value for a flag without value", [...HELLO, "--wait=long"], /--wait takes no value/],
     ["a text without quotes", [...TO, "--body", "hello", "world"], /one word too many: world/],

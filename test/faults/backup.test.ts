@@ -177,7 +177,7 @@ describe("a restored service", () => {
 
       const asked = await runGodwit(["resume"], envOf(name));
       assert.equal(asked.code, 2);
-      assert.match(asked.stderr, /say --send or --end/);
+      assert.match(asked.stderr, /decide with --send or --end/);
 
       // The hold survives a restart.
       await godwit.stop("SIGKILL");

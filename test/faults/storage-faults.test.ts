@@ -86,7 +86,7 @@ describe("a service whose", { concurrency: 2 }, () => {
       cause: async () => {
         run("dd", "if=/dev/zero", `of=${filler}`, "bs=1M");
         await until("the log to say so", () => godwit.logs.some(({ event }) => event === "storage.disk_full") || undefined);
-        assert.match((await runGodwit(["doctor"], env)).stdout, /^ +→ make room at once/m);
+        assert.match((await runGodwit(["doctor"], env)).stdout, /^ +→ free disk space now/m);
       },
       end: () => rmSync(filler),
     });
