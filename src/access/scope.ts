@@ -39,3 +39,28 @@ export function parseScopes(text: string): { scopes: Scope[] } | { unknown: stri
   const unknown = words.filter((word) => !isScope(word));
   return unknown.length > 0 ? { unknown } : { scopes: words.filter(isScope) };
 }
+
+/** Named lists of scopes, for the usual uses of a key. */
+export const SCOPE_PRESETS = {
+  send: { scopes: ["messages:send", "messages:read", "templates:read", "events:read"], help: "send messages and follow them" },
+  app: {
+    scopes: SCOPES.filter((scope) => !["keys:write", "links:write", "audit:read", "recipients:erase"].includes(scope)),
+    help: "an application: everything except changes of keys and links, the audit log and erasure",
+  },
+  read: { scopes: SCOPES.filter((scope) => scope.endsWith(":read")), help: "read everything, change nothing" },
+  all: { scopes: SCOPES, help: "everything, for the console and for administration" },
+} as const satisfies Record<string, { scopes: readonly Scope[]; help: string }>;
+
+/** Returns the scopes of a preset, or the word itself. */
+const expandPreset = (word: string): readonly string[] =>
+  Object.entries(SCOPE_PRESETS).find(([name]) => name === word)?.[1].scopes ?? [word];
+
+/** Parses a comma-separated list of scopes and presets. Returns the scopes, or the words that are neither. */
+export function parseScopesAndPresets(text: string): ReturnType<typeof parseScopes> {
+  return parseScopes(
+    text
+      .split(",")
+      .flatMap((word) => expandPreset(word.trim()))
+      .join(","),
+  );
+}

@@ -1,9 +1,9 @@
 /** godwit keys: creates, lists, rotates and revokes API keys. The secret of a key is shown only when the key is created. */
 import { createFirstAccount } from "../access/accounts.ts";
 import { createKey, revokeKeyIn, rotateKey, type CreatedKey } from "../access/api-key.ts";
-import { keyRecord, MAX_ALLOWED_IPS } from "../access/key-record.ts";
+import { keyRecord, MAX_ALLOWED_IPS, type KeyRecord } from "../access/key-record.ts";
 import { findKey, listKeys, type KeyRow } from "../access/queries.ts";
-import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
+import { parseScopesAndPresets, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
 import { Problem } from "../http/problem.ts";
 import { parseCidr } from "../lib/addresses.ts";
 import { decodeId } from "../lib/id.ts";
@@ -12,42 +12,50 @@ import type { Database } from "../storage/database.ts";
 import { isEnvironment } from "../storage/owner.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { neededFlag, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { print } from "./output.ts";
+import { print, say } from "./output.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";
+
+const PRESETS = Object.entries(SCOPE_PRESETS);
 
 export const keys: Command = {
   name: "keys",
   about: [
-    "An API key belongs to one environment of one account, and may do what its scopes say. It is shown once, when it is made: only a hash is kept.",
-    "A rotated key goes on working for the overlap; a revoked one is refused within about a second on every node. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+    "An API key belongs to one environment of one account, and its scopes are its permissions. The key is shown only once, when it is created: the database has only its hash.",
+    `--scopes takes scopes, presets, or both. The presets are ${PRESETS.map(([name, { help }]) => `${name} (${help})`).join(", ")}.`,
+    "A rotated key works until its overlap ends. A revoked key is refused within about a second on every node. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: [
-    "keys create --environment test|live --scopes a,b [--account NAME|ID] [--name TEXT] [--expires-in 90d] [--allowed-ips IPS] [--json]",
+    "keys create --environment test|live --scopes SCOPES [flags]",
     "keys list [--account NAME|ID] [--json]",
     "keys rotate KEY_ID [--overlap 24h] [--json]",
     "keys revoke KEY_ID [--json]",
   ],
   flags: {
     account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    environment: { type: "string", value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment the key belongs to" },
-    scopes: { type: "string", value: "SCOPES", choices: ["all", ...SCOPES], isList: true, help: "what the key may do, or all" },
+    environment: { type: "string", value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment of the key" },
+    scopes: {
+      type: "string",
+      value: "SCOPES",
+      choices: [...Object.keys(SCOPE_PRESETS), ...SCOPES],
+      isList: true,
+      help: "the permissions of the key: presets and scopes",
+    },
     name: { type: "string", help: "a name for people" },
-    "expires-in": { type: "string", value: "TIME", help: "how long the key lives, such as 90d; without it, until revoked" },
+    "expires-in": { type: "string", value: "TIME", help: "the lifetime of the key, such as 90d; without it, until it is revoked" },
     "allowed-ips": {
       type: "string",
       value: "BLOCKS",
       help: "the addresses from which the key can be used, as CIDR blocks separated by commas",
     },
-    overlap: { type: "string", value: "TIME", fallback: "24h", help: "how long a rotated key goes on working, such as 24h or 0s" },
+    overlap: { type: "string", value: "TIME", fallback: "24h", help: "how long the old key works after a rotation, such as 24h or 0s" },
   },
   settings: "database",
+  hasTables: true,
   examples: [
-    [
-      "A key that sends and reads, as JSON with the member `key`:",
-      "godwit keys create --environment test --scopes messages:send,messages:read --json",
-    ],
-    ["One for ninety days:", "godwit keys create --environment live --scopes messages:send --name checkout --expires-in 90d"],
-    ["A new secret, the old one for one more hour:", "godwit keys rotate key_01k9zs3v8mf4tb2xg1qj6n0d5c --overlap 1h"],
+    ["A key for an application that sends:", "godwit keys create --environment test --scopes send"],
+    ["The key itself, for a script:", "godwit keys create --environment test --scopes messages:send,messages:read --json | jq -r .key"],
+    ["A live key for ninety days:", "godwit keys create --environment live --scopes send,webhooks:write --name checkout --expires-in 90d"],
+    ["Replace a key, which works for one more hour:", "godwit keys rotate key_01k9zs3v8mf4tb2xg1qj6n0d5c --overlap 1h"],
   ],
   async run(input) {
     const [verb] = input.words;
@@ -61,12 +69,12 @@ export const keys: Command = {
 async function create(input: Input): Promise<void> {
   const environment = neededFlag(input.flags, "environment");
   if (!isEnvironment(environment)) throw new UsageError(`--environment must be test or live, not ${environment}`);
-  const scopes = readScopes(neededFlag(input.flags, "scopes"));
+  const scopes = readScopes(textFlag(input.flags, "scopes"));
   const name = textFlag(input.flags, "name") ?? null;
-  if (name !== null && name.length > 64) throw new UsageError("--name may have 64 characters");
+  if (name !== null && name.length > 64) throw new UsageError("--name may have up to 64 characters");
   const lifeSeconds = readDuration(input, "expires-in");
   const allowedIps = readAllowedIps(textFlag(input.flags, "allowed-ips"));
-  if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than nothing");
+  if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than 0");
   await withDatabase(input, "keys", async ({ db, clock }) => {
     // Before the first start of the service the database has no account.
     await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
@@ -80,7 +88,7 @@ async function create(input: Input): Promise<void> {
 async function listAll(input: Input): Promise<void> {
   await withDatabase(input, "keys", async ({ db }) => {
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
-    print(input.flags, (await listKeys(db, account.id)).map(keyRecord));
+    print(input.flags, (await listKeys(db, account.id)).map(keyRecord), toRow);
   });
 }
 
@@ -100,7 +108,30 @@ async function revoke(input: Input): Promise<void> {
   });
 }
 
-const show = ({ flags }: Input, { secret, key }: CreatedKey): void => print(flags, { key: secret, ...keyRecord(key) });
+function show({ flags }: Input, { secret, key }: CreatedKey): void {
+  print(flags, { key: secret, ...keyRecord(key) });
+  if (flags["json"] !== true) say("copy the key now: it is shown only once");
+}
+
+const toRow = ({ id, name, hint, environment, scopes, revoked_at, expires_at, last_used_at }: KeyRecord): object => ({
+  id,
+  name,
+  hint,
+  environment,
+  scopes: describeScopes(scopes),
+  status: revoked_at === null ? (expires_at !== null && Date.parse(expires_at) <= Date.now() ? "expired" : "active") : "revoked",
+  last_used_at,
+});
+
+// More do not fit into a table.
+const MAX_LISTED_SCOPES = 2;
+
+/** The name of a preset, a few scopes, or their number. */
+function describeScopes(scopes: readonly string[]): string {
+  const isSame = (preset: readonly string[]): boolean => preset.length === scopes.length && preset.every((scope) => scopes.includes(scope));
+  const preset = PRESETS.find(([, { scopes: each }]) => isSame(each))?.[0];
+  return preset ?? (scopes.length <= MAX_LISTED_SCOPES ? scopes.join(",") : `${scopes.length} scopes`);
+}
 
 function readAllowedIps(text: string | undefined): string[] | null {
   if (text === undefined) return null;
@@ -108,7 +139,7 @@ function readAllowedIps(text: string | undefined): string[] | null {
   const unknown = blocks.filter((block) => parseCidr(block) === undefined);
   if (unknown.length > 0)
     throw new UsageError(`--allowed-ips must be addresses or CIDR blocks such as 192.0.2.0/24, not ${unknown.join(", ")}`);
-  if (blocks.length > MAX_ALLOWED_IPS) throw new UsageError(`--allowed-ips may have ${MAX_ALLOWED_IPS} blocks`);
+  if (blocks.length > MAX_ALLOWED_IPS) throw new UsageError(`--allowed-ips may have up to ${MAX_ALLOWED_IPS} blocks`);
   return blocks;
 }
 
@@ -116,13 +147,16 @@ function explainProblem(error: unknown): never {
   throw error instanceof Problem ? new UsageError(error.detail) : error;
 }
 
-/** Stands for every scope. */
-const ALL = "all";
-
-function readScopes(text: string): Scope[] {
-  if (text === ALL) return [...SCOPES];
-  const parsed = parseScopes(text);
-  if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}; there are: all, ${SCOPES.join(", ")}`);
+function readScopes(text: string | undefined): Scope[] {
+  if (text === undefined)
+    throw new UsageError(
+      `--scopes is required. Name scopes, or a preset:\n${PRESETS.map(([name, { help }]) => `  --scopes ${name.padEnd(6)}${help}`).join("\n")}`,
+    );
+  const parsed = parseScopesAndPresets(text);
+  if ("unknown" in parsed)
+    throw new UsageError(
+      `unknown scope ${parsed.unknown.join(", ")}; there are the presets ${Object.keys(SCOPE_PRESETS).join(", ")}, and ${SCOPES.join(", ")}`,
+    );
   if (parsed.scopes.length === 0) throw new UsageError("--scopes needs at least one scope");
   return parsed.scopes;
 }
@@ -130,8 +164,8 @@ function readScopes(text: string): Scope[] {
 async function chooseKey(db: Database, { words }: Input): Promise<KeyRow> {
   const [, wanted] = words;
   const id = wanted === undefined ? undefined : decodeId("key", wanted);
-  if (id === undefined) throw new UsageError("give the key's id, key_…; godwit keys list shows them");
+  if (id === undefined) throw new UsageError("name the key by its id, key_…; godwit keys list lists them");
   const [key] = await findKey(db, id);
-  if (key === undefined) throw new UsageError(`no key ${wanted}`);
+  if (key === undefined) throw new UsageError(`there is no key ${wanted}`);
   return key;
 }

@@ -1,7 +1,7 @@
 /** The command line, as a person or a script uses it, with the database of a running service. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SCOPES } from "../../src/access/scope.ts";
+import { SCOPE_PRESETS, SCOPES } from "../../src/access/scope.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Json } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
@@ -68,6 +68,25 @@ describe("keys", () => {
     assert.equal(made["environment"], "live");
     // Live has no link, a response that no key of test gets.
     assert.equal((await godwit.send(String(made["key"]))).json["code"], "no_route");
+  });
+
+  test("have the scopes of presets, also beside scopes", async () => {
+    const made = await json("keys", "create", "--environment", "test", "--scopes", "send,webhooks:write");
+    assert.deepEqual((made["scopes"] as string[]).toSorted(), [...SCOPE_PRESETS.send.scopes, "webhooks:write"].toSorted());
+    const reading = await json("keys", "create", "--environment", "test", "--scopes", "read");
+    assert.ok((reading["scopes"] as string[]).every((scope) => scope.endsWith(":read")));
+  });
+
+  test("are shown to people with a warning to copy them, and listed in a table that fits", async () => {
+    const { code, stdout, stderr } = await run("keys", "create", "--environment", "test", "--scopes", "all", "--name", "narrow");
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^key +gw_test_\w{40}$/m);
+    assert.doesNotMatch(stdout, /revoked_at/, "fields without a value are left out");
+    assert.match(stderr, /copy the key now: it is shown only once/);
+    const list = await run("keys", "list");
+    assert.match(list.stdout, /^key_\w+ +narrow +gw_test_\w{4}… +test +all +active/m);
+    for (const line of list.stdout.split("\n")) assert.ok(line.length <= 140, line);
+    assert.match((await run("keys", "list", "--wide")).stdout, /account_id/);
   });
 
   test("have every scope where all is named", async () => {
@@ -150,7 +169,7 @@ describe("help and wrong use", () => {
     for (const args of [["help"], []]) {
       const { code, stdout } = await run(...args);
       assert.equal(code, 0);
-      for (const command of ["serve", "migrate", "accounts", "environments", "keys", "doctor", "version"])
+      for (const command of ["serve", "login", "messages", "trigger", "migrate", "accounts", "environments", "keys", "doctor", "version"])
         assert.match(stdout, new RegExp(`^  ${command} `, "m"));
     }
   });
@@ -181,20 +200,23 @@ describe("help and wrong use", () => {
   const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
     ["fly", /unknown command fly$/m],
     ["keyz list", /unknown command keyz; did you mean godwit keys\?/],
-    ["keys", /say what to do with keys: create, list, rotate, revoke/],
-    ["keys crate", /keys knows no crate; did you mean godwit keys create\?/],
+    ["keys", /keys needs one of: create, list, rotate, revoke/],
+    ["keys crate", /keys does not know crate; did you mean godwit keys create\?/],
     ["keys list --acount x", /there is no flag --acount; did you mean --account\?/],
     ["accounts create second house", /one word too many: house/],
-    ["completion tcsh", /completion knows no tcsh/],
-    ["keys create --environment test", /--scopes is required/],
+    ["completion tcsh", /completion does not know tcsh/],
+    ["keys create --environment test", /--scopes is required\. Name scopes, or a preset:\n {2}--scopes send {2}send messages/],
     ["keys create --environment prod --scopes messages:read", /must be test or live, not prod/],
-    ["keys create --environment test --scopes messages:read,messages:fly,x", /unknown scope messages:fly, x;.*messages:send/],
+    [
+      "keys create --environment test --scopes messages:read,messages:fly,x",
+      /unknown scope messages:fly, x; there are the presets send, app, read, all, and messages:send/,
+    ],
     ["keys create --environment test --scopes messages:read --expires-in soon", /--expires-in must be a number and a unit/],
     ["keys create --environment test --scopes messages:read --account unknown", /no account unknown; there are: .*default/],
     ["keys create --environment test --scopes messages:read --colour red", /--colour/],
-    ["keys revoke key_1", /give the key's id/],
+    ["keys revoke key_1", /name the key by its id/],
     [`keys revoke ${NO_KEY}`, new RegExp(`no key ${NO_KEY}`)],
-    ["accounts create default", /there is an account default already/],
+    ["accounts create default", /there is already an account default/],
     ["environments set-tier live platinum", /no tier platinum; there are: .*sandbox/],
     ["environments set-tier staging sandbox", /name the environment, test or live/],
     ["environments define-tier fast --rate 0 --burst 1", /--rate must be a whole number/],
@@ -208,7 +230,7 @@ describe("help and wrong use", () => {
           const { code, stdout, stderr } = await run(...args.split(" "));
           assert.equal(code, 2, args);
           assert.match(stderr, says, args);
-          assert.match(stderr, /Usage:|Commands:/, args);
+          assert.match(stderr, /Usage:|Run the service:/, args);
           assert.equal(stdout, "", args);
         }),
       );
