@@ -1,50 +1,51 @@
 /** godwit listen: shows events as they happen, and can forward them to a local URL in the form of webhooks. */
 import { EVENT_TYPES } from "../events/event.ts";
-import { newSecret, signatureOf, signingKey } from "../webhooks/signature.ts";
-import { failureReason, parseObject } from "./api.ts";
+import { secretFrom, signatureOf, signingKey } from "../webhooks/signature.ts";
+import { failureReason } from "./api.ts";
 import { readClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type Command } from "./command.ts";
+import { eventLine, subjectMessageId } from "./event-line.ts";
 import { followEvents, type FollowedEvent } from "./follow-events.ts";
-import { paint, paintStatus, say } from "./output.ts";
+import { say } from "./output.ts";
 
 const FORWARD_TIMEOUT_MS = 15_000;
 
 export const listen: Command = {
   name: "listen",
   about: [
-    "Follows the event stream of a running service, with a key that has the scope events:read, and shows a line for each event: when, what, to what it happened, and the error if there is one. With --json each line is the event as the API has it. When the connection ends it comes back and goes on where it was: nothing is left out, and nothing is shown twice.",
-    "With --forward-to each event is also posted to a URL, as a webhook would be: for a receiver on this machine that nobody can call from outside. Each is posted once and in order; the secret it is signed by is shown at the start. Ctrl-C ends it.",
+    "Follows the event stream of a running service, with a key that has the scope events:read, and prints one line for each event: its time, its type, its subject, and the error if there is one. With --json each line is the event as in the API. When the connection is lost, it connects again and continues after the last event: no event is missing and none is printed twice.",
+    "With --forward-to each event is also posted to a URL in the form of a webhook, for a receiver on this machine that the service cannot call. Each event is posted once and in order, and the response is printed. Requests are signed with a secret that is derived from the API key and printed at the start: it stays the same as long as you use the same key. Ctrl-C stops the command.",
   ],
   usage: ["listen [flags]"],
   flags: {
-    type: { type: "string", value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type, or of this kind" },
+    type: { type: "string", value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type or group" },
     message: { type: "string", value: "ID", help: "only events of this message" },
     after: {
       type: "string",
       value: "EVENT_ID",
-      help: "begin where an earlier run ended, after this event",
+      help: "start after this event, for example the last one of an earlier run",
     },
     "forward-to": {
       type: "string",
       value: "URL",
-      help: "a URL to which each event is posted, signed by a secret that is shown at the start",
+      help: "a URL to which each event is posted; the secret of the signatures is printed at the start",
     },
   },
   settings: "client",
   examples: [
-    ["Everything that happens:", "godwit listen"],
+    ["All events:", "godwit listen"],
     ["Webhooks for a receiver on this machine:", "godwit listen --type 'message.*' --forward-to http://localhost:3000/hooks"],
-    ["What failed, and why:", "godwit listen --type message.failed --json | jq -r '.data.message.error.code'"],
+    ["The errors of failed messages:", "godwit listen --type message.failed --json | jq -r '.data.message.error.code'"],
   ],
   exitCodes: {
-    0: "ended by Ctrl-C, SIGTERM, or because nobody reads the output any more",
-    1: "the service refused: the key, its scope, or a flag",
+    0: "stopped by Ctrl-C, SIGTERM, or because the reader of the output has ended",
+    1: "the service refused the key, its scope or a flag",
   },
   async run({ flags }) {
     const { url, key } = readClientConfig(flags);
     const stopping = new AbortController();
     const forward = textFlag(flags, "forward-to");
-    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), stopping.signal);
+    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), key, stopping.signal);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
     // The reader of the output, such as `head`, has closed the pipe.
     process.stdout.once("error", () => stopping.abort());
@@ -56,7 +57,11 @@ export const listen: Command = {
       after: textFlag(flags, "after"),
       signal: stopping.signal,
       onState: (state) =>
-        say(state === "connected" ? `listening to ${url}` : `${state.lost}; trying again in ${(state.retryMs / 1_000).toFixed(1)} s`),
+        say(
+          state === "connected"
+            ? `listening to ${url}`
+            : `${state.lost}; the next attempt follows in ${(state.retryMs / 1_000).toFixed(1)} s`,
+        ),
     });
     const message = textFlag(flags, "message");
     for await (const event of events) {
@@ -76,34 +81,25 @@ function readUrl(text: string): string {
   return text;
 }
 
-type EventSubject = { id?: string; recipient?: string; error?: { code: string } | null };
-
-/** Returns the subject of the event: the one record that its data contains. */
-function eventSubject({ data }: FollowedEvent): { timestamp: string; name: string; record: EventSubject } {
-  const { timestamp, data: about = {} } = (parseObject(data) ?? {}) as { timestamp?: string; data?: Record<string, EventSubject> };
-  const [name = "", record = {}] = Object.entries(about).find(([, value]) => typeof value === "object" && value !== null) ?? [];
-  return { timestamp: timestamp ?? "", name, record };
-}
-
-function subjectMessageId(event: FollowedEvent): string | undefined {
-  const { name, record } = eventSubject(event);
-  return name === "message" ? record.id : undefined;
-}
-
-/** Formats the event for people: time, type, subject, and the error if there is one. */
-function eventLine(event: FollowedEvent): string {
-  const { id, type } = event;
-  const { timestamp, record } = eventSubject(event);
-  const what = [record.id, record.recipient].filter((part) => part !== undefined).join("  ");
-  const status = type.slice(type.indexOf(".") + 1);
-  const error = record.error ? `  ${paintStatus(status, record.error.code)}` : "";
-  return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
-}
+// Distinguishes this secret from other uses of the key.
+const SECRET_PURPOSE = "godwit listen --forward-to";
 
 /** Posts each event once, in the form of a webhook. `post` returns the response of the receiver as text. */
-function createForwarder(url: string, stopping: AbortSignal): { secret: string; post: (event: FollowedEvent) => Promise<string> } {
-  const secret = newSecret();
+function createForwarder(
+  url: string,
+  key: string,
+  stopping: AbortSignal,
+): { secret: string; post: (event: FollowedEvent) => Promise<string> } {
+  // Derived, so that it is the same at the next start and is stored nowhere. The key cannot be computed from it.
+  const secret = secretFrom(key, SECRET_PURPOSE);
   const keys = [signingKey(secret)];
+  let isRefusalExplained = false;
+  const explain = (error: Error): string => {
+    const isRefused = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ECONNREFUSED";
+    if (!isRefused || isRefusalExplained) return "";
+    isRefusalExplained = true;
+    return `\n  no program accepts connections at ${new URL(url).host}: is your program running, and is this its port?`;
+  };
   const post = async ({ id, data }: FollowedEvent): Promise<string> => {
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const startedAt = performance.now();
@@ -123,7 +119,7 @@ function createForwarder(url: string, stopping: AbortSignal): { secret: string; 
       await response.body?.cancel();
       return `${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     } catch (error) {
-      return `not delivered: ${failureReason(error as Error)}`;
+      return `not delivered: ${failureReason(error as Error)}${explain(error as Error)}`;
     }
   };
   return { secret, post };

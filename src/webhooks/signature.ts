@@ -1,5 +1,5 @@
 /** Standard Webhooks 1.0: secrets and signatures. */
-import { createHmac, createSecretKey, randomBytes, type KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { secretContext, type Endpoint } from "./endpoint.ts";
 
@@ -7,6 +7,10 @@ const PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
 export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+
+/** Derives a secret from another one: always the same for one purpose. */
+export const secretFrom = (other: string, purpose: string): string =>
+  PREFIX + Buffer.from(hkdfSync("sha256", other, "", purpose, SECRET_BYTES)).toString("base64");
 
 export type Signed = { id: string; timestamp: string; body: string };
 

@@ -271,10 +271,23 @@ describe("--forward-to", { concurrency: 2 }, () => {
       ids,
     );
     close(server);
-    await insertEvents(godwit, owner, idsNow(1));
-    await listener.says(/not delivered: .*ECONNREFUSED/);
+    await insertEvents(godwit, owner, idsNow(2));
+    await listener.says(/not delivered: .*ECONNREFUSED[^]*not delivered: .*ECONNREFUSED/);
+    assert.equal(listener.stderr.match(/is your program running/g)?.length, 1, "explained once");
     assert.equal(await listener.end(), 0);
-    assert.equal(listener.lines.length, 5);
+    assert.equal(listener.lines.length, 6);
+  });
+
+  test("has the same secret at each start with the same key, and another one with another key", async () => {
+    const keys = [await newOwner(godwit, "same secret"), await newOwner(godwit, "other secret")].map(({ key }) => key);
+    const secrets: string[] = [];
+    for (const key of [keys[0], keys[0], keys[1]]) {
+      using listener = await Listener.start(key ?? "", ["--forward-to", "http://127.0.0.1:9/hooks"]);
+      secrets.push((await listener.says(/signed by (whsec_\S+)$/m))[1] ?? "");
+      await listener.end();
+    }
+    assert.equal(secrets[0], secrets[1]);
+    assert.notEqual(secrets[0], secrets[2]);
   });
 
   test("stops on Ctrl-C without waiting for a receiver that does not respond", async () => {
@@ -312,7 +325,7 @@ describe("a server that is unavailable", () => {
     const away: string[] = [];
     const awayOther: string[] = [];
     await using second = await restart(first, async () => {
-      await Promise.all([listener.says(/trying again in \d\.\d s/), other.says(/trying again in/)]);
+      await Promise.all([listener.says(/next attempt follows in \d\.\d s/), other.says(/next attempt follows in/)]);
       const client = new pg.Client(first.databaseUrl);
       await client.connect();
       away.push(...(await insertEvents(rowsOf(client), owner, idsNow(3))));
@@ -369,7 +382,7 @@ describe("wrong use", { concurrency: 2 }, () => {
 
   test("a URL of another server exits with 1", async () => {
     const { server, url } = await serve((_request, response) => response.setHeader("content-type", "text/html").end("<p>hello"));
-    assertSays(await listen("gw_test_x", "--url", url), 1, /^godwit: what answers there is no event stream/m);
+    assertSays(await listen(await godwit.key(), "--url", url), 1, /^godwit: the response is not an event stream/m);
     close(server);
   });
 
