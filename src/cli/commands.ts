@@ -10,6 +10,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./init.ts")).init,
   },
   config: { group: "service", summary: "check the configuration file", load: async () => (await import("./config.ts")).config },
+  login: { group: "client", summary: "store the URL and the API key of a service", load: async () => (await import("./login.ts")).login },
+  profiles: {
+    group: "client",
+    summary: "list, select and remove stored URLs and keys",
+    load: async () => (await import("./profiles.ts")).profiles,
+  },
   send: { group: "client", summary: "send a message through a running service", load: async () => (await import("./send.ts")).send },
   listen: {
     group: "client",

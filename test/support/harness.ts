@@ -322,6 +322,8 @@ export type Run = {
 /** The environment of every process. The compile cache saves most of the time that a process takes to start. */
 export const baseEnv = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
+  // Without the profiles of the user that runs the tests.
+  XDG_CONFIG_HOME: "/nonexistent",
   // The same on every machine.
   GODWIT_WORKERS: "1",
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
