@@ -22,6 +22,24 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "print events as they happen, and forward them to a local URL",
     load: async () => (await import("./listen.ts")).listen,
   },
+  trigger: { group: "client", summary: "cause an event in the test environment", load: async () => (await import("./trigger.ts")).trigger },
+  messages: { group: "client", summary: "list, show and cancel messages", load: async () => (await import("./messages.ts")).messages },
+  templates: { group: "client", summary: "list and show templates", load: async () => (await import("./templates.ts")).templates },
+  webhooks: {
+    group: "client",
+    summary: "list, create, test and delete webhook endpoints",
+    load: async () => (await import("./webhooks.ts")).webhooks,
+  },
+  suppressions: {
+    group: "client",
+    summary: "list, add and remove suppressions",
+    load: async () => (await import("./suppressions.ts")).suppressions,
+  },
+  events: {
+    group: "client",
+    summary: "list events, and send them to webhook endpoints again",
+    load: async () => (await import("./events.ts")).events,
+  },
   accounts: { group: "operator", summary: "list and create accounts", load: async () => (await import("./accounts.ts")).accounts },
   environments: {
     group: "operator",

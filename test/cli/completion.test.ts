@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { SCOPES } from "../../src/access/scope.ts";
+import { SCOPE_PRESETS, SCOPES } from "../../src/access/scope.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { runGodwit } from "../support/harness.ts";
 
@@ -74,6 +74,11 @@ const CASES: readonly (readonly [line: string, offers: readonly string[]])[] = [
   ["godwit serve --log ", ["json", "pretty", "silent"]],
   ["godwit serve --roles api,w", ["api,webhooks"]],
   ["godwit listen --type message.del", ["message.delivered"]],
+  ["godwit messages ", ["list", "get", "cancel", "events"]],
+  ["godwit messages list --status un", ["undelivered"]],
+  ["godwit webhooks create https://example.com --types message.*,batch.c", ["message.*,batch.completed"]],
+  ["godwit trigger message.un", ["message.undelivered"]],
+  ["godwit profiles ", ["list", "use", "remove"]],
   // A flag of another command.
   ["godwit send --scop", []],
 ];
@@ -100,6 +105,6 @@ for (const { name, program, ask } of SHELLS) {
         assert.deepEqual(offered(line).toSorted(), offers.toSorted()));
 
     test("all scopes are offered", () =>
-      assert.deepEqual(offered("godwit keys create --scopes ").toSorted(), ["all", ...SCOPES].toSorted()));
+      assert.deepEqual(offered("godwit keys create --scopes ").toSorted(), [...Object.keys(SCOPE_PRESETS), ...SCOPES].toSorted()));
   });
 }

@@ -1,0 +1,104 @@
+/** A start that is not possible ends soon, with one sentence that says what to do, and leaves nothing behind. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer as createTlsServer } from "node:https";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { selfSigned } from "../support/certificate.ts";
+import { runGodwit } from "../support/harness.ts";
+
+let folder: string;
+before(() => (folder = mkdtempSync(join(tmpdir(), "godwit-start-"))));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const serve = (env: Record<string, string>, ...args: string[]): ReturnType<typeof runGodwit> =>
+  runGodwit(["serve", ...args], { GODWIT_PORT: "0", ...env });
+
+function assertOneSentence({ code, stdout, stderr }: Awaited<ReturnType<typeof runGodwit>>, exitCode: number, says: RegExp): void {
+  assert.equal(code, exitCode, stderr);
+  assert.match(stderr, says);
+  assert.doesNotMatch(`${stdout}${stderr}`, /^ +at /m, "no stack trace");
+}
+
+describe("a data directory", () => {
+  const CASES: readonly (readonly [what: string, path: () => string, says: RegExp])[] = [
+    ["that is a file", () => join(folder, "file"), /file is not a folder: set GODWIT_DATA_DIR to a folder/],
+    ["below a device", () => "/dev/null/x", /^godwit: \/dev\/null is not a folder/],
+    ["below a file", () => join(folder, "file", "deep", "data"), /file is not a folder/],
+    ["in /proc", () => "/proc/nope", /^godwit: \/proc\/nope cannot be (?:created|written)/],
+    ["that is a link to nothing", () => join(folder, "dangling"), /dangling cannot be created/],
+  ];
+  before(() => {
+    writeFileSync(join(folder, "file"), "");
+    symlinkSync(join(folder, "gone"), join(folder, "dangling"));
+  });
+  for (const [what, path, says] of CASES)
+    test(`${what} is refused`, { timeout: 60_000 }, async () => assertOneSentence(await serve({ GODWIT_DATA_DIR: path() }), 1, says));
+});
+
+test("a port that is in use is noticed before a database is created", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const dataDir = join(folder, "data");
+  const port = String((other.address() as AddressInfo).port);
+  assertOneSentence(
+    await serve({ GODWIT_PORT: port, GODWIT_DATA_DIR: dataDir }),
+    1,
+    /^godwit: port \d+ on 127\.0\.0\.1 is in use: stop the program/,
+  );
+  assert.ok(!existsSync(dataDir), "no data directory");
+  other.close();
+});
+
+describe("the configuration", () => {
+  const toml = (text: string): string => {
+    const path = join(folder, "godwit.toml");
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test("a certificate that is missing is one fault, also on a public address", async () => {
+    const env = { GODWIT_HOST: "0.0.0.0", GODWIT_TLS_CERT: "/nowhere/cert.pem", GODWIT_TLS_KEY: "/nowhere/key.pem" };
+    assertOneSentence(await serve(env), 2, /has 1 fault:\n {2}- GODWIT_TLS_CERT, GODWIT_TLS_KEY: there is no file \/nowhere\/key\.pem\n/);
+  });
+
+  test("a misspelled setting, table or field gets a suggestion", async () => {
+    const text = 'prot = 1\n[[links]]\nname = "x"\n[[link]]\nname = "acme"\nprovider = "smpp"\nsystem_di = "a"\n';
+    const result = await serve({ GODWIT_CONFIG: toml(text) });
+    for (const says of [
+      /prot: is not a setting; did you mean port\?/,
+      /links: is not a setting; did you mean link\?/,
+      /system_di: is not a known field; did you mean system_id\?/,
+    ])
+      assertOneSentence(result, 2, says);
+  });
+
+  test("a link with several faults reports a missing variable as well", async () => {
+    const text = '[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\npassword_env = "NOT_SET"\n';
+    const result = await serve({ GODWIT_CONFIG: toml(text) });
+    for (const says of [/link acme: system_id: is required/, /link acme: password_env: the variable NOT_SET is not set/])
+      assertOneSentence(result, 2, says);
+  });
+});
+
+describe("a client", () => {
+  const send = (env: Record<string, string>): ReturnType<typeof runGodwit> =>
+    runGodwit(["send", "--to", "+14155550123", "--body", "x"], { GODWIT_KEY: `gw_test_${"a".repeat(40)}`, ...env });
+
+  test("explains a port that fetch refuses", async () =>
+    assertOneSentence(await send({ GODWIT_URL: "http://127.0.0.1:1" }), 1, /this port cannot be used for HTTP/));
+
+  test("explains a certificate of an unknown authority", async () => {
+    const server = createTlsServer(selfSigned(), (_request, response) => response.end()).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    assertOneSentence(await send({ GODWIT_URL: url }), 1, /not from a known authority: set NODE_EXTRA_CA_CERTS/);
+    server.close();
+  });
+
+  test("recognises an incomplete key", async () =>
+    assertOneSentence(await send({ GODWIT_KEY: "gw_test_abc" }), 2, /GODWIT_KEY: is mistyped or incomplete/));
+});
