@@ -7,6 +7,14 @@ import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Logo } from "./logo.tsx";
 
+const CREATE_KEY = "keys create --environment test --scopes all";
+/** How the command line is called. The last one is the name of the service in compose.yaml. */
+const WAYS_TO_RUN: readonly (readonly [place: string, program: string])[] = [
+  ["In a checkout", "npm run --silent godwit --"],
+  ["Installed with npm", "npx godwit"],
+  ["With Docker Compose", "docker compose exec godwit-1 godwit"],
+];
+
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
 
 export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
@@ -31,7 +39,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
       <h1>Sign in</h1>
       {ended === "ended" && (
         <p class="notice" role="status">
-          Your session has ended. Sign in again to go on where you were.
+          Your session has ended. Sign in again to continue.
         </p>
       )}
       {ended === "signed-out" && (
@@ -43,7 +51,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
         <Field
           label="API key"
           error={fault}
-          hint="It stays in this page's memory. A reload goes on with an access token of an hour at most, kept for this tab alone."
+          hint="The key stays in the memory of this page. A reload continues with an access token that is kept for this tab only and expires after at most one hour."
         >
           {(control) => (
             <input
@@ -64,10 +72,22 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
           {action.isRunning ? "Signing in…" : "Sign in"}
         </button>
       </form>
-      <p class="quiet">
-        The first start prints a test key. Another: <code>npm run --silent godwit -- keys create --environment test --scopes all</code>.{" "}
-        <a href="/docs/console">About the console</a>
-      </p>
+      <div class="quiet">
+        <p>The first start prints a test key. To create another one, run this command on the machine of the service:</p>
+        <dl>
+          {WAYS_TO_RUN.map(([place, program]) => (
+            <div key={place}>
+              <dt>{place}</dt>
+              <dd>
+                <code>{`${program} ${CREATE_KEY}`}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <p>
+          <a href="/docs/console">About the console</a>
+        </p>
+      </div>
     </main>
   );
 }

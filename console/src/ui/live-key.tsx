@@ -11,8 +11,8 @@ export function LiveKey(): JSX.Element {
       <p>Create a key on the machine of the service, in the folder of its source code:</p>
       <Code label="Create a live key" text={`npm run --silent godwit -- ${options}`} />
       <p>
-        Where the npm package is installed, write <code>npx godwit</code> in place of <code>npm run --silent godwit --</code>. Then sign
-        out, and sign in with the new key.
+        With the npm package, write <code>npx godwit</code> instead of <code>npm run --silent godwit --</code>; with Docker Compose,{" "}
+        <code>docker compose exec godwit-1 godwit</code>. Then sign out, and sign in with the new key.
       </p>
     </div>
   );
