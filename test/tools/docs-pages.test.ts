@@ -139,9 +139,12 @@ describe("the documentation", () => {
   });
 
   test("names source files that exist", () => {
-    const files = globSync(["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,sdk-python,console,site}/{src,test,scripts}/**/*.{ts,tsx}"], {
-      cwd: ROOT,
-    });
+    const files = globSync(
+      ["{src,test,scripts,bench,chaos,fuzz}/**/*.ts", "{sdk,sdk-python,console,site}/{src,test,scripts}/**/*.{ts,tsx}"],
+      {
+        cwd: ROOT,
+      },
+    );
     for (const page of [...pages(), "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/tables.md", "docs/internals/contract-notes.md"]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, name = ""] of text.matchAll(/`([\w./-]+\.tsx?)`/g))
