@@ -85,7 +85,7 @@ test("wrong use says what is wrong", async () => {
     [[...ADD, "--set", "port=1", "--secret", "password=NO_SUCH"], /the variable NO_SUCH is not set/],
     [[...ADD, "--set", "port=x", "--secret", "password=ACME_PASSWORD"], /settings.port/],
     [["links", "show", "nowhere"], /there is no link nowhere/],
-    [["links", "test", "fixed"], /configured this in a file/],
+    [["links", "test", "fixed"], /defined in the configuration file/],
     [["senders", "add", "+14155550123", "--link", "fixed"], /link_id: must be a link that this account has created/],
     [["routes", "add", "--channel", "sms", "--links", "lnk_x"], /must be a link that this account has created/],
   ] as const) {
