@@ -123,8 +123,8 @@ function Redirect({ path }: { path: string }): null {
 }
 
 const NoAccess = (): JSX.Element => (
-  <Page title="Nothing to see">
-    <Empty title="Your key opens no page">
+  <Page title="No access">
+    <Empty title="Your key has no scope of any page">
       <p>
         A page needs one of these scopes: <code>{[...new Set(SECTIONS.map(({ scope }) => scope))].join(", ")}</code>.
       </p>
@@ -133,10 +133,10 @@ const NoAccess = (): JSX.Element => (
 );
 
 const NotFound = (): JSX.Element => (
-  <Page title="No such page">
-    <Empty title="There is nothing here">
+  <Page title="Page not found">
+    <Empty title="This page does not exist">
       <p>
-        The address may be mistyped. <Link to="">To the overview</Link>
+        Check the address, or go to the <Link to="">overview</Link>.
       </p>
     </Empty>
   </Page>

@@ -1,5 +1,7 @@
 /** The lists of values that the console offers match those of the service. */
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ACTIONS as AUDITED, AuditEventRecord } from "../../src/audit/audit-event.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
@@ -48,5 +50,17 @@ test("each recipient of the simulator, from 2 to 15, is listed once", () => {
 
 test("every status counts for one outcome, including an unknown status", () => {
   const all = Object.fromEntries([...STATUSES, "tomorrow"].map((status) => [status, 1]));
-  assert.deepEqual(countOutcomes(all), { delivered: 2, notDelivered: 3, underWay: 4, other: 3 });
+  assert.deepEqual(countOutcomes(all), { delivered: 2, notDelivered: 3, inProgress: 4, other: 3 });
+});
+
+test("the texts avoid the words that the glossary replaces", () => {
+  const folder = join(import.meta.dirname, "..", "src");
+  const replaced = /\b(?:answer(?:s|ed)?|told|alone|whoever|nobody|anew|bought|under way|handed over)\b/i;
+  const found = globSync("**/*.{ts,tsx}", { cwd: folder }).flatMap((path) =>
+    readFileSync(join(folder, path), "utf8")
+      .split("\n")
+      .filter((line) => replaced.test(line))
+      .map((line) => `${path}: ${line.trim()}`),
+  );
+  assert.deepEqual(found, []);
 });

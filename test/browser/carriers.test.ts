@@ -260,7 +260,7 @@ describe("the carrier of a message", () => {
       const id = await create("/v1/messages", { channel: "sms", recipient: REFUSED_ONCE, body: "Hello" });
       await visitor.signIn(key, `messages/${id}`);
       const [record, timeline] = [page.getByRole("region", { name: "Record" }), page.getByRole("region", { name: "Timeline" })];
-      await visitor.sees("South says delivered", timeline);
+      await visitor.sees("South reports delivered", timeline);
       await visitor.sees("Attempt 1 at North: refused", timeline);
       await visitor.sees("South takes it next", timeline);
       assert.ok(!(await timeline.innerText()).includes("lnk_"), await timeline.innerText());
@@ -272,13 +272,13 @@ describe("the carrier of a message", () => {
 
       await visitor.button("Sign out").click();
       await visitor.signIn(await godwit.key({ environment: "live", scopes: ["messages:read"] }), `messages/${id}`);
-      await visitor.sees(`${south} says delivered`, timeline);
+      await visitor.sees(`${south} reports delivered`, timeline);
       await visitor.sees(`${south} takes it next`, timeline);
       await godwit.request("DELETE", `/v1/routes/${route}`, { key });
       for (const link of [north, south]) assert.equal((await godwit.request("DELETE", `/v1/links/${link}`, { key })).status, 200);
       await visitor.button("Sign out").click();
       await visitor.signIn(key, `messages/${id}`);
-      await visitor.sees(`${south} says delivered`, timeline);
+      await visitor.sees(`${south} reports delivered`, timeline);
       await record.getByText(south).waitFor();
       await record.getByRole("link", { name: south }).waitFor({ state: "detached" });
     }));

@@ -105,10 +105,10 @@ describe("sending", () => {
       await visitor.signIn(visits.key, "send");
       await visitor.button("delivered", true).click();
       await page.getByLabel("Text").fill("Hello from the console");
-      await visitor.sees("1 part");
-      await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "The same in code" }));
+      await visitor.sees("1 segment");
+      await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "Code sample" }));
       await visitor.button("TypeScript SDK").click();
-      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
+      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "Code sample" }));
       const loads = visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });
@@ -131,7 +131,7 @@ describe("sending", () => {
       await page.getByLabel("Text").fill("It’s here 🐦");
       await visitor.sees("UCS-2");
       assert.deepEqual(await page.locator("mark").allTextContents(), ["’", "🐦"]);
-      await visitor.button("Replace what can be replaced").click();
+      await visitor.button("Use GSM characters").click();
       assert.equal(await page.getByLabel("Text").inputValue(), "It's here 🐦");
       await page.getByLabel("Text").fill("It's here");
       await visitor.sees("GSM 7-bit");
@@ -147,7 +147,7 @@ describe("sending", () => {
       await visitor.button("Send").click();
       await visitor.sees(/recipient_opted_out/);
       await visitor.button("delivered", true).click();
-      await page.getByText("When, from whom, and more").click();
+      await page.getByText("Advanced options").click();
       await page.getByLabel("Client reference").fill("pressed-twice");
       await visitor.button("Send").dblclick();
       await page.getByRole("region", { name: "The message you sent" }).waitFor();
@@ -156,7 +156,7 @@ describe("sending", () => {
       await page.getByLabel("Client reference").press("Enter");
       const { json } = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((json["data"] as unknown[]).length, 1);
-      await visitor.button("Write the same once more").click();
+      await visitor.button("Send another copy").click();
       await visitor.button("Send").click();
       await visitor.button("Sent").waitFor();
       const again = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
@@ -167,7 +167,7 @@ describe("sending", () => {
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
-      await page.getByText("When, from whom, and more").click();
+      await page.getByText("Advanced options").click();
       await page.getByLabel("Send at").focus();
       await page.keyboard.type("01012026610:00");
       await page.getByLabel("Text").fill("Still here");
@@ -180,7 +180,7 @@ describe("sending", () => {
       await visitor.signIn(visits.key, "send");
       await visitor.button("delivered", true).click();
       await page.getByLabel("Text").fill("Not yet");
-      await page.getByText("When, from whom, and more").click();
+      await page.getByText("Advanced options").click();
       await page.getByLabel("Client reference").fill("half-a-date");
       await page.getByLabel("Send at").focus();
       await page.keyboard.type("01012030");
@@ -228,7 +228,7 @@ describe("messages", () => {
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "messages");
-      await visitor.sees(/^Live$/);
+      await visitor.sees(/^Connected$/);
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", client_reference: "seen-live" });
       const row = page.getByRole("row").filter({ hasText: "seen-live" });
       await visitor.sees(/^delivered$/, row);
@@ -306,7 +306,7 @@ describe("messages", () => {
       await page.goBack();
       await visitor.button("Redact").click();
       await visitor.dialog.getByRole("button", { name: "Redact" }).click();
-      await visitor.sees(/it was redacted/);
+      await visitor.sees(/was redacted/);
       assert.equal((await read())["body"], null);
     }));
 
@@ -331,7 +331,7 @@ describe("messages", () => {
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: sendAt });
       const path = `/v1/messages/${String(json["id"])}`;
       await visitor.signIn(visits.key, "messages");
-      await visitor.sees(/^Live$/);
+      await visitor.sees(/^Connected$/);
       const canceled = Promise.withResolvers<undefined>();
       await page.route(`**${path}`, async (route) => {
         const response = await route.fetch();
@@ -357,7 +357,7 @@ describe("messages", () => {
       await visitor.signIn(visits.key, "messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
       await visitor.sees(/not_found/);
       await visitor.goto("nonsense");
-      await visitor.heading("No such page").waitFor();
+      await visitor.heading("Page not found").waitFor();
     }));
 });
 
@@ -392,7 +392,7 @@ describe("webhooks", () => {
       await visitor.sees("message.sent", webhooks);
       await visitor.sees(/^pending$/, webhooks);
       await webhooks.getByRole("row").filter({ hasText: "pending" }).first().getByRole("button", { name: "Retry" }).click();
-      await visitor.sees("It is tried again now");
+      await visitor.sees("The delivery is retried now");
     }));
 });
 
@@ -405,7 +405,7 @@ describe("scopes", () => {
       await visitor.heading("Messages").waitFor();
       const menu = await page.getByRole("navigation", { name: "Console" }).getByRole("link").allTextContents();
       assert.deepEqual(menu, ["Messages"]);
-      await visitor.sees("Not live: the key lacks events:read");
+      await visitor.sees("No live updates: the key lacks events:read");
       assert.equal(await page.getByRole("link", { name: "Send a message" }).count(), 0);
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });
       await visitor.goto(`messages/${String(json["id"])}`);

@@ -15,15 +15,15 @@ test("an outage is shown, typed text is kept, and the console continues without 
     const again = { databaseUrl: first.databaseUrl, roles: "api,dispatch,webhooks", env: { GODWIT_PORT: port } };
     const list = await Visitor.open(browser, first.url);
     await list.signIn(key, "messages");
-    await list.sees(/^Live$/);
+    await list.sees(/^Connected$/);
     const send = await Visitor.open(browser, first.url);
     await send.signIn(key, "send");
     await send.button("delivered", true).click();
     await send.page.getByLabel("Text").fill("Written before");
-    await send.sees("1 part");
+    await send.sees("1 segment");
     await first.stop("SIGKILL");
 
-    await list.sees("Connection lost, trying again…");
+    await list.sees("Connection lost, reconnecting…");
     await list.page.getByLabel("Status").selectOption("failed");
     await list.page.getByRole("alert").getByText("The service cannot be reached").waitFor();
     await send.button("Send").click();
@@ -37,7 +37,7 @@ test("an outage is shown, typed text is kept, and the console continues without 
     await send.page.getByRole("region", { name: "The message you sent" }).getByRole("status").getByText("delivered").waitFor();
     await list.page.getByLabel("Status").selectOption("");
     await list.page.getByRole("table").getByText("Written before").waitFor();
-    await list.page.getByText(/^Live$/).waitFor();
+    await list.page.getByText(/^Connected$/).waitFor();
     const { json } = await second.request("GET", "/v1/messages", { key });
     assert.equal((json["data"] as unknown[]).length, 1, "the message is sent once");
     const later = await second.send(key, { recipient: "+15005550006", client_reference: "after-the-outage" });
@@ -50,7 +50,7 @@ test("a hidden tab closes its event stream, and shows all changes when it is vis
   visits.visit(context, async (visitor) => {
     const { page } = visitor;
     await visitor.signIn(visits.key, "messages");
-    await visitor.sees(/^Live$/);
+    await visitor.sees(/^Connected$/);
     const turn = (state: "hidden" | "visible"): Promise<unknown> =>
       page.evaluate(
         `Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,

@@ -14,13 +14,13 @@ describe("the overview", () => {
       const { page } = visitor;
       await visitor.signIn(visits.key);
       await visitor.heading("Overview").waitFor();
-      await visitor.sees("No errors in this time");
+      await visitor.sees("No errors in this period");
       const throughput = page.getByRole("region", { name: "Throughput" });
       for (const recipient of ["+15005550002", "+15005550006"]) await visits.godwit.send(visits.key, { recipient });
       const errors = page.getByRole("region", { name: "Errors by code" });
       await visitor.sees("invalid_destination", errors);
       await until("half of the messages to be delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
-      await visitor.sees(/^p50; p95 is /);
+      await visitor.sees(/^p50; p95: /);
       await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: new Date(Date.now() + 3_600_000).toISOString() });
       await visitor.sees("1 message scheduled");
       await throughput.getByText("As a table").click();
@@ -203,7 +203,7 @@ describe("suppressions", () => {
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
       await visitor.signIn(visits.key, "suppressions");
-      await visitor.sees("Nobody is suppressed");
+      await visitor.sees("No suppressed recipients");
       await visitor.button("Add a recipient").click();
       await dialog.getByLabel("Recipient").fill("12");
       await dialog.getByRole("button", { name: "Suppress" }).click();
@@ -350,7 +350,7 @@ describe("an endpoint", () => {
       });
       await visitor.signIn(visits.key, `endpoints/${String(json["id"])}`);
       const facts = page.getByRole("region", { name: "Endpoint" });
-      await visitor.sees("all but the audit log", facts);
+      await visitor.sees("all except the audit log", facts);
       await visitor.button("Edit").click();
       await dialog.getByRole("checkbox", { name: "audit.created" }).check();
       await dialog.getByRole("button", { name: "Save" }).click();

@@ -26,7 +26,7 @@ export function CarriersPage(): JSX.Element {
   return (
     <Page
       title="Carriers"
-      lead="The connections to carriers that take your messages, as the nodes reported them within the last seconds."
+      lead="Connections to carriers, as the nodes reported them within the last seconds."
       actions={
         mayWrite && (
           <Link to="carriers/new" class="button primary">

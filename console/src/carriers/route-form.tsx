@@ -110,8 +110,8 @@ function Steps({ steps, carriers, onSteps, error }: StepsProps): JSX.Element {
         </div>
       ))}
       <p class="hint">
-        Carriers are tried in this order: the next one takes a message if those before it cannot. With weights, the first carrier of each
-        message is drawn: with 3 and 1, the first gets three of four messages.
+        Carriers are used in this order: a message takes the next one if those before it cannot accept it. With weights, the first carrier
+        of each message is chosen at random: with 3 and 1, the first gets three of four messages.
       </p>
       {steps.length < Math.min(MAX_STEPS, carriers.length) && (
         <div>

@@ -16,7 +16,7 @@ export function AddEndpoint({ onClose }: { onClose: () => void }): JSX.Element {
   const action = useAction(async () => setMade(await api.webhookEndpoints.create(toBody(draft))));
   return (
     <SecretDialog
-      title={made === undefined ? "Add an endpoint" : "The endpoint is there"}
+      title={made === undefined ? "Add an endpoint" : "Endpoint created"}
       submit="Add"
       action={action}
       onClose={onClose}

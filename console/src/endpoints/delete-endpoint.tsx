@@ -18,7 +18,7 @@ export function DeleteEndpoint({ endpoint, onClose }: EndpointDialogProps): JSX.
   return (
     <FormDialog title="Delete the endpoint?" submit="Delete" isDangerous action={action} onClose={onClose}>
       <p>
-        <code>{endpoint.url}</code> is told nothing more. What is known of its deliveries goes with it, and its secret; this cannot be
+        No more events are delivered to <code>{endpoint.url}</code>. The secret and the record of deliveries are deleted. This cannot be
         undone.
       </p>
     </FormDialog>

@@ -49,7 +49,7 @@ export function DeliveryList({ deliveries: { list, isTooLong, setOpen }, status,
       </Loaded>
       {isTooLong && (
         <p class="hint">
-          So long a list is not refreshed by itself.{" "}
+          A list of this length is not refreshed automatically.{" "}
           <button type="button" class="as-link" onClick={resource.reload}>
             Refresh from the top
           </button>
@@ -61,9 +61,9 @@ export function DeliveryList({ deliveries: { list, isTooLong, setOpen }, status,
 }
 
 function NoDelivery({ status, isLast }: { status: string | undefined; isLast: boolean }): JSX.Element {
-  if (!isLast) return <Empty title={`None of the latest deliveries is ${status ?? "here"}`} />;
+  if (!isLast) return <Empty title={`No match among the latest deliveries`} />;
   return (
-    <Empty title={status === undefined ? "No deliveries yet" : `No delivery is ${status}`}>
+    <Empty title={status === undefined ? "No deliveries yet" : `No ${status} deliveries`}>
       {status === undefined && (
         <p>An event is listed here from its first attempt on. A test event shows whether the endpoint can be reached.</p>
       )}

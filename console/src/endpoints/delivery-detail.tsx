@@ -14,15 +14,15 @@ export const DeliveryDetail = ({ delivery }: { delivery: WebhookDelivery }): JSX
   <div class="delivery-detail">
     <Facts
       rows={[
-        ["Happened", <Moment iso={delivery.created_at} />],
-        ["About", WITH_PAGE.test(delivery.event_type) && <EventSubject eventId={delivery.event_id} />],
+        ["Created", <Moment iso={delivery.created_at} />],
+        ["Subject", WITH_PAGE.test(delivery.event_type) && <EventSubject eventId={delivery.event_id} />],
         ["Event", <code>{delivery.event_id}</code>],
         ["Delivery", <code>{delivery.id}</code>],
         ["Next attempt", delivery.next_attempt_at !== null && <Ago iso={delivery.next_attempt_at} />],
       ]}
     />
     {delivery.attempts.length === 0 ? (
-      <p class="quiet">{delivery.status === "failed" ? "It was given up before it was tried." : "Not tried yet."}</p>
+      <p class="quiet">{delivery.status === "failed" ? "The delivery was canceled before its first attempt." : "No attempts yet."}</p>
     ) : (
       <Table label="Attempts" columns={COLUMNS} rows={delivery.attempts} keyOf={({ attempted_at: at }) => at} />
     )}
@@ -40,7 +40,7 @@ function EventSubject({ eventId }: { eventId: string }): JSX.Element | null {
   if (!mayRead)
     return (
       <span class="quiet">
-        not to be seen without <code>events:read</code>
+        requires the scope <code>events:read</code>
       </span>
     );
   if (data === undefined) return error === undefined ? <span class="quiet">Loading…</span> : <Problem error={error} />;
@@ -61,7 +61,7 @@ function SubjectLink({ of: { message, template, suppression } }: { of: GodwitEve
 const COLUMNS: readonly Column<DeliveryAttempt>[] = [
   { name: "When", cell: ({ attempted_at: at }) => <Moment iso={at} /> },
   { name: "Took", cell: ({ duration_ms: durationMs }) => formatDuration(durationMs) },
-  { name: "Answer", cell: ({ response_status: status, error }) => status ?? <span class="fault">{words(error ?? "none")}</span> },
+  { name: "Response", cell: ({ response_status: status, error }) => status ?? <span class="fault">{words(error ?? "none")}</span> },
   { name: "First bytes", cell: ({ response_body: body }) => <ResponseStart of={body} /> },
 ];
 
@@ -69,7 +69,7 @@ const ResponseStart = ({ of: body }: { of: string | null }): JSX.Element =>
   body === null || body === "" ? (
     <span class="quiet">{body === null ? "–" : "empty"}</span>
   ) : (
-    <pre class="answer" tabIndex={0} aria-label="First bytes of the answer">
+    <pre class="response" tabIndex={0} aria-label="First bytes of the response">
       {body}
     </pre>
   );

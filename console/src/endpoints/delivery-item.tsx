@@ -58,9 +58,9 @@ const Summary = ({
 );
 
 function lastResponse(last: DeliveryAttempt | undefined): string {
-  if (last === undefined) return "not tried";
+  if (last === undefined) return "no attempts";
   const { response_status: status, error, duration_ms: durationMs } = last;
-  return `${status ?? words(error ?? "no answer")} after ${formatDuration(durationMs)}`;
+  return `${status ?? words(error ?? "no response")} after ${formatDuration(durationMs)}`;
 }
 
 function Retry({ delivery, onRetried }: RetryProps): JSX.Element {
@@ -68,7 +68,7 @@ function Retry({ delivery, onRetried }: RetryProps): JSX.Element {
   const say = useToast();
   const action = useAction(async () => {
     onRetried(await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id));
-    say(`${delivery.event_type} is on its way again`);
+    say(`${delivery.event_type} is retried now`);
   });
   return (
     <div class="retry">

@@ -17,8 +17,8 @@ export function DisableEndpoint({ endpoint, onClose, onChanged }: EndpointDialog
   return (
     <FormDialog title="Disable the endpoint?" submit="Disable" isDangerous action={action} onClose={onClose}>
       <p>
-        It is told nothing more, and deliveries that wait for another attempt are given up. Once it is enabled again, Recover brings what it
-        missed.
+        No more events are delivered to it, and pending deliveries are canceled. After you enable it again, Recover delivers the missed
+        events.
       </p>
     </FormDialog>
   );

@@ -33,6 +33,6 @@ export const EndpointFacts = ({ endpoint }: { endpoint: WebhookEndpoint }): JSX.
 
 const OldSecret = ({ until }: { until: string }): JSX.Element => (
   <>
-    signs beside the new one until <Moment iso={until} />
+    also signs until <Moment iso={until} />
   </>
 );

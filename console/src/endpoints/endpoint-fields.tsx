@@ -38,7 +38,7 @@ export const EndpointFields = ({ draft, onChange, error }: FieldsProps): JSX.Ele
     <TextField
       label="Description"
       isOptional
-      hint="For people."
+      hint="Shown only in the console and in the API."
       value={draft.description}
       onValue={(description) => onChange({ description })}
       error={faultAt(error, "/description")}

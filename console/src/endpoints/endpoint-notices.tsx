@@ -17,16 +17,16 @@ export function EndpointNotices({ endpoint }: { endpoint: WebhookEndpoint }): JS
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  requested: "It was disabled by request.",
-  gone: "It was disabled because it answered 410: gone.",
-  failing: "It was disabled after five days of nothing but failures.",
+  requested: "It was disabled on request.",
+  gone: "It was disabled because it responded with 410 (gone).",
+  failing: "It was disabled after five days in which every delivery failed.",
 };
 
 const Disabled = ({ reason }: { reason: string | null }): JSX.Element => (
   <div class="notice" role="status">
     <p>
-      <strong>This endpoint is told nothing.</strong> {reason !== null && (REASONS[reason] ?? `It was disabled: ${words(reason)}.`)} Once it
-      is enabled again, Recover brings what it missed.
+      <strong>This endpoint receives no events.</strong> {reason !== null && (REASONS[reason] ?? `It was disabled: ${words(reason)}.`)}{" "}
+      After you enable it again, Recover delivers the missed events.
     </p>
   </div>
 );
@@ -35,10 +35,10 @@ const Failing = ({ since }: { since: string }): JSX.Element => (
   <div class="notice bad" role="status">
     <p>
       <strong>
-        Nothing but failures since <Moment iso={since} />
+        All deliveries have failed since <Moment iso={since} />
       </strong>{" "}
       (<Ago iso={since} />
-      ). After five days of them the endpoint is disabled. What it answered is told with the deliveries below.
+      ). After five days of failures the endpoint is disabled. The deliveries below show its responses.
     </p>
   </div>
 );
@@ -53,7 +53,7 @@ function Recovering({ recovery: { reached, until } }: { recovery: Recovery }): J
   return (
     <div class="notice" role="status">
       <p>
-        <strong>A recovery is under way.</strong> Events up to <Moment iso={reached} /> have been looked through; it goes on to{" "}
+        <strong>A recovery is in progress.</strong> Events up to <Moment iso={reached} /> have been checked; it continues to{" "}
         <Moment iso={until} />.
       </p>
       <progress aria-label="Recovery" max={whole} value={done > 0 ? done : undefined} />

@@ -52,7 +52,7 @@ function LoadedEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; res
   };
   const test = useAction(async () => {
     await api.webhookEndpoints.test(endpoint.id);
-    say("A test event is on its way");
+    say("A test event was sent");
     deliveries.refreshSoon(REFRESHES_AFTER_TEST);
   });
   const enable = useAction(async () => {

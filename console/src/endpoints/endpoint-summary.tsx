@@ -9,7 +9,7 @@ export const EndpointStatus = ({ of: { status, failing_since: failingSince } }: 
 );
 
 export function EventTypes({ of: types }: { of: readonly string[] }): JSX.Element {
-  if (types.includes(ALL)) return <>{namesAudit(types) ? "all events" : "all but the audit log"}</>;
+  if (types.includes(ALL)) return <>{namesAudit(types) ? "all events" : "all except the audit log"}</>;
   return (
     <ul class="words">
       {types.map((type) => (

@@ -26,7 +26,7 @@ export function EndpointsPage(): JSX.Element {
   return (
     <Page
       title="Webhooks"
-      lead="URLs of yours that are told of every event they ask for, signed, until they acknowledge."
+      lead="Your URLs that receive signed events. Failed deliveries are retried."
       actions={
         mayWrite && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
@@ -41,7 +41,8 @@ export function EndpointsPage(): JSX.Element {
             items.length === 0 ? (
               <Empty title="No endpoints yet">
                 <p>
-                  An endpoint is told of messages as they move, and of what is written to you. <a href="/docs/webhooks">About webhooks</a>
+                  An endpoint receives events about the status of messages, and inbound messages.{" "}
+                  <a href="/docs/webhooks">About webhooks</a>
                 </p>
               </Empty>
             ) : (

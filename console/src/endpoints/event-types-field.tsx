@@ -16,11 +16,11 @@ export function EventTypesField({ chosen, onChosen, error }: Choice & { error: s
       <div>
         <label>
           <input type="radio" name={name} checked={isAll} onChange={() => onChosen([ALL, ...chosen.filter(isAudit)])} />{" "}
-          <span>All but the audit log</span>
+          <span>All except the audit log</span>
         </label>
         <label>
           <input type="radio" name={name} checked={!isAll} onChange={() => onChosen(chosen.filter((type) => type !== ALL))} />{" "}
-          <span>Only some</span>
+          <span>Selected events</span>
         </label>
       </div>
       {kinds.map((kind) => (

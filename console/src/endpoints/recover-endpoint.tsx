@@ -26,23 +26,23 @@ export function RecoverEndpoint({ endpoint, onClose, onChanged }: EndpointDialog
     setMissing(since === "");
     if (since === "") return;
     onChanged(await api.webhookEndpoints.recover(endpoint.id, { since: fromLocalInput(since) }));
-    say("The recovery is under way");
+    say("The recovery has started");
     onClose();
   });
   return (
-    <FormDialog title="Recover what it missed" submit="Recover" action={action} onClose={onClose}>
+    <FormDialog title="Recover missed events" submit="Recover" action={action} onClose={onClose}>
       <p>
-        Every event since then that the endpoint wants and has not acknowledged is delivered, also those of a time when it was disabled or
-        not there.
+        Delivers every event since this time that the endpoint selects and has not acknowledged, including events from before it was created
+        and while it was disabled.
       </p>
-      {endpoint.recovery !== null && <p class="notice">A recovery is under way. This one takes its place.</p>}
+      {endpoint.recovery !== null && <p class="notice">A recovery is in progress. This one replaces it.</p>}
       <TextField
         label="Since"
         type="datetime-local"
-        hint="In your own time zone."
+        hint="In your local time."
         value={since}
         onValue={setSince}
-        error={isMissing ? "Say from when on." : faultAt(action.error, "/since")}
+        error={isMissing ? "Enter a time." : faultAt(action.error, "/since")}
       />
     </FormDialog>
   );

@@ -34,7 +34,7 @@ export function RotateSecret({ endpoint, onClose, onChanged }: EndpointDialogPro
         <>
           {typeof rotated?.previous_secret_until === "string" && (
             <p>
-              Until <Moment iso={rotated.previous_secret_until} /> deliveries are signed by the old secret as well.
+              Until <Moment iso={rotated.previous_secret_until} /> deliveries are signed with the old secret as well.
             </p>
           )}
           <SecretUse />
@@ -42,9 +42,9 @@ export function RotateSecret({ endpoint, onClose, onChanged }: EndpointDialogPro
       }
       onDone={finish}
     >
-      <p>The new secret is shown once. For 24 hours deliveries are signed by both, so that the receiver can change over.</p>
+      <p>The new secret is shown only once. For 24 hours, deliveries are signed with both secrets, so that you can update the receiver.</p>
       {isAhead(endpoint.previous_secret_until) && (
-        <p class="notice">A rotation is still under way: the secret before the present one stops signing at once.</p>
+        <p class="notice">A rotation is still in progress: the secret before the current one stops signing now.</p>
       )}
     </SecretDialog>
   );

@@ -18,7 +18,7 @@ export const AllowedAddresses = ({ value, onValue, error, sent }: AllowedAddress
   <Field
     label="Allowed addresses"
     isOptional
-    hint="Addresses or CIDR blocks such as 192.0.2.0/24, one per line or separated by commas. Without them, those of the key that creates it."
+    hint="Addresses or CIDR blocks such as 192.0.2.0/24, one per line or separated by commas. Defaults to the addresses of the key that creates it."
     error={blocksFault(error, sent)}
   >
     {(control) => (

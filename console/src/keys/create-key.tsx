@@ -45,7 +45,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
       <TextField
         label="Name"
         isOptional
-        hint="For people: what uses it."
+        hint="Shown in lists, for example the program that uses the key."
         value={name}
         onValue={setName}
         error={faultAt(action.error, "/name")}
@@ -56,7 +56,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
         label="Expires"
         isOptional
         type="datetime-local"
-        hint="Without it, the key expires with the one that creates it."
+        hint="Defaults to the expiry of the key that creates it."
         value={expiresAt}
         onValue={setExpiresAt}
         error={faultAt(action.error, "/expires_at")}

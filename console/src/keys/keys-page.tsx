@@ -34,7 +34,7 @@ export function KeysPage({ id }: { id?: string }): JSX.Element {
       title="Keys"
       lead={
         id === undefined ? (
-          `What opens the ${identity.environment} environment, newest first. A key is shown once, when it is made.`
+          `API keys of the ${identity.environment} environment, newest first. A key is shown only once, when it is created.`
         ) : (
           <Link to="keys">All keys</Link>
         )

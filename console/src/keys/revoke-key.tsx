@@ -22,10 +22,10 @@ export function RevokeKey({ of: key, isOwn, onClose, onDone }: RevokeProps): JSX
     <FormDialog title={`Revoke ${keyName(key)}?`} submit="Revoke" isDangerous action={action} onClose={onClose}>
       {isOwn && (
         <p class="notice bad">
-          <strong>You are signed in with this key.</strong> Your session ends with it, and you need another key to come back.
+          <strong>You are signed in with this key.</strong> Your session ends with it, and you need another key to sign in again.
         </p>
       )}
-      <p>It stops working within about a second, and so does every access token that it bought. This cannot be undone.</p>
+      <p>The key and every access token that it created stop working within about a second. This cannot be undone.</p>
     </FormDialog>
   );
 }

@@ -10,7 +10,7 @@ import { KeyAgain, useKeyAgain } from "./key-again.tsx";
 import { keyName } from "./key-state.ts";
 
 const OVERLAPS = [
-  ["0", "Not at all: it ends now"],
+  ["0", "0 seconds: it ends now"],
   ["3600", "1 hour"],
   ["86400", "1 day"],
   ["604800", "7 days"],
@@ -35,24 +35,24 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
       note={
         <p>
           {overlap === "0"
-            ? "The old key has ended."
-            : `The old key works on for ${overlapText ?? "a while"}, unless it ends sooner anyway.`}
+            ? "The old key is no longer valid."
+            : `The old key stays valid for ${overlapText ?? "a while"}, or until it expires.`}
           {isOwn && " You are still signed in with the old one: sign in with the new one before it ends."}
         </p>
       }
       onDone={onDone}
     >
-      <p>The new key has the same name, scopes, addresses and end. It is shown once.</p>
+      <p>The new key has the same name, scopes, allowed addresses and expiry. It is shown only once.</p>
       <SelectField
-        label="The old key works on for"
+        label="The old key stays valid for"
         value={overlap}
         onValue={setOverlap}
         // Without an overlap this session would end while the new key is being copied.
         options={isOwn ? OVERLAPS.slice(1) : OVERLAPS}
         hint={
           isOwn
-            ? "You are signed in with it, so it cannot end at once: the new key could not be shown."
-            : "Longer than your roll-out takes."
+            ? "You are signed in with this key. If it ended now, the new key could not be shown."
+            : "Choose a time in which you can replace the key everywhere."
         }
         error={faultAt(action.error, "/overlap_seconds")}
       />

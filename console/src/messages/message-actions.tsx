@@ -71,7 +71,7 @@ function Cancel({ message, onClose, onDone }: DialogProps): JSX.Element {
   });
   return (
     <FormDialog title="Cancel this message?" submit="Cancel message" dismiss="Keep it" isDangerous action={action} onClose={onClose}>
-      <p>It will not be sent to {message.recipient}. A canceled message stays canceled; it can be sent again as a new one.</p>
+      <p>The message will not be sent to {message.recipient}. This cannot be undone; you can send it again as a new message.</p>
     </FormDialog>
   );
 }
@@ -89,7 +89,7 @@ function Reschedule({ message, onClose, onDone }: DialogProps): JSX.Element {
       <TextField
         label="Send at"
         type="datetime-local"
-        hint="In the time of this place. Up to 35 days ahead."
+        hint="In your local time, up to 35 days ahead."
         value={at}
         onValue={setAt}
         error={faultAt(action.error, "/send_at")}
@@ -108,8 +108,8 @@ function Redact({ message, onClose, onDone }: DialogProps): JSX.Element {
   return (
     <FormDialog title="Redact this message?" submit="Redact" isDangerous action={action} onClose={onClose}>
       <p>
-        Its text, variables and metadata are removed for good, also from its events and stored answers. What became of it stays. This cannot
-        be undone.
+        The text, variables and metadata are removed permanently, also from events and stored responses. The status and the timeline stay.
+        This cannot be undone.
       </p>
     </FormDialog>
   );

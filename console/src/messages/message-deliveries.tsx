@@ -41,7 +41,7 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
   useInterval(deliveries.reload, deliveries.data?.some(isDueSoon) === true ? REFRESH_MS : null);
   const retry = useAction(async (delivery: WebhookDelivery) => {
     await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id);
-    say("It is tried again now");
+    say("The delivery is retried now");
     deliveries.reload();
   });
   return (
@@ -51,7 +51,7 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
       <Loaded resource={deliveries} lines={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty title="No endpoint was told of it">
+            <Empty title="No webhook deliveries">
               <p>
                 Endpoints are on the page <Link to="endpoints">Webhooks</Link>.
               </p>
@@ -73,7 +73,7 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { name: "Event", cell: ({ event_type: type }) => type },
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
-  { name: "Last answer", cell: ({ attempts }) => <LastResponse attempt={attempts.at(-1)} /> },
+  { name: "Last response", cell: ({ attempts }) => <LastResponse attempt={attempts.at(-1)} /> },
   { name: "Attempts", isNumber: true, cell: ({ attempts }) => attempts.length },
   { name: "Next", cell: ({ next_attempt_at: at }) => (at === null ? <span class="quiet">–</span> : <Ago iso={at} />) },
   { name: "Endpoint", cell: ({ endpoint_id: id }) => <Link to={`endpoints/${id}`}>open</Link> },
@@ -94,7 +94,7 @@ function LastResponse({ attempt }: { attempt: WebhookDelivery["attempts"][number
   const { response_status: status, duration_ms: took, error, response_body: body } = attempt;
   return (
     <>
-      {status ?? words(error ?? "no answer")} <span class="quiet">after {formatDuration(took)}</span>
+      {status ?? words(error ?? "no response")} <span class="quiet">after {formatDuration(took)}</span>
       {body !== null && body !== "" && <span class="said">{body}</span>}
     </>
   );

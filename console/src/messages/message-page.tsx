@@ -75,12 +75,12 @@ function MessageText({ message: { status, error, body, segments } }: { message: 
             <strong>{error.code}</strong>: {error.message}
           </p>
           <p class="quiet">
-            {error.permanent ? "The same message would fail again." : "It may succeed at another time."}
-            {error.provider_code !== null && ` The carrier's code is ${error.provider_code}.`}
+            {error.permanent ? "The same message would fail again." : "A later message may succeed."}
+            {error.provider_code !== null && ` Carrier code: ${error.provider_code}.`}
           </p>
         </div>
       )}
-      {body === null ? <p class="quiet">Without a text: it was redacted, or it came with none.</p> : <p class="bubble">{body}</p>}
+      {body === null ? <p class="quiet">No text: the message was redacted, or was received without one.</p> : <p class="bubble">{body}</p>}
     </section>
   );
 }
@@ -101,11 +101,11 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   Template: message.template_id === null ? null : <Template message={message} />,
   Reference: message.client_reference,
   Batch: message.batch_id === null ? null : <Batch id={message.batch_id} />,
-  "In place of": messageLink(message.fallback_of),
+  "Fallback of": messageLink(message.fallback_of),
   "In reply to": messageLink(message.in_reply_to),
   Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
   Carrier: chosen(message.provider && <CarrierLink id={message.provider.link} />, message.link_reason),
-  "Carrier's id": <CarrierId of={message.provider} />,
+  "Carrier id": <CarrierId of={message.provider} />,
   Attempts: message.provider?.attempts,
   Created: at(message.created_at),
   "Send at": at(message.send_at),

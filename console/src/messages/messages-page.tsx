@@ -91,7 +91,7 @@ function LiveButton({ isPaused, onPause, onReload }: { isPaused: boolean; onPaus
     );
   return (
     <button type="button" aria-pressed={isPaused} onClick={onPause}>
-      {isPaused ? "Go on live" : "Pause"}
+      {isPaused ? "Resume" : "Pause"}
     </button>
   );
 }
@@ -100,12 +100,16 @@ function NoMessages({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boo
   if (!isFiltered)
     return (
       <Empty title="No messages yet">
-        <p>What is sent through the API, or from here, appears at once.</p>
+        <p>Messages that are sent through the API or the console appear here.</p>
       </Empty>
     );
   return (
-    <Empty title={hasMore ? "None among the newest" : "No message fits these filters"}>
-      <p>{hasMore ? "A search looks at so many messages at a time. Load more to look further back." : "Widen them, or remove them all."}</p>
+    <Empty title={hasMore ? "No match among the newest messages" : "No message matches these filters"}>
+      <p>
+        {hasMore
+          ? "A search reads a limited number of messages at a time. Load more to search older ones."
+          : "Change or remove the filters."}
+      </p>
       <button type="button" onClick={() => replaceQuery(new URLSearchParams())}>
         Remove the filters
       </button>

@@ -25,12 +25,12 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
     <section class="card" aria-label="Parts">
       <h2>Parts</h2>
       {parts.data !== undefined && parts.data.length > 0 && parts.data.length < count && (
-        <p class="quiet beside">The carrier knows all {count} parts by one id.</p>
+        <p class="quiet beside">The carrier uses one id for all {count} parts.</p>
       )}
       <Loaded resource={parts} lines={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty title="No carrier has taken it yet" />
+            <Empty title="Not submitted to a carrier yet" />
           ) : (
             <Table
               label="Parts"
@@ -41,7 +41,7 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
                 { name: "Status", cell: ({ status }) => <Status of={status} /> },
                 { name: "Receipts", cell: ({ number }) => describeReceipts(number) || <span class="quiet">none</span> },
                 { name: "Error", cell: ({ error }) => error?.code ?? <span class="quiet">–</span> },
-                { name: "Carrier's id", cell: ({ provider_message_id: id }) => (id === null ? "–" : <code>{id}</code>) },
+                { name: "Carrier id", cell: ({ provider_message_id: id }) => (id === null ? "–" : <code>{id}</code>) },
                 { name: "Changed", cell: ({ updated_at: at }) => <Ago iso={at} /> },
               ]}
             />

@@ -24,7 +24,7 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }): JS
               {entry.receipt !== null && <Receipt receipt={entry.receipt} />}
               {entry.fallback_message_id !== null && (
                 <p>
-                  Sent in its place: <Link to={`messages/${entry.fallback_message_id}`}>{entry.fallback_message_id}</Link>
+                  Fallback message: <Link to={`messages/${entry.fallback_message_id}`}>{entry.fallback_message_id}</Link>
                 </p>
               )}
             </div>
@@ -39,7 +39,7 @@ function Headline({ entry: { type, status, ignored, reason } }: { entry: Timelin
   return (
     <p>
       {status === null ? <span class="strong">{words(type.replace(".", " "))}</span> : <Status of={status} />}{" "}
-      {ignored && <span class="quiet">changed nothing</span>}
+      {ignored && <span class="quiet">ignored</span>}
       {reason !== null && (
         <span class="quiet">
           <Reason text={reason} />
@@ -57,24 +57,24 @@ function Attempt({ attempt }: { attempt: NonNullable<TimelineEntry["attempt"]> }
       <strong>
         <CarrierName id={link} />
       </strong>
-      : {outcome === "written" ? "handed over" : outcome}
+      : {outcome === "written" ? "submitted" : outcome}
       {code !== null && (
         <>
           {" "}
-          · the carrier's code <code>{code}</code>
+          · carrier code <code>{code}</code>
         </>
       )}
       {id !== null && (
         <>
           {" "}
-          · the carrier's id <code>{id}</code>
+          · carrier id <code>{id}</code>
         </>
       )}
       {detail !== null && <> · {detail}</>}
       {retryAt !== null && (
         <>
           {" "}
-          · next try <Ago iso={retryAt} />
+          · next attempt <Ago iso={retryAt} />
         </>
       )}
     </p>
@@ -90,19 +90,19 @@ function Receipt({ receipt }: { receipt: NonNullable<TimelineEntry["receipt"]> }
         <strong>
           <CarrierName id={link} />
         </strong>{" "}
-        says {status}
-        {part !== null && <> of part {part}</>}
+        reports {status}
+        {part !== null && <> for part {part}</>}
         {error !== null && <> · {error}</>}
         {code !== null && (
           <>
             {" "}
-            · the carrier's code <code>{code}</code>
+            · carrier code <code>{code}</code>
           </>
         )}
       </p>
       {rawFields.length > 0 && (
         <details>
-          <summary>The carrier's words</summary>
+          <summary>Raw carrier response</summary>
           <dl class="raw">
             {rawFields.map(([name, value]) => (
               <div key={name}>

@@ -15,13 +15,13 @@ export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JS
     <div class="charts">
       <section class="card wide" aria-label="Throughput">
         <Chart
-          title="Messages by when they were created"
+          title="Messages over time"
           kind="bars"
           times={times}
           format={formatCount}
           series={[
             { name: "Delivered", tone: "good", values: count("delivered") },
-            { name: "Under way", tone: "busy", values: count("underWay") },
+            { name: "In progress", tone: "busy", values: count("inProgress") },
             { name: "Other", tone: "wait", values: count("other") },
             { name: "Not delivered", tone: "bad", values: count("notDelivered") },
           ]}

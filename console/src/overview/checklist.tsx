@@ -47,7 +47,7 @@ export function Checklist(): JSX.Element | null {
 const StepsInTest = ({ onHide }: { onHide: () => void }): JSX.Element => (
   <Steps onHide={onHide}>
     <Step title="Sign in with a live key">
-      <p>You are signed in to test, where the simulator takes all messages. Real messages need a key of live.</p>
+      <p>You are signed in to test, where the simulator carries all messages. Real messages need a live key.</p>
       <LiveKey />
     </Step>
     <Step title="Connect a carrier" />

@@ -16,7 +16,7 @@ export function Errors({ usage }: { usage: Usage }): JSX.Element {
     <section class="card" aria-label="Errors by code">
       <h2>Errors by code</h2>
       {errors.length === 0 ? (
-        <Empty title="No errors in this time" />
+        <Empty title="No errors in this period" />
       ) : (
         <ul class="ranked">
           {errors.slice(0, MAX_SHOWN).map(([code, count]) => (

@@ -30,7 +30,7 @@ export function FailingEndpoints(): JSX.Element {
       <Loaded resource={endpoints} lines={2}>
         {(all) => {
           const failing = all.filter(isInTrouble);
-          if (failing.length === 0) return <Empty title={all.length === 0 ? "There are no endpoints" : "None is failing"} />;
+          if (failing.length === 0) return <Empty title={all.length === 0 ? "No endpoints" : "No failing endpoints"} />;
           return (
             <ul class="plain-list">
               {failing.map(({ id, url, failing_since: since, status }) => (

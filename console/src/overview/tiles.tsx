@@ -11,19 +11,19 @@ export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue
   return (
     <div class="tiles">
       <Tile name="Messages" value={totals === undefined ? "…" : formatCount(totals.messages)}>
-        {perMinute >= 1 ? `${formatCount(Math.round(perMinute))} a minute` : RANGES[range].title.toLowerCase()}
+        {perMinute >= 1 ? `${formatCount(Math.round(perMinute))} per minute` : RANGES[range].title.toLowerCase()}
       </Tile>
       <Tile name="Delivery rate" value={totals === undefined ? "…" : formatPercent(totals.delivery_rate)}>
-        of those whose end is known
+        of completed messages
       </Tile>
       <Tile name="Time to delivered" value={times === null ? "–" : formatDuration(times.p50)}>
-        {times === null ? "none was delivered" : `p50; p95 is ${formatDuration(times.p95)}`}
+        {times === null ? "no delivered messages" : `p50; p95: ${formatDuration(times.p95)}`}
       </Tile>
       <Tile name="In the queue" value={formatCount(queue.queued + queue.sending)}>
         {queue.scheduled > 0 ? `${plural(queue.scheduled, "message")} scheduled` : "none scheduled"}
       </Tile>
-      <Tile name="Oldest due" value={queue.oldest_due_at === null ? "none" : formatDuration(queue.oldest_due_seconds * 1_000)}>
-        {queue.oldest_due_at === null ? "nothing waits" : "has it been waiting"}
+      <Tile name="Oldest waiting" value={queue.oldest_due_at === null ? "–" : formatDuration(queue.oldest_due_seconds * 1_000)}>
+        {queue.oldest_due_at === null ? "no messages waiting" : "in the queue"}
       </Tile>
     </div>
   );

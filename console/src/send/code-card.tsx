@@ -11,9 +11,9 @@ type Kind = keyof typeof KINDS;
 export function CodeCard({ request, idempotencyKey }: { request: NewMessage; idempotencyKey: string }): JSX.Element {
   const [kind, setKind] = useState<Kind>("curl");
   return (
-    <section class="card" aria-label="The same in code">
+    <section class="card" aria-label="Code sample">
       <div class="card-head">
-        <h2>The same in code</h2>
+        <h2>Code sample</h2>
         <div class="tabs">
           {(Object.keys(KINDS) as Kind[]).map((one) => (
             <button key={one} type="button" class="small" aria-pressed={one === kind} onClick={() => setKind(one)}>

@@ -26,7 +26,7 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
           {route !== null && (
             <span class="quiet">
               {" "}
-              · by <CarrierName id={route.link} />
+              · via <CarrierName id={route.link} />
             </span>
           )}
         </p>
@@ -34,12 +34,12 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
       {offending.length > 0 && (
         <div class="notice">
           <p>
-            {plural(offending.length, "character")} marked above {offending.length === 1 ? "is" : "are"} not in the GSM alphabet, so a part
-            holds 70 characters rather than 160.
+            {plural(offending.length, "character")} marked above {offending.length === 1 ? "is" : "are"} not in the GSM alphabet, so a
+            segment holds 70 characters instead of 160.
           </p>
           {onReplace !== undefined && alternatives.size > 0 && (
             <button type="button" class="small" onClick={() => onReplace((text) => replaceCharacters(text, alternatives))}>
-              Replace what can be replaced
+              Use GSM characters
             </button>
           )}
         </div>
@@ -57,7 +57,7 @@ function MarkedText({ text, offending }: { text: string; offending: Offending })
   let from = 0;
   for (const { position, character, alternative } of offending) {
     pieces.push(<span key={`t${from}`}>{characters.slice(from, position).join("")}</span>);
-    const title = alternative === null ? "Not in the GSM alphabet" : `Not in the GSM alphabet; instead: ${alternative}`;
+    const title = alternative === null ? "Not in the GSM alphabet" : `Not in the GSM alphabet; alternative:  ${alternative}`;
     pieces.push(
       <mark key={`m${position}`} title={title}>
         {character}

@@ -31,7 +31,7 @@ export function FollowedMessage({ id }: { id: string }): JSX.Element {
         </>
       ) : (
         <p>
-          It was accepted as <code>{id}</code>. What becomes of it can be seen with the scope <code>messages:read</code>.
+          It was accepted as <code>{id}</code>. To follow it, the key needs the scope <code>messages:read</code>.
         </p>
       )}
     </section>

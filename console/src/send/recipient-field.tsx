@@ -18,7 +18,7 @@ export function RecipientField({ value, error, onValue, onSimulated }: Recipient
       <TextField label="Recipient" type="tel" placeholder="+14155550123" value={value} onValue={onValue} error={error} />
       {identity.environment === "test" && (
         <fieldset class="chips">
-          <legend>The simulator's recipients</legend>
+          <legend>Test numbers</legend>
           {SIMULATOR_RECIPIENTS.map((recipient) => (
             <button
               key={recipient.number}

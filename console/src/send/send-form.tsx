@@ -35,7 +35,7 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
         onValue={(recipient) => onChange({ recipient })}
         onSimulated={({ number, channel }) => onChange({ recipient: number, ...(channel === undefined ? {} : { channel }) })}
       />
-      <div class="tabs" role="group" aria-label="What to send">
+      <div class="tabs" role="group" aria-label="Content">
         {(["text", "template"] as const).map((kind) => (
           <button key={kind} type="button" class="small" aria-pressed={draft.kind === kind} onClick={() => onChange({ kind })}>
             {kind === "text" ? "Text" : "Template"}
@@ -66,7 +66,7 @@ function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "valid
   const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "" || draft.metadata !== "");
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>When, from whom, and more</summary>
+      <summary>Advanced options</summary>
       <div class="field-row">
         <TextField
           label="Send at"
@@ -84,7 +84,7 @@ function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "valid
           onValue={(clientReference) => onChange({ clientReference })}
           error={faultOf("/client_reference")}
         />
-        <Field label="Metadata" isOptional hint="A line for each: name=value" error={faultOf("/metadata")}>
+        <Field label="Metadata" isOptional hint="One entry per line: name=value" error={faultOf("/metadata")}>
           {(control) => (
             <textarea
               {...control}
@@ -107,7 +107,7 @@ function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "valid
           error={faultOf("/priority")}
         />
         <TextField
-          label="Seconds to live"
+          label="Time to live in seconds"
           isOptional
           type="number"
           placeholder="172800"
@@ -116,7 +116,7 @@ function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "valid
           error={faultOf("/ttl_seconds")}
         />
         <TextField
-          label="At most so many parts"
+          label="Maximum segments"
           isOptional
           type="number"
           value={draft.maxSegments}

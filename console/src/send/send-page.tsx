@@ -74,8 +74,8 @@ export function SendPage(): JSX.Element {
       title="Send"
       lead={
         identity.environment === "live"
-          ? "This is live: the message goes to a real recipient."
-          : "This is test: the simulator answers, and no message leaves the machine."
+          ? "Live environment: the message is sent to a real recipient."
+          : "Test environment: the simulator responds, and no message is sent to a phone."
       }
     >
       <div class="columns">
@@ -90,7 +90,7 @@ export function SendPage(): JSX.Element {
             </button>
             {isSent && (
               <button type="button" onClick={() => setCopy(copy + 1)}>
-                Write the same once more
+                Send another copy
               </button>
             )}
           </div>

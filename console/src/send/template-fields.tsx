@@ -19,7 +19,7 @@ export function TemplateFields({ draft, faultOf, onChange }: TemplateProps): JSX
   ) : (
     <TextField
       label="Template"
-      hint="Its name or id. With the scope templates:read you could choose from a list."
+      hint="The name or id. With the scope templates:read, the templates are listed here."
       value={draft.template}
       onValue={(template) => onChange({ template })}
       error={faultOf("/template_id")}
@@ -46,7 +46,7 @@ function TemplateChoice({ draft, faultOf, onChange }: TemplateProps): JSX.Elemen
               value={chosen?.name ?? ""}
               onValue={choose}
               options={[
-                ["", usable.length === 0 ? "None is approved for this channel" : "Choose…"],
+                ["", usable.length === 0 ? "No approved template for this channel" : "Choose…"],
                 ...usable.map(({ name }): [string, string] => [name, name]),
               ]}
               error={faultOf("/template_id")}

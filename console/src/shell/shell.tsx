@@ -60,10 +60,10 @@ function Menu({ path }: { path: string }): JSX.Element {
 }
 
 const LIVE_WORDS: Readonly<Record<LiveState, string>> = {
-  off: "Not live: the key lacks events:read",
+  off: "No live updates: the key lacks events:read",
   connecting: "Connecting…",
-  live: "Live",
-  lost: "Connection lost, trying again…",
+  live: "Connected",
+  lost: "Connection lost, reconnecting…",
 };
 
 function Account(): JSX.Element {

@@ -39,7 +39,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
       <h1>Sign in</h1>
       {ended === "ended" && (
         <p class="notice" role="status">
-          Your session has ended. Sign in again to continue.
+          Your session has ended. Sign in again to continue on the same page.
         </p>
       )}
       {ended === "signed-out" && (
@@ -51,7 +51,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
         <Field
           label="API key"
           error={fault}
-          hint="The key stays in the memory of this page. A reload continues with an access token that is kept for this tab only and expires after at most one hour."
+          hint="The page keeps the key only in memory. After a reload, the session continues with an access token of this tab, for at most one hour."
         >
           {(control) => (
             <input
@@ -72,22 +72,10 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
           {action.isRunning ? "Signing in…" : "Sign in"}
         </button>
       </form>
-      <div class="quiet">
-        <p>The first start prints a test key. To create another one, run this command on the machine of the service:</p>
-        <dl>
-          {WAYS_TO_RUN.map(([place, program]) => (
-            <div key={place}>
-              <dt>{place}</dt>
-              <dd>
-                <code>{`${program} ${CREATE_KEY}`}</code>
-              </dd>
-            </div>
-          ))}
-        </dl>
-        <p>
-          <a href="/docs/console">About the console</a>
-        </p>
-      </div>
+      <p class="quiet">
+        The first start prints a test key. To create another one, run{" "}
+        <code>npm run --silent godwit -- keys create --environment test --scopes all</code>. <a href="/docs/console">About the console</a>
+      </p>
     </main>
   );
 }

@@ -16,7 +16,7 @@ export function AddSuppression({ onClose, onDone }: { onClose: () => void; onDon
   const [note, setNote] = useState("");
   const action = useAction(async () => {
     await api.suppressions.create({ recipient: recipient.trim(), sender: sender.trim() || null, note: note.trim() || null });
-    say(`${recipient.trim()} will not be written to`);
+    say(`${recipient.trim()} is suppressed`);
     onDone();
   });
   return (
@@ -32,7 +32,7 @@ export function AddSuppression({ onClose, onDone }: { onClose: () => void; onDon
       <TextField
         label="Sender"
         isOptional
-        hint="Only for messages of this sender; without it, for all."
+        hint="Suppresses messages from this sender only. Empty: from all senders."
         value={sender}
         onValue={setSender}
         error={faultAt(action.error, "/sender")}

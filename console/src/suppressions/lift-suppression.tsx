@@ -13,14 +13,14 @@ export function LiftSuppression({ suppression, onClose, onDone }: LiftProps): JS
   const say = useToast();
   const action = useAction(async () => {
     await api.suppressions.lift(suppression.id);
-    say(`${suppression.recipient} can be written to again`);
+    say(`${suppression.recipient} can receive messages again`);
     onDone();
   });
   return (
-    <FormDialog title={`Write to ${suppression.recipient} again?`} submit="Lift" action={action} onClose={onClose}>
+    <FormDialog title={`Lift the suppression of ${suppression.recipient}?`} submit="Lift" action={action} onClose={onClose}>
       <p>
         {suppression.source === "keyword" || suppression.source === "carrier"
-          ? "This recipient asked not to be written to. In many countries the law lets you lift this only when they ask for it."
+          ? "This recipient opted out. In many countries the law permits messages only after the recipient has opted in again."
           : "Messages to this recipient will be accepted again."}
       </p>
     </FormDialog>

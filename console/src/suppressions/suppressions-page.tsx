@@ -42,7 +42,7 @@ export function SuppressionsPage({ id }: { id?: string }): JSX.Element {
       title="Suppressions"
       lead={
         id === undefined ? (
-          "Recipients who are not written to, on any channel: those who wrote STOP, and those you add."
+          "Recipients who receive no messages on any channel: those who replied STOP, and those that you add."
         ) : (
           <Link to="suppressions">All suppressions</Link>
         )
@@ -61,7 +61,7 @@ export function SuppressionsPage({ id }: { id?: string }): JSX.Element {
           {({ items }) =>
             items.length === 0 ? (
               <Empty title={emptyTitle(status, debouncedRecipient)}>
-                <p>Whoever answers STOP is added by itself, and lifted again by START.</p>
+                <p>A recipient who replies STOP is added automatically. START lifts the suppression.</p>
               </Empty>
             ) : (
               <Table label="Suppressions" columns={columns(mayWrite, setOpen)} rows={items} keyOf={(row) => row.id} />
@@ -106,14 +106,14 @@ function Filters({ recipient, status }: { recipient: string; status: "active" | 
 
 const emptyTitle = (status: string, recipient: string): string => {
   if (status === "lifted") return "No suppression was lifted";
-  return recipient === "" ? "Nobody is suppressed" : "This recipient is not suppressed";
+  return recipient === "" ? "No suppressed recipients" : "This recipient is not suppressed";
 };
 
 const columns = (mayWrite: boolean, setOpen: (open: Open) => void): Column<Suppression>[] => [
   { name: "Recipient", cell: ({ recipient }) => <strong>{recipient}</strong> },
   { name: "State", cell: ({ status }) => <Status of={status === "active" ? "suppressed" : status} /> },
   { name: "Sender", cell: ({ sender }) => sender ?? <span class="quiet">any</span> },
-  { name: "Because", cell: (suppression) => <Reason of={suppression} /> },
+  { name: "Reason", cell: (suppression) => <Reason of={suppression} /> },
   { name: "Since", cell: ({ updated_at: since }) => <Ago iso={since} /> },
   { name: "Created by", cell: ({ created_by: by }) => <CreatedBy by={by} /> },
   {
@@ -139,7 +139,7 @@ const REASONS: Readonly<Record<string, string>> = { import: "imported", carrier:
 function Reason({ of: { source, keyword, message_id: messageId, note } }: { of: Suppression }): JSX.Element {
   return (
     <>
-      {REASONS[source] ?? (source === "keyword" ? `wrote ${keyword ?? "a word"}` : "added")}
+      {REASONS[source] ?? (source === "keyword" ? `replied ${keyword ?? "an opt-out word"}` : "added")}
       {messageId !== null && (
         <>
           {" "}

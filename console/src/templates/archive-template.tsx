@@ -19,8 +19,8 @@ export function ArchiveTemplate({ template, onClose, onDone }: ArchiveProps): JS
   return (
     <FormDialog title={`Archive ${template.name}?`} submit="Archive" isDangerous action={action} onClose={onClose}>
       <p>
-        It can no longer be sent or changed, and this cannot be undone. What was accepted with it is still sent. Its name is free for a new
-        template.
+        It can no longer be sent or changed, and this cannot be undone. Messages that are already accepted are still sent. Its name is free
+        for a new template.
       </p>
     </FormDialog>
   );

@@ -22,7 +22,7 @@ export function ContentFields(props: DraftProps): JSX.Element {
         <TextField
           label="Header"
           isOptional
-          hint="WhatsApp alone shows it. One variable at most."
+          hint="Shown only on WhatsApp. One variable at most."
           value={draft.header}
           onValue={(header) => onDraft({ ...draft, header })}
           error={faultAt(error, "/header")}
@@ -34,7 +34,7 @@ export function ContentFields(props: DraftProps): JSX.Element {
           <TextField
             label="Footer"
             isOptional
-            hint="WhatsApp alone shows it. Without variables."
+            hint="Shown only on WhatsApp. Without variables."
             value={draft.footer}
             onValue={(footer) => onDraft({ ...draft, footer })}
             error={faultAt(error, "/footer")}
@@ -50,11 +50,11 @@ export function ContentFields(props: DraftProps): JSX.Element {
 function Body({ draft, onDraft, error }: DraftProps): JSX.Element {
   const odd = useDebounced(oddBraces(draft.body), TYPING_MS);
   const most = isOnWhatsapp(draft) ? 1_024 : 1_600;
-  const braces = odd === undefined ? undefined : `${odd} is not a variable: write {{1}} or {{name}}, in small letters and without blanks.`;
+  const braces =
+    odd === undefined ? undefined : `${odd} is not a variable: write {{1}} or {{name}}, in lower-case letters and without spaces.`;
   const hint = (
     <>
-      {formatCount(Array.from(draft.body).length)} of {formatCount(most)} characters. Write <code>{"{{name}}"}</code> where something is to
-      be filled in.
+      {formatCount(Array.from(draft.body).length)} of {formatCount(most)} characters. Write a variable as <code>{"{{name}}"}</code>.
     </>
   );
   return (
@@ -72,7 +72,7 @@ function Examples({ draft, onDraft, error }: DraftProps): JSX.Element | null {
   return (
     <fieldset class="stack">
       <legend class="field-legend">Examples</legend>
-      <p class="hint">A value for each variable: for the preview, and for those who review the template.</p>
+      <p class="hint">An example value for each variable, for the preview and for the review of the template.</p>
       <div class="field-row">
         {variables.map((name) => (
           <TextField

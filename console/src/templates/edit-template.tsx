@@ -90,7 +90,7 @@ function SaveButtons({ status, isChanged, isRunning, onSubmitted }: ButtonsProps
 
 /** Describes the effect of saving. */
 function describeSaving({ status, version }: Template, draft: Draft): string {
-  if (status === "draft") return "A draft cannot be sent. Submit it when it says what it should.";
-  if (!isOnWhatsapp(draft)) return `A change of the content makes version ${version + 1}, which is approved at once.`;
-  return `A change of the content makes version ${version + 1}, which is reviewed, as a change of language or category is. Until it is approved nothing can be sent from the template.`;
+  if (status === "draft") return "A draft cannot be sent. Submit it when it is complete.";
+  if (!isOnWhatsapp(draft)) return `A change of the content creates version ${version + 1}, which is approved immediately.`;
+  return `A change of the content creates version ${version + 1}, which is reviewed. A change of the language or category is reviewed as well. Until the approval, the template cannot be sent.`;
 }

@@ -24,7 +24,7 @@ export function NewTemplatePage(): JSX.Element {
     void action.run(false);
   };
   return (
-    <Page title="New template" lead="A text with variables, checked once and sent many times.">
+    <Page title="New template" lead="A text with variables that is checked once and sent many times.">
       <div class="columns wide-first">
         <form class="card stack" onSubmit={onSubmit} noValidate aria-label="New template">
           <TemplateFields isNew draft={draft} onDraft={setDraft} error={action.error} />
@@ -43,7 +43,7 @@ export function NewTemplatePage(): JSX.Element {
         </form>
         <section class="card" aria-label="Preview">
           <h2>Preview</h2>
-          <p class="quiet">The service fills in what is saved. Save the template, as a draft if you like, to see it here.</p>
+          <p class="quiet">Save the template, for example as a draft, to see its preview here.</p>
         </section>
       </div>
     </Page>
@@ -53,13 +53,13 @@ export function NewTemplatePage(): JSX.Element {
 /** Describes the review that follows the submission. */
 function SubmitHint({ draft }: { draft: Draft }): JSX.Element {
   const { environment } = useSession().identity;
-  if (!isOnWhatsapp(draft)) return <>A template for SMS alone is approved as soon as it is submitted.</>;
+  if (!isOnWhatsapp(draft)) return <>A template that is only for SMS is approved immediately.</>;
   if (environment === "test")
     return (
       <>
-        In test the simulator reviews it at once, by its name: <code>simulate_rejected…</code>, <code>simulate_paused…</code> and{" "}
-        <code>simulate_pending…</code> become that, all others are approved.
+        In test, the simulator reviews the template immediately, by its name: <code>simulate_rejected…</code>, <code>simulate_paused…</code>{" "}
+        and <code>simulate_pending…</code> get that status; all others are approved.
       </>
     );
-  return <>WhatsApp reviews it when it is submitted. Until it is approved nothing can be sent from it.</>;
+  return <>WhatsApp reviews the template when it is submitted. Until the approval, it cannot be sent.</>;
 }

@@ -15,7 +15,7 @@ export function TemplateFields({ isNew, ...props }: DraftProps & { isNew: boolea
         <TextField
           label="Name"
           placeholder="order_shipped"
-          hint="Small letters, digits and underscores. Messages name the template by it; it cannot be changed later."
+          hint="Lower-case letters, digits and underscores. Messages refer to the template by its name, which cannot be changed later."
           value={name}
           onValue={(value) => onDraft({ ...draft, name: value })}
           error={faultAt(error, "/name")}

@@ -87,7 +87,7 @@ function ValueFields({ template: { variables }, typed, onTyped }: ValueProps): J
   if (variables.length === 0) return null;
   return (
     <fieldset class="stack">
-      <legend class="field-legend">Try other values</legend>
+      <legend class="field-legend">Other values</legend>
       <div class="field-row">
         {variables.map(({ name, example }) => (
           <TextField

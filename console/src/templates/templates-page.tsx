@@ -33,7 +33,7 @@ export function TemplatesPage(): JSX.Element {
   return (
     <Page
       title="Templates"
-      lead="Texts with variables, checked once and sent many times. WhatsApp wants one for everything that is not an answer."
+      lead="Texts with variables that are checked once and sent many times. WhatsApp requires a template outside the service window."
       actions={
         mayWrite && (
           <Link class="button" to="templates/new">
@@ -77,10 +77,10 @@ function Filters({ query }: { query: URLSearchParams }): JSX.Element {
         label="Status"
         value={of("status")}
         onValue={(value) => set("status", value)}
-        options={options("all but archived", STATUSES)}
+        options={options("all except archived", STATUSES)}
       />
       <SelectField label="Channel" value={of("channel")} onValue={(value) => set("channel", value)} options={options("any", CHANNELS)} />
-      <TextField label="Name" type="search" placeholder="the whole name" value={of("name")} onValue={(value) => set("name", value)} />
+      <TextField label="Name" type="search" placeholder="exact name" value={of("name")} onValue={(value) => set("name", value)} />
     </div>
   );
 }
@@ -88,12 +88,12 @@ function Filters({ query }: { query: URLSearchParams }): JSX.Element {
 const NoTemplates = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
   isFiltered ? (
     <Empty title="No template matches">
-      <p>A name is looked for as a whole. Archived templates are shown when their status is asked for.</p>
+      <p>The name must match exactly. To see archived templates, select the status archived.</p>
     </Empty>
   ) : (
-    <Empty title="There are no templates yet">
+    <Empty title="No templates yet">
       <p>
-        <a href="/docs/templates">What a template is for</a>
+        <a href="/docs/templates">About templates</a>
       </p>
     </Empty>
   );

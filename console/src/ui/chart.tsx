@@ -55,7 +55,7 @@ export function Chart({ title, kind, times, series, format, top = 0 }: ChartProp
             <Lines series={series} count={times.length} highest={highest} />
           )}
         </svg>
-        {isEmpty && <p class="none quiet">Nothing in this time</p>}
+        {isEmpty && <p class="none quiet">No data in this period</p>}
       </div>
       <p class="axis quiet">
         <span>{times[0]}</span>

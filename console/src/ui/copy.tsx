@@ -40,7 +40,7 @@ export const Code = ({ text, label }: { text: string; label: string }): JSX.Elem
 export const Secret = ({ what, text }: { what: string; text: string }): JSX.Element => (
   <div class="secret">
     <p>
-      <strong>Copy the {what} now.</strong> It is shown this once and kept nowhere in the browser.
+      <strong>Copy the {what} now.</strong> It is shown only once, and the browser does not store it.
     </p>
     <Code label={what} text={text} />
   </div>

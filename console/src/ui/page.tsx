@@ -93,8 +93,8 @@ function MissingScope({ scope, what }: { scope: string; what: string }): JSX.Ele
   return (
     <Empty title={`Your key may not ${what}`}>
       <p>
-        It lacks the scope <code>{scope}</code>. A key that has it can be made with <code>godwit keys create</code>, or on the Keys page by
-        whoever has <code>keys:write</code>. You are signed in with <code>{identity.name ?? identity.keyId}</code>.
+        It lacks the scope <code>{scope}</code>. Create a key that has it with <code>godwit keys create</code>, or on the Keys page with a
+        key that has <code>keys:write</code>. You are signed in with <code>{identity.name ?? identity.keyId}</code>.
       </p>
     </Empty>
   );

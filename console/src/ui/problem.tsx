@@ -1,4 +1,4 @@
-/** Shows an error: the description of the service, its code, and a button to try again. */
+/** Shows an error: the description of the service, its code, and a button to retry. */
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { MismatchedKey } from "../session/session.ts";
@@ -9,13 +9,13 @@ function describe(error: unknown): Description {
   if (error instanceof ApiError) {
     const { title, detail, code, requestId, requiredScopes } = error;
     if (requiredScopes.length > 0)
-      return { title: "Your key may not do this", detail: `It lacks ${requiredScopes.join(", ")}.`, code, requestId };
+      return { title: "Your key does not permit this", detail: `It lacks the scope ${requiredScopes.join(", ")}.`, code, requestId };
     return { title, detail, code, requestId };
   }
-  if (error instanceof TimeoutError) return { title: "No answer in time", detail: "The service took too long. Try again." };
+  if (error instanceof TimeoutError) return { title: "No response in time", detail: "The service did not respond in time. Retry later." };
   if (error instanceof ConnectionError)
     return { title: "The service cannot be reached", detail: "Check that it runs and that you are online." };
-  if (error instanceof MismatchedKey) return { title: "Another key is needed", detail: error.message };
+  if (error instanceof MismatchedKey) return { title: "A different key is required", detail: error.message };
   return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };
 }
 
@@ -69,7 +69,7 @@ export function Problem({
       {children}
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
-          Try again
+          Retry
         </button>
       )}
     </div>

@@ -7,6 +7,6 @@ const ENCODINGS: Readonly<Record<string, string>> = { gsm7: "GSM 7-bit", ucs2: "
 
 export const Segments = ({ of }: { of: NonNullable<Message["segments"]> }): JSX.Element => (
   <>
-    {plural(of.count, "part")} · {plural(of.characters, "character")} · {ENCODINGS[of.encoding] ?? of.encoding}
+    {plural(of.count, "segment")} · {plural(of.characters, "character")} · {ENCODINGS[of.encoding] ?? of.encoding}
   </>
 );

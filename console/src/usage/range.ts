@@ -40,9 +40,9 @@ export function readUsageRange(query: URLSearchParams, nowMs: number): Range {
 const availableIntervals = (days: number): Interval[] => (days <= MAX_DAYS.hour ? ["day", "hour"] : ["day"]);
 
 function rangeFault(days: number): string | undefined {
-  if (Number.isNaN(days)) return "Both days are needed.";
+  if (Number.isNaN(days)) return "Enter both days.";
   if (days < 1) return "The first day must not be after the last.";
-  return days > MAX_DAYS.day ? `At most ${MAX_DAYS.day} days can be asked for.` : undefined;
+  return days > MAX_DAYS.day ? `The range must have at most ${MAX_DAYS.day} days.` : undefined;
 }
 
 /** Returns the start of a range. The current hour or day is the last interval. */

@@ -8,7 +8,7 @@ const RANGE_WORDS = [
   ["24h", "Last 24 hours"],
   ["7d", "Last 7 days"],
   ["30d", "Last 30 days"],
-  ["dates", "Days of choice"],
+  ["dates", "Custom"],
 ] as const;
 
 const INTERVAL_WORDS = { hour: "by hour", day: "by day" } as const;

@@ -29,7 +29,7 @@ export function UsagePage(): JSX.Element {
   return (
     <Page
       title="Usage"
-      lead="Messages by the hour or day in which they were created (UTC), and by what they are now."
+      lead="Messages by hour or day of their creation (UTC) and by their current status."
       actions={
         <button
           type="button"
@@ -66,7 +66,7 @@ function Counted({ usage }: { usage: Usage }): JSX.Element {
     <>
       <Totals totals={totals} />
       <p class="quiet usage-range">
-        From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. Hours and days without messages are left out.{" "}
+        From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. Hours and days without messages are omitted.{" "}
         <a href="/docs/usage">What is counted</a>
       </p>
       <div class="columns">
@@ -82,10 +82,10 @@ function Totals({ totals }: { totals: Usage["totals"] }): JSX.Element {
   const { messages, segments, delivery_rate: rate, time_to_delivered_ms: time } = totals;
   const figures = [
     ["Messages", formatCount(messages)],
-    ["Parts", formatCount(segments)],
+    ["Segments", formatCount(segments)],
     ["Delivery rate", formatPercent(rate)],
-    ["Delivered within, p50", time === null ? "–" : formatDuration(time.p50)],
-    ["Delivered within, p95", time === null ? "–" : formatDuration(time.p95)],
+    ["Time to delivered, p50", time === null ? "–" : formatDuration(time.p50)],
+    ["Time to delivered, p95", time === null ? "–" : formatDuration(time.p95)],
   ] as const;
   return (
     <dl class="usage-totals" aria-label="Totals">

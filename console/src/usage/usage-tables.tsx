@@ -34,10 +34,10 @@ const intervalColumns = (interval: string): Column<UsageInterval>[] => [
     ? { name: "Hour", cell: ({ start }) => <time dateTime={start}>{formatUtcHour(start)}</time> }
     : { name: "Day", cell: ({ start }) => <time dateTime={start}>{formatUtcDay(start)}</time> },
   { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
-  { name: "Parts", isNumber: true, cell: ({ segments }) => formatCount(segments) },
+  { name: "Segments", isNumber: true, cell: ({ segments }) => formatCount(segments) },
   { name: "Delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).delivered) },
   { name: "Not delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).notDelivered) },
-  { name: "Under way", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).underWay) },
+  { name: "In progress", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).inProgress) },
   { name: "Other", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).other) },
   { name: "Delivery rate", isNumber: true, cell: ({ delivery_rate: rate }) => formatPercent(rate) },
   { name: "p50", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p50)) },
