@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { EMPTY, forgetKeptDraft, keepDraft, takeKeptDraft, toRequest } from "../src/messages/draft.ts";
-import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
+import { toCurl, toPython, toTypeScript } from "../src/send/code-samples.ts";
 
 test("a request contains only the filled fields", () => {
   assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {
@@ -61,11 +61,22 @@ test("the curl command passes any text through a shell unchanged", () => {
   const body = `It's "quoted" $HOME \`id\` \\ 🐦\n!`;
   const command = toCurl("http://h", { recipient: "+1", channel: "sms", body }, "key").replace(/^curl /, `printf '%s\\n' `);
   const { stdout } = spawnSync("sh", ["-c", command], { encoding: "utf8", env: { GODWIT_KEY: "k" } });
-  assert.ok(stdout.includes(JSON.stringify({ recipient: "+1", channel: "sms", body })), stdout);
+  assert.ok(stdout.includes(JSON.stringify({ recipient: "+1", channel: "sms", body }, null, 2)), stdout);
+});
+
+test("the Python code contains any text unchanged", () => {
+  const request = { recipient: "+1", channel: "sms" as const, body: `It's "quoted" \\ 🐦\n\u2028`, ttl_seconds: 60 };
+  const code =
+    toPython("http://h", request, "key")
+      .replace(/urllib\.request\.Request\([^,]*,\s*data=/, "print(")
+      .split(".encode()")[0] ?? "";
+  const { stdout, stderr, error } = spawnSync("python3", ["-c", `${code})`], { encoding: "utf8" });
+  if (error !== undefined) return;
+  assert.deepEqual(JSON.parse(stdout || stderr), request);
 });
 
 test("the code for the SDK is valid with any text", () => {
-  const code = toSdkCode("http://h", { recipient: "+1", channel: "sms", body: "</script> ${x} `" }, "key");
+  const code = toTypeScript("http://h", { recipient: "+1", channel: "sms", body: "</script> ${x} `" }, "key");
   const folder = mkdtempSync(join(tmpdir(), "godwit-code-"));
   try {
     writeFileSync(join(folder, "code.mjs"), code);

@@ -184,6 +184,37 @@ describe("dialogs", () => {
   }
 });
 
+describe("the menu", () => {
+  test("keeps its width for a session with an unnamed key", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key);
+      await visitor.sees("unnamed key");
+      const overflow =
+        "[...document.querySelectorAll('.side, .side *')].filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0 && !each.matches('.unseen')).length";
+      assert.equal(await visitor.page.evaluate(overflow), 0);
+      const right =
+        "Math.max(...[...document.querySelectorAll('.account *')].map((each) => each.getBoundingClientRect().right)) - document.querySelector('.side').getBoundingClientRect().right";
+      assert.ok(Number(await visitor.page.evaluate(right)) <= 0, "nothing leaves the menu");
+    }));
+});
+
+describe("filters", () => {
+  test("fold behind a button in a narrow window", (context) =>
+    visits.visit(
+      context,
+      async (visitor) => {
+        await visitor.signIn(visits.key, "messages?status=delivered");
+        await settled(visitor);
+        const status = visitor.page.getByLabel("Status");
+        assert.ok(!(await status.isVisible()));
+        await visitor.button("Filters (1)").click();
+        await status.selectOption("");
+        await visitor.button("Filters").waitFor();
+      },
+      { width: 360, height: 800 },
+    ));
+});
+
 describe("the first load", () => {
   test("is under 150 kB compressed, comes only from this service, and works under its content security policy", (context) =>
     visits.visit(context, async (visitor) => {

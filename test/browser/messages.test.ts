@@ -106,9 +106,11 @@ describe("sending", () => {
       await visitor.button("delivered", true).click();
       await page.getByLabel("Text").fill("Hello from the console");
       await visitor.sees("1 segment");
-      await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "Code sample" }));
-      await visitor.button("TypeScript SDK").click();
+      await visitor.sees(`"recipient": "+15005550006"`, page.getByRole("region", { name: "Code sample" }));
+      await visitor.button("TypeScript").click();
       await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "Code sample" }));
+      await visitor.button("Python").click();
+      await visitor.sees("urllib.request.urlopen(", page.getByRole("region", { name: "Code sample" }));
       const loads = visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });
@@ -161,6 +163,22 @@ describe("sending", () => {
       await visitor.button("Sent").waitFor();
       const again = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((again.json["data"] as unknown[]).length, 2, "another message is sent on request");
+    }));
+
+  test("a message that no carrier takes shows the error once, with a link to its page and the next step", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(await visits.godwit.key({ environment: "live" }), "send");
+      await page.getByLabel("Recipient", { exact: true }).fill("+14155550123");
+      await page.getByLabel("Text").fill("Hello");
+      const code = page.locator("main").getByRole("link", { name: "no_route" });
+      await code.waitFor();
+      await visitor.button("Send").click();
+      await page.getByRole("alert").getByRole("link", { name: "no_route" }).waitFor();
+      assert.equal(await code.count(), 1, "the validation and the refusal are not shown both");
+      assert.equal(await code.getAttribute("href"), "/errors/no_route");
+      await page.getByRole("alert").getByRole("link", { name: "add a carrier" }).click();
+      await visitor.heading("Add a carrier").waitFor();
     }));
 
   test("a time that does not exist is refused at its field, and the form remains usable", (context) =>
@@ -371,6 +389,7 @@ describe("webhooks", () => {
       hook.headers = { "retry-after": "3600" };
       await visitor.signIn(visits.key, "endpoints");
       await visitor.button("Add an endpoint").click();
+      await visitor.sees("godwit listen --forward-to", visitor.dialog);
       await visitor.dialog.getByLabel("URL").fill(hook.url());
       await visitor.dialog.getByRole("button", { name: "Add", exact: false }).click();
       await visitor.sees(/^whsec_/);

@@ -39,7 +39,9 @@ describe("the overview", () => {
         await visitor.sees("invalid_destination", errors);
       }
       assert.match(page.url(), /range=week/);
-      await errors.getByRole("link", { name: "invalid_destination" }).click();
+      const code = errors.getByRole("link", { name: "invalid_destination" });
+      assert.equal(await code.getAttribute("href"), "/docs/states#error-codes-of-messages");
+      await errors.getByRole("link", { name: "1 message" }).click();
       await visitor.heading("Messages").waitFor();
       assert.match(page.url(), /error_code=invalid_destination/);
       await visitor.sees("+15005550002", page.getByRole("table"));

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import { replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
-import { TimeFilter } from "../ui/filters.tsx";
+import { FilterPanel, TimeFilter } from "../ui/filters.tsx";
 import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "./actions.ts";
 
 const FILTERS = ["action", "actor", "target", "created_after", "created_before"] as const;
@@ -23,13 +23,13 @@ export function AuditFilters({ filters }: { filters: Filters }): JSX.Element {
     replaceQuery(new URLSearchParams(changed));
   };
   return (
-    <div class="filters" role="search" aria-label="Audit log">
+    <FilterPanel label="Filters" active={Object.keys(filters).length}>
       <SelectField label="Action" value={action} onValue={(value) => set("action", value)} options={actionOptions(action)} />
       <IdOrType label="Actor" example="key_… or cli" types={ACTOR_TYPES} value={actor} onValue={(value) => set("actor", value)} />
       <IdOrType label="Target" example="msg_… or message" types={TARGET_TYPES} value={target} onValue={(value) => set("target", value)} />
       <TimeFilter label="From" at={after} onTime={(time) => set("created_after", time)} />
       <TimeFilter label="Until" at={before} onTime={(time) => set("created_before", time)} />
-    </div>
+    </FilterPanel>
   );
 }
 

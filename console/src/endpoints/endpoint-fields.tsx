@@ -22,6 +22,18 @@ export const toBody = ({ url, description, eventTypes }: Draft): { url: string; 
   event_types: [...eventTypes],
 });
 
+/** An endpoint cannot be on the user's own machine by default, which is where the first one usually is. */
+const UrlHint = (): JSX.Element => (
+  <>
+    HTTPS, on the public internet. To receive events on your own machine, run{" "}
+    <code>godwit listen --forward-to http://localhost:3000/hooks</code>, or let the operator allow its network with{" "}
+    <code>GODWIT_WEBHOOK_ALLOW</code>.{" "}
+    <a href="/docs/local-webhooks" target="_blank" rel="noreferrer">
+      Webhooks on your machine
+    </a>
+  </>
+);
+
 type FieldsProps = { draft: Draft; onChange: (change: Partial<Draft>) => void; error: unknown };
 
 export const EndpointFields = ({ draft, onChange, error }: FieldsProps): JSX.Element => (
@@ -30,7 +42,7 @@ export const EndpointFields = ({ draft, onChange, error }: FieldsProps): JSX.Ele
       label="URL"
       type="url"
       placeholder="https://example.com/hooks/godwit"
-      hint="https, on the public internet."
+      hint={<UrlHint />}
       value={draft.url}
       onValue={(url) => onChange({ url })}
       error={faultAt(error, "/url")}

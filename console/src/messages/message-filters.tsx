@@ -4,16 +4,18 @@ import { useState } from "preact/hooks";
 import { words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
-import { choices, TimeFilter } from "../ui/filters.tsx";
+import { choices, FilterPanel, TimeFilter } from "../ui/filters.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
+
+const FORM_FILTERS: readonly FilterName[] = ["status", "channel", "direction", "error_code", "created_after", "created_before"];
 
 export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
   const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
   return (
     <>
       <Search filters={filters} />
-      <div class="filters">
+      <FilterPanel label="Filters" active={FORM_FILTERS.filter((name) => filters[name] !== undefined).length}>
         <SelectField
           label="Status"
           value={filters.status ?? ""}
@@ -35,7 +37,7 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
         <TextField label="Error code" type="search" value={filters.error_code ?? ""} onValue={(value) => set("error_code", value)} />
         <TimeFilter label="From" at={filters.created_after} onTime={(time) => set("created_after", time)} />
         <TimeFilter label="Until" at={filters.created_before} onTime={(time) => set("created_before", time)} />
-      </div>
+      </FilterPanel>
       <SearchedFilters filters={filters} onClear={(name) => set(name, "")} />
     </>
   );

@@ -6,6 +6,7 @@ import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { CarrierLink } from "../ui/carrier-name.tsx";
 import { CopyButton } from "../ui/copy.tsx";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Loaded, Page } from "../ui/page.tsx";
@@ -72,7 +73,10 @@ function MessageText({ message: { status, error, body, segments } }: { message: 
       {error !== null && (
         <div class="notice bad">
           <p>
-            <strong>{error.code}</strong>: {error.message}
+            <strong>
+              <MessageErrorCode code={error.code} />
+            </strong>
+            : {error.message}
           </p>
           <p class="quiet">
             {error.permanent ? "The same message would fail again." : "A later message may succeed."}

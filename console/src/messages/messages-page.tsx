@@ -6,6 +6,7 @@ import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
 import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList, type Listed } from "../ui/pages.tsx";
@@ -126,14 +127,8 @@ const COLUMNS: readonly Column<Message>[] = [
       </Link>
     ),
   },
-  {
-    name: "Status",
-    cell: ({ status, error }) => (
-      <>
-        <Status of={status} /> {error !== null && <span class="quiet">{error.code}</span>}
-      </>
-    ),
-  },
+  { name: "Status", cell: ({ status }) => <Status of={status} /> },
+  { name: "Error", cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />) },
   { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
   { name: "Channel", cell: ({ channel }) => channel },
   {

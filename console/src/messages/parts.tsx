@@ -5,6 +5,7 @@ import { words } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { useOnChange } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
@@ -40,7 +41,10 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
                 { name: "Part", cell: ({ number }) => number },
                 { name: "Status", cell: ({ status }) => <Status of={status} /> },
                 { name: "Receipts", cell: ({ number }) => describeReceipts(number) || <span class="quiet">none</span> },
-                { name: "Error", cell: ({ error }) => error?.code ?? <span class="quiet">–</span> },
+                {
+                  name: "Error",
+                  cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />),
+                },
                 { name: "Carrier id", cell: ({ provider_message_id: id }) => (id === null ? "–" : <code>{id}</code>) },
                 { name: "Changed", cell: ({ updated_at: at }) => <Ago iso={at} /> },
               ]}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { formatClock, formatDay, words } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { CarrierName, Reason } from "../ui/carrier-name.tsx";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Status } from "../ui/status.tsx";
 
@@ -92,7 +93,12 @@ function Receipt({ receipt }: { receipt: NonNullable<TimelineEntry["receipt"]> }
         </strong>{" "}
         reports {status}
         {part !== null && <> for part {part}</>}
-        {error !== null && <> · {error}</>}
+        {error !== null && (
+          <>
+            {" "}
+            · <MessageErrorCode code={error} />
+          </>
+        )}
         {code !== null && (
           <>
             {" "}

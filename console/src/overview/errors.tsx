@@ -1,9 +1,10 @@
 /** The error codes of undelivered messages, the most frequent first. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
-import { formatCount } from "../lib/format.ts";
+import { plural } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Empty } from "../ui/page.tsx";
 
 const MAX_SHOWN = 10;
@@ -21,14 +22,14 @@ export function Errors({ usage }: { usage: Usage }): JSX.Element {
         <ul class="ranked">
           {errors.slice(0, MAX_SHOWN).map(([code, count]) => (
             <li key={code}>
+              <MessageErrorCode code={code} />
               {mayRead ? (
                 <Link to="messages" query={new URLSearchParams({ error_code: code, created_after: usage.from })}>
-                  {code}
+                  {plural(count, "message")}
                 </Link>
               ) : (
-                <span>{code}</span>
+                <span>{plural(count, "message")}</span>
               )}
-              <span class="number">{formatCount(count)}</span>
               <span class="share" style={{ inlineSize: `${(count / most) * 100}%` }} />
             </li>
           ))}

@@ -9,6 +9,8 @@ import { useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
 import { EMPTY, keepDraft, takeKeptDraft, toRequest, type Draft } from "../messages/draft.ts";
 import { useApi, useSession } from "../session/use-session.ts";
+import { ErrorCode } from "../ui/error-code.tsx";
+import { NextStep } from "../ui/next-step.tsx";
 import { Page } from "../ui/page.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
 import { CodeCard } from "./code-card.tsx";
@@ -81,7 +83,8 @@ export function SendPage(): JSX.Element {
       <div class="columns">
         <form class="card stack" onSubmit={onSubmit} noValidate aria-label="New message">
           <SendForm draft={draft} validation={shown} faultOf={faultOf} onChange={onChange} />
-          <GeneralFaults validation={shown} touched={touched} />
+          {/* The refusal of the request has the same faults as its validation. */}
+          {action.error === undefined && <GeneralFaults validation={shown} touched={touched} />}
           <Problem error={checked.error} onRetry={checked.reload} />
           <Problem error={action.error} />
           <div class="actions">
@@ -117,9 +120,12 @@ function GeneralFaults({
   return (
     <div class="notice bad" role="status">
       {whole.map(({ code, detail }) => (
-        <p key={code}>
-          <strong>{code}</strong>: {detail}
-        </p>
+        <div key={code}>
+          <p>
+            {detail} <ErrorCode code={code} />
+          </p>
+          <NextStep code={code} />
+        </div>
       ))}
     </div>
   );

@@ -12,5 +12,8 @@ export function useSession(): Session {
   return session;
 }
 
+/** The session, or undefined on the sign-in page. */
+export const useSessionIfAny = (): Session | undefined => useContext(SessionContext);
+
 export const useApi = (): Godwit => useSession().api;
 export const useMay = (scope: string): boolean => useSession().may(scope);

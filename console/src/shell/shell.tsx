@@ -5,6 +5,7 @@ import { Link, useAddress } from "../lib/router.tsx";
 import { useLiveState, type LiveState } from "../session/live.tsx";
 import { useSession } from "../session/use-session.ts";
 import { Logo } from "./logo.tsx";
+import { SectionIcon } from "./section-icon.tsx";
 import { SECTIONS } from "./sections.ts";
 import { THEMES, useTheme, type Theme } from "./theme.ts";
 
@@ -50,7 +51,7 @@ function Menu({ path }: { path: string }): JSX.Element {
         {SECTIONS.filter(({ scope }) => session.may(scope)).map(({ path: to, title }) => (
           <li key={to}>
             <Link to={to} aria-current={section === to ? "page" : undefined}>
-              {title}
+              <SectionIcon of={to} /> {title}
             </Link>
           </li>
         ))}
@@ -79,7 +80,7 @@ function Account(): JSX.Element {
       <p>
         <span class={`environment ${environment}`}>{environment}</span>{" "}
         <span class="quiet" title={keyId}>
-          {name ?? keyId}
+          {name ?? "unnamed key"}
         </span>
       </p>
       <label class="theme">

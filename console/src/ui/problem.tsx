@@ -2,6 +2,8 @@
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { MismatchedKey } from "../session/session.ts";
+import { ErrorCode } from "./error-code.tsx";
+import { NextStep } from "./next-step.tsx";
 
 type Description = { title: string; detail: string; code?: string; requestId?: string | null };
 
@@ -32,6 +34,9 @@ export function faultIn(error: unknown, pointer: string): string | undefined {
   return `Entry ${Number(found.pointer?.slice(pointer.length + 1)) + 1} ${found.detail}`;
 }
 
+/** Whether the detail of an error only repeats its title. */
+const isRepetition = (title: string, detail: string): boolean => detail.replace(/\.$/, "").toLowerCase() === title.toLowerCase();
+
 export function Problem({
   error,
   onRetry,
@@ -47,7 +52,7 @@ export function Problem({
   return (
     <div class="notice bad" role="alert">
       <p>
-        <strong>{title}.</strong> {faults.length > 1 ? "" : detail}
+        <strong>{title}.</strong> {faults.length > 1 || isRepetition(title, detail) ? "" : detail}
       </p>
       {faults.length > 1 && (
         <ul>
@@ -58,11 +63,10 @@ export function Problem({
           ))}
         </ul>
       )}
+      {code !== undefined && <NextStep code={code} />}
       {code !== undefined && (
         <p class="quiet">
-          <a href={`/errors/${code}`} target="_blank" rel="noreferrer">
-            {code}
-          </a>
+          <ErrorCode code={code} />
           {typeof requestId === "string" && <> · {requestId}</>}
         </p>
       )}

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 
-type Tone = "good" | "bad" | "busy" | "wait" | "flat";
+type Tone = "good" | "bad" | "busy" | "wait" | "flat" | "inbound";
 
 const TONES: Readonly<Record<string, Tone>> = {
   // Messages
@@ -16,7 +16,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: "bad",
   expired: "bad",
   canceled: "flat",
-  received: "good",
+  received: "inbound",
   // Endpoints and their deliveries
   enabled: "good",
   disabled: "flat",

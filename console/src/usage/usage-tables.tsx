@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatPercent, formatUtcDay, formatUtcHour } from "../lib/format.ts";
 import { countOutcomes } from "../lib/outcomes.ts";
+import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
@@ -49,7 +50,7 @@ type ShareProps = { title: string; of: Readonly<Record<string, number>>; all: nu
 export function ShareTable({ title, of, all, isStatus = false, none }: ShareProps): JSX.Element {
   const shares = toShares(of, all);
   const columns: Column<Share>[] = [
-    { name: isStatus ? "Status" : "Error code", cell: ({ word }) => (isStatus ? <Status of={word} /> : <code>{word}</code>) },
+    { name: isStatus ? "Status" : "Error code", cell: ({ word }) => (isStatus ? <Status of={word} /> : <MessageErrorCode code={word} />) },
     { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
     { name: "Share", isNumber: true, cell: ({ share }) => formatPercent(share) },
   ];
