@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { GodwitEvent, Message } from "godwit-sdk";
-import { matches, readFilters, readSearch, withFilter } from "../src/messages/filters.ts";
+import { preset } from "../src/lib/time-range.ts";
+import { matches, rangeOf, readFilters, readSearch, toQuery, withFilter, withRange } from "../src/messages/filters.ts";
 import { merge, newestRecords } from "../src/messages/live-messages.ts";
 
 const message = (id: string, fields: Partial<Message> = {}): Message =>
@@ -24,6 +25,13 @@ describe("filters", () => {
     assert.deepEqual(filters, { status: "failed" });
     assert.equal(withFilter(filters, "channel", "sms").toString(), "status=failed&channel=sms");
     assert.equal(withFilter(filters, "status", "").toString(), "");
+  });
+
+  test("become a query with the period of their preset", () => {
+    const filters = readFilters(new URLSearchParams("status=failed&range=1h"));
+    const now = Date.parse("2026-11-15T10:00:00.000Z");
+    assert.deepEqual(toQuery(filters, rangeOf(filters), now), { status: "failed", created_after: "2026-11-15T09:00:00.000Z" });
+    assert.equal(withRange(filters, preset("7d")).toString(), "status=failed&range=7d");
   });
 
   test("match the same messages as the service", () => {

@@ -1,5 +1,4 @@
 /** The audit log: who changed what in this environment and in the account as a whole, newest first. */
-import type { QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { replaceQuery, useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
@@ -8,7 +7,7 @@ import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList } from "../ui/pages.tsx";
 import { Table } from "../ui/table.tsx";
 import { COLUMNS } from "./audit-columns.tsx";
-import { AuditFilters, readFilters } from "./audit-filters.tsx";
+import { AuditFilters, readFilters, toQuery, type Filters } from "./audit-filters.tsx";
 
 export function AuditPage(): JSX.Element {
   const api = useApi();
@@ -17,8 +16,7 @@ export function AuditPage(): JSX.Element {
   const filters = readFilters(query);
   const debouncedText = useDebounced(JSON.stringify(filters), 300);
   const list = useList(`audit ${debouncedText}`, (cursor, signal) =>
-    // An address may contain any filter value. The service reports an invalid one.
-    api.auditEvents.list({ ...(JSON.parse(debouncedText) as QueryOf<"get_audit_events">), limit: 50 }, { signal }).page(cursor),
+    api.auditEvents.list({ ...toQuery(JSON.parse(debouncedText) as Filters, Date.now()), limit: 50 }, { signal }).page(cursor),
   );
   return (
     <Page

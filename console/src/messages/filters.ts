@@ -1,5 +1,6 @@
 /** The filters of the message list. They are kept in the address, so that a view can be shared. */
-import type { Message } from "godwit-sdk";
+import type { Message, QueryOf } from "godwit-sdk";
+import { ANY, readTimeRange, toBounds, withTimeRange, type TimeRange } from "../lib/time-range.ts";
 
 const FILTERS = [
   "status",
@@ -9,6 +10,7 @@ const FILTERS = [
   "client_reference",
   "batch_id",
   "error_code",
+  "range",
   "created_after",
   "created_before",
 ] as const;
@@ -26,9 +28,24 @@ export function withFilter(filters: Filters, name: FilterName, value: string): U
   return new URLSearchParams(changed);
 }
 
-/** Whether the message matches the filters. Messages from events are added to the list without a request. */
-export function matches(message: Message, filters: Filters): boolean {
-  const { error_code: errorCode, created_after: after, created_before: before, ...equal } = filters;
+export const rangeOf = (filters: Filters): TimeRange => readTimeRange(new URLSearchParams(filters), ANY);
+
+export const withRange = (filters: Filters, range: TimeRange): URLSearchParams => withTimeRange(new URLSearchParams(filters), range);
+
+/** The query of the API. An address may contain any value; the service reports an invalid one. */
+export function toQuery(
+  { range: _, created_after: __, created_before: ___, ...equal }: Filters,
+  range: TimeRange,
+  nowMs: number,
+): MessageQuery {
+  return { ...equal, ...toBounds(range, nowMs) } as MessageQuery;
+}
+
+export type MessageQuery = Omit<QueryOf<"get_messages">, "limit" | "cursor">;
+
+/** Whether the message matches the query. Messages from events are added to the list without a request. */
+export function matches(message: Message, query: MessageQuery): boolean {
+  const { error_code: errorCode, created_after: after, created_before: before, ...equal } = query;
   if (errorCode !== undefined && message.error?.code !== errorCode) return false;
   if (after !== undefined && Date.parse(message.created_at) <= Date.parse(after)) return false;
   if (before !== undefined && Date.parse(message.created_at) >= Date.parse(before)) return false;

@@ -4,18 +4,22 @@ import { useState } from "preact/hooks";
 import { words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
-import { choices, FilterPanel, TimeFilter } from "../ui/filters.tsx";
-import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
+import { choices, FilterPanel } from "../ui/filters.tsx";
+import { TimeRangeField } from "../ui/time-range-field.tsx";
+import { rangeOf, readSearch, withFilter, withRange, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
 
-const FORM_FILTERS: readonly FilterName[] = ["status", "channel", "direction", "error_code", "created_after", "created_before"];
+const FORM_FILTERS: readonly FilterName[] = ["status", "channel", "direction", "error_code"];
 
 export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
   const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
   return (
     <>
       <Search filters={filters} />
-      <FilterPanel label="Filters" active={FORM_FILTERS.filter((name) => filters[name] !== undefined).length}>
+      <FilterPanel
+        label="Filters"
+        active={FORM_FILTERS.filter((name) => filters[name] !== undefined).length + (rangeOf(filters).kind === "any" ? 0 : 1)}
+      >
         <SelectField
           label="Status"
           value={filters.status ?? ""}
@@ -35,8 +39,7 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
           options={choices("Both", ["outbound", "inbound"])}
         />
         <TextField label="Error code" type="search" value={filters.error_code ?? ""} onValue={(value) => set("error_code", value)} />
-        <TimeFilter label="From" at={filters.created_after} onTime={(time) => set("created_after", time)} />
-        <TimeFilter label="Until" at={filters.created_before} onTime={(time) => set("created_before", time)} />
+        <TimeRangeField hasAny range={rangeOf(filters)} onRange={(range) => replaceQuery(withRange(filters, range))} />
       </FilterPanel>
       <SearchedFilters filters={filters} onClear={(name) => set(name, "")} />
     </>

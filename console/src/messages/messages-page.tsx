@@ -1,5 +1,5 @@
 /** The list of messages, newest first, updated by events. */
-import type { Message, QueryOf } from "godwit-sdk";
+import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
@@ -12,7 +12,7 @@ import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList, type Listed } from "../ui/pages.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
-import { matches, readFilters, type Filters } from "./filters.ts";
+import { matches, rangeOf, readFilters, toQuery, type Filters, type MessageQuery } from "./filters.ts";
 import { merge, newestRecords } from "./live-messages.ts";
 import { MessageFilters } from "./message-filters.tsx";
 
@@ -26,16 +26,15 @@ export function MessagesPage(): JSX.Element {
   const debouncedText = useDebounced(JSON.stringify(filters), 250);
   const [isPaused, setPaused] = useState(false);
   const wanted = JSON.parse(debouncedText) as Filters;
-  const isWanted = (message: Message): boolean => matches(message, wanted);
+  const toCurrentQuery = (): MessageQuery => toQuery(wanted, rangeOf(wanted), Date.now());
+  const isWanted = (message: Message): boolean => matches(message, toCurrentQuery());
   // Messages from events that arrive while a request is running may be newer than its response.
   const arrivedMeanwhile = useRef<Message[]>([]);
   const withArrivedMeanwhile = (_known: unknown, read: Listed<Message>): Listed<Message> =>
     merge(read, arrivedMeanwhile.current.splice(0), isWanted);
   const list = useList<Message>(
     debouncedText,
-    (cursor, signal) =>
-      // An address may contain any filter value. The service reports an invalid one.
-      api.messages.list({ ...(JSON.parse(debouncedText) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
+    (cursor, signal) => api.messages.list({ ...toCurrentQuery(), limit: 50 }, { signal }).page(cursor),
     withArrivedMeanwhile,
   );
   useEvents((events) => {

@@ -1,23 +1,36 @@
-/** Charts of throughput, delivery rate and time to delivered, over the selected range. */
+/** Charts of throughput, delivery rate and time to delivered, over the selected period. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";
 import { countOutcomes, type Outcome } from "../lib/outcomes.ts";
 import { Chart } from "../ui/chart.tsx";
-import { toBuckets, type Interval, type RangeName } from "./ranges.ts";
+import { intervalOf, toBuckets, type UsageInterval } from "./buckets.ts";
 
-export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JSX.Element {
-  const buckets = toBuckets(usage, range);
+// Below this average of completed messages in an interval, a single failure changes the rate by more than 5 points.
+const FEW_COMPLETED = 20;
+
+const completedOf = (interval: UsageInterval | undefined): { delivered: number; all: number } => {
+  const { delivered, notDelivered } = countOutcomes(interval?.by_status ?? {});
+  return { delivered, all: delivered + notDelivered };
+};
+
+export function Charts({ usage }: { usage: Usage }): JSX.Element {
+  const buckets = toBuckets(usage);
   const times = buckets.map(({ time }) => time);
-  const of = <T,>(read: (interval: Interval | undefined) => T): T[] => buckets.map(({ interval }) => read(interval));
+  const of = <T,>(read: (interval: UsageInterval | undefined) => T): T[] => buckets.map(({ interval }) => read(interval));
   const count = (outcome: Outcome): number[] => of((interval) => countOutcomes(interval?.by_status ?? {})[outcome]);
+  const completed = of(completedOf);
+  const measured = completed.filter(({ all }) => all > 0);
+  const hasFew = measured.reduce((sum, { all }) => sum + all, 0) < FEW_COMPLETED * measured.length;
   return (
     <div class="charts">
       <section class="card wide" aria-label="Throughput">
         <Chart
           title="Messages over time"
+          unit={`messages per ${intervalOf(usage)}`}
           kind="bars"
           times={times}
+          values="count"
           format={formatCount}
           series={[
             { name: "Delivered", tone: "good", values: count("delivered") },
@@ -30,18 +43,28 @@ export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JS
       <section class="card" aria-label="Delivery rate">
         <Chart
           title="Delivery rate"
-          kind="lines"
+          unit="of completed messages"
+          kind={hasFew ? "points" : "lines"}
           times={times}
-          top={1}
+          values="share"
           format={formatPercent}
-          series={[{ name: "Delivered", tone: "good", values: of((interval) => interval?.delivery_rate ?? null) }]}
+          series={[
+            {
+              name: "Delivered",
+              tone: "good",
+              values: of((interval) => interval?.delivery_rate ?? null),
+              notes: completed.map(({ delivered, all }) => `${formatCount(delivered)} of ${formatCount(all)}`),
+            },
+          ]}
         />
       </section>
       <section class="card" aria-label="Time to delivered">
         <Chart
           title="Time to delivered"
+          unit="p50 and p95"
           kind="lines"
           times={times}
+          values="duration"
           format={formatDuration}
           series={[
             { name: "p50", tone: "busy", values: of((interval) => interval?.time_to_delivered_ms?.p50 ?? null) },

@@ -2,29 +2,38 @@
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
 import { replaceQuery, useAddress } from "../lib/router.tsx";
+import { preset, readTimeRange, withTimeRange, type TimeRange } from "../lib/time-range.ts";
 import { useInterval, useThrottled } from "../lib/timing.ts";
+import { toUsagePeriod, type UsagePeriod } from "../lib/usage-period.ts";
 import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Loaded, Page } from "../ui/page.tsx";
+import { TimeRangeField } from "../ui/time-range-field.tsx";
 import { Charts } from "./charts.tsx";
 import { Checklist } from "./checklist.tsx";
 import { Errors } from "./errors.tsx";
 import { FailingEndpoints } from "./failing-endpoints.tsx";
 import { LinkStates } from "./link-states.tsx";
-import { RANGES, readRange, type RangeName } from "./ranges.ts";
 import { Tiles } from "./tiles.tsx";
 
 // Events trigger a reload, but never more often than this.
 const RELOAD_MS = 2_000;
 const REFRESH_MS = 15_000;
 
+// The bars of a chart stay wide enough to point at.
+const MAX_INTERVALS = 200;
+
+const toPeriod = (range: TimeRange): UsagePeriod => toUsagePeriod(range, { maxIntervals: MAX_INTERVALS }, Date.now());
+
 export function OverviewPage(): JSX.Element {
   const api = useApi();
-  const range = readRange(useAddress().query.get("range"));
-  const { interval, lengthMs } = RANGES[range];
-  const usage = useResource(`usage ${range}`, (signal) =>
-    api.usage.get({ interval, created_after: new Date(Date.now() - lengthMs).toISOString() }, { signal }),
-  );
+  const { query } = useAddress();
+  const range = readTimeRange(query, preset("1h"));
+  const { fault } = toPeriod(range);
+  const usage = useResource(fault === undefined ? `usage ${JSON.stringify(range)}` : null, (signal) => {
+    const { intervals: _, fault: __, ...asked } = toPeriod(range);
+    return api.usage.get(asked, { signal });
+  });
   const [mayReadLinks, mayReadHooks] = [useMay("links:read"), useMay("webhooks:read")];
   const queue = useResource("queue", (signal) => api.queue.get({ signal }));
   const reload = (): void => {
@@ -34,7 +43,10 @@ export function OverviewPage(): JSX.Element {
   useEvents(useThrottled(reload, RELOAD_MS));
   useInterval(reload, REFRESH_MS);
   return (
-    <Page title="Overview" actions={<RangeTabs range={range} />}>
+    <Page title="Overview">
+      <div class="filters">
+        <TimeRangeField range={range} fault={fault} onRange={(chosen) => replaceQuery(withTimeRange(query, chosen))} />
+      </div>
       {mayReadLinks && <Checklist />}
       <Loaded resource={queue} lines={2}>
         {(depth) => <Tiles usage={usage.data} queue={depth} range={range} />}
@@ -42,7 +54,7 @@ export function OverviewPage(): JSX.Element {
       <Loaded resource={usage} lines={8}>
         {(counts) => (
           <>
-            <Charts usage={counts} range={range} />
+            <Charts usage={counts} />
             <div class="columns">
               <Errors usage={counts} />
               <div>
@@ -56,13 +68,3 @@ export function OverviewPage(): JSX.Element {
     </Page>
   );
 }
-
-const RangeTabs = ({ range }: { range: RangeName }): JSX.Element => (
-  <div class="tabs" role="group" aria-label="Time">
-    {(Object.keys(RANGES) as RangeName[]).map((name) => (
-      <button key={name} type="button" aria-pressed={name === range} onClick={() => replaceQuery(new URLSearchParams({ range: name }))}>
-        {RANGES[name].title}
-      </button>
-    ))}
-  </div>
-);

@@ -2,16 +2,20 @@
 import type { Queue, Usage } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, plural } from "../lib/format.ts";
-import { RANGES, type RangeName } from "./ranges.ts";
+import { PRESETS, type TimeRange } from "../lib/time-range.ts";
 
-export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue: Queue; range: RangeName }): JSX.Element {
+export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue: Queue; range: TimeRange }): JSX.Element {
   const totals = usage?.totals;
   const times = totals?.time_to_delivered_ms ?? null;
-  const perMinute = totals === undefined ? 0 : totals.messages / (RANGES[range].lengthMs / 60_000);
+  const perMinute = usage === undefined ? 0 : usage.totals.messages / ((Date.parse(usage.to) - Date.parse(usage.from)) / 60_000);
   return (
     <div class="tiles">
       <Tile name="Messages" value={totals === undefined ? "…" : formatCount(totals.messages)}>
-        {perMinute >= 1 ? `${formatCount(Math.round(perMinute))} per minute` : RANGES[range].title.toLowerCase()}
+        {perMinute >= 1
+          ? `${formatCount(Math.round(perMinute))} per minute`
+          : range.kind === "preset"
+            ? PRESETS[range.name].title.toLowerCase()
+            : "in this period"}
       </Tile>
       <Tile name="Delivery rate" value={totals === undefined ? "…" : formatPercent(totals.delivery_rate)}>
         of completed messages

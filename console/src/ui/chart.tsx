@@ -1,74 +1,63 @@
-/** A chart over time: stacked bars or lines. Its values can also be shown as a table. */
+/** A chart over time with axes, a grid, and a readout of the values by pointer or keyboard. Its values can also be shown as a table. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-
-type Series = { name: string; tone: "good" | "busy" | "bad" | "wait"; values: readonly (number | null)[] };
+import { Bars, HEIGHT, Lines, Points, WIDTH, type Series } from "./chart-marks.tsx";
+import { toLabelPositions, toTicks, type ValueKind } from "./chart-scale.ts";
+import { ChartTable, describeValue } from "./chart-table.tsx";
 
 type ChartProps = {
   title: string;
-  kind: "bars" | "lines";
+  /** The unit of the value axis, such as "messages per hour". */
+  unit: string;
+  kind: "bars" | "lines" | "points";
   /** One label for each position on the time axis. */
   times: readonly string[];
   series: readonly Series[];
+  values: ValueKind;
   format: (value: number) => string;
-  /** The minimum upper end of the value axis. */
-  top?: number;
 };
 
-const [WIDTH, HEIGHT] = [1_000, 150];
+const MARKS = { bars: Bars, lines: Lines, points: Points } as const;
 
-export function Chart({ title, kind, times, series, format, top = 0 }: ChartProps): JSX.Element {
+export function Chart({ title, unit, kind, times, series, values, format }: ChartProps): JSX.Element {
   const [at, setAt] = useState<number | undefined>(undefined);
-  const highest = Math.max(top, ...heights(kind, times.length, series));
-  const isEmpty = series.every(({ values }) => values.every((value) => value === null || value === 0));
-  const onMove = (event: PointerEvent): void => {
-    const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
-    setAt(Math.min(times.length - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * times.length))));
-  };
+  const count = times.length;
+  const isEmpty = series.every((each) => each.values.every((value) => value === null || (kind === "bars" && value === 0)));
+  const ticks = toTicks(values, Math.max(...heights(kind, count, series)));
+  const highest = ticks.at(-1) ?? 1;
+  const shown = at === undefined ? undefined : Math.min(at, count - 1);
+  const Marks = MARKS[kind];
   return (
     <figure class="chart">
       <figcaption>
-        <h3>{title}</h3>
-        <ul class="legend">
-          {series.map(({ name, tone, values }) => (
-            <li key={name} class={tone}>
-              {name}
-              {at !== undefined && <strong> {formatValue(values[at], format)}</strong>}
-            </li>
-          ))}
-        </ul>
+        <h3>
+          {title} <span class="quiet unit">{unit}</span>
+        </h3>
+        <Legend series={series} />
       </figcaption>
-      <div class="plot">
-        <span class="top">{isEmpty ? "" : format(highest)}</span>
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          aria-hidden="true"
-          onPointerMove={onMove}
-          onPointerLeave={() => setAt(undefined)}
-        >
-          <line class="base" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
-          {at !== undefined && <rect class="here" x={(at * WIDTH) / times.length} width={WIDTH / times.length} y="0" height={HEIGHT} />}
-          {kind === "bars" ? (
-            <Bars series={series} count={times.length} highest={highest} />
-          ) : (
-            <Lines series={series} count={times.length} highest={highest} />
-          )}
-        </svg>
-        {isEmpty && <p class="none quiet">No data in this period</p>}
-      </div>
-      <p class="axis quiet">
-        <span>{times[0]}</span>
-        <strong>{at === undefined ? "" : times[at]}</strong>
-        <span>{times.at(-1)}</span>
-      </p>
-      <AsTable title={title} times={times} series={series} format={format} />
+      {isEmpty ? (
+        <p class="no-data quiet">No data in this period</p>
+      ) : (
+        <div class="plot">
+          <ValueAxis ticks={ticks} format={format} />
+          <Reader title={title} times={times} series={series} format={format} at={shown} onAt={setAt}>
+            <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+              {ticks.map((tick) => (
+                <line key={tick} class="grid" x1="0" x2={WIDTH} y1={toY(tick, highest)} y2={toY(tick, highest)} />
+              ))}
+              {shown !== undefined && <rect class="here" x={(shown * WIDTH) / count} width={WIDTH / count} y="0" height={HEIGHT} />}
+              <Marks series={series} count={count} highest={highest} />
+            </svg>
+          </Reader>
+          <TimeAxis times={times} />
+        </div>
+      )}
+      <ChartTable title={title} times={times} series={series} format={format} />
     </figure>
   );
 }
 
-const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
-  value === null || value === undefined ? "–" : format(value);
+const toY = (value: number, highest: number): number => HEIGHT - (value / highest) * HEIGHT;
 
 function heights(kind: ChartProps["kind"], count: number, series: readonly Series[]): number[] {
   const at = (index: number): number[] => series.map(({ values }) => values[index] ?? 0);
@@ -77,85 +66,93 @@ function heights(kind: ChartProps["kind"], count: number, series: readonly Serie
   );
 }
 
-type DrawProps = { series: readonly Series[]; count: number; highest: number };
+const Legend = ({ series }: { series: readonly Series[] }): JSX.Element => (
+  <ul class="legend">
+    {series.map(({ name, tone }) => (
+      <li key={name} class={tone}>
+        {name}
+      </li>
+    ))}
+  </ul>
+);
 
-function Bars({ series, count, highest }: DrawProps): JSX.Element {
-  const step = WIDTH / count;
-  const gap = Math.min(3, step / 5);
-  const rects: JSX.Element[] = [];
-  for (let index = 0; index < count; index += 1) {
-    let y = HEIGHT;
-    for (const { name, tone, values } of series) {
-      const height = highest === 0 ? 0 : ((values[index] ?? 0) / highest) * HEIGHT;
-      y -= height;
-      if (height > 0)
-        rects.push(<rect key={`${name} ${index}`} class={tone} x={index * step + gap / 2} y={y} width={step - gap} height={height} />);
-    }
-  }
-  return <>{rects}</>;
-}
+const ValueAxis = ({ ticks, format }: { ticks: readonly number[]; format: (value: number) => string }): JSX.Element => (
+  <ul class="value-axis quiet" aria-hidden="true">
+    {ticks.toReversed().map((tick) => (
+      <li key={tick}>{format(tick)}</li>
+    ))}
+  </ul>
+);
 
-/** Draws lines. A value without neighbours becomes a dot, because a line of one point is invisible. */
-function Lines({ series, count, highest }: DrawProps): JSX.Element {
-  const step = WIDTH / count;
-  const toY = (value: number): number => (highest === 0 ? HEIGHT : HEIGHT - (value / highest) * HEIGHT);
+function TimeAxis({ times }: { times: readonly string[] }): JSX.Element {
+  const positions = toLabelPositions(times.length);
   return (
-    <>
-      {series.map(({ name, tone, values }) => {
-        const points = values.map((value, index) => (value === null ? null : ([(index + 0.5) * step, toY(value)] as const)));
-        const path = points
-          .map((point, index) => (point === null ? "" : `${points[index - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`))
-          .join("");
-        const isolated = points.filter((point, index) => point !== null && !points[index - 1] && !points[index + 1]);
-        return (
-          <g key={name} class={tone}>
-            <path class="line" d={path} />
-            {isolated.map(
-              (point) =>
-                point && (
-                  <line key={point[0]} class="line dot" x1={point[0] - step / 4} x2={point[0] + step / 4} y1={point[1]} y2={point[1]} />
-                ),
-            )}
-          </g>
-        );
-      })}
-    </>
+    <ul class="time-axis quiet" aria-hidden="true">
+      {positions.map((at) => (
+        <li key={at} style={{ insetInlineStart: `${((at + 0.5) / times.length) * 100}%` }}>
+          <span>{times[at]}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
-function AsTable({ title, times, series, format }: Pick<ChartProps, "title" | "times" | "series" | "format">): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
+type ReaderProps = Pick<ChartProps, "title" | "times" | "series" | "format"> & {
+  at: number | undefined;
+  onAt: (at: number | undefined) => void;
+  children: JSX.Element;
+};
+
+/** Shows the values at one time: under the pointer, or where the arrow keys have moved to. */
+function Reader({ title, times, series, format, at, onAt, children }: ReaderProps): JSX.Element {
+  const last = times.length - 1;
+  const onMove = (event: PointerEvent): void => {
+    const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
+    onAt(Math.min(last, Math.max(0, Math.floor(((event.clientX - left) / width) * times.length))));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const next = nextPosition(event.key, at ?? last, last);
+    if (next === undefined) return;
+    event.preventDefault();
+    onAt(next);
+  };
+  const values = series.map((each) => ({ ...each, text: describeValue(each, at ?? last, format) }));
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary class="quiet">As a table</summary>
-      {isOpen && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={title}>
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times.map((time, index) => (
-                <tr key={time}>
-                  <th scope="row">{time}</th>
-                  {series.map(({ name, values }) => (
-                    <td key={name} class="number" data-name={name}>
-                      {formatValue(values[index], format)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+    <div
+      class="reader"
+      tabIndex={0}
+      role="slider"
+      aria-label={`${title}: values by time`}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={at ?? last}
+      aria-valuetext={`${times[at ?? last]}: ${values.map(({ name, text }) => `${name} ${text}`).join(", ")}`}
+      onPointerMove={onMove}
+      onPointerLeave={() => onAt(undefined)}
+      onFocus={(event) => event.currentTarget.matches(":focus-visible") && onAt(at ?? last)}
+      onBlur={() => onAt(undefined)}
+      onKeyDown={onKeyDown}
+    >
+      {children}
+      {at !== undefined && (
+        <div class={at > last / 2 ? "readout before" : "readout"} style={{ insetInlineStart: `${((at + 0.5) / times.length) * 100}%` }}>
+          <p class="strong">{times[at]}</p>
+          <ul class="legend">
+            {values.map(({ name, tone, text }) => (
+              <li key={name} class={tone}>
+                {name} <strong>{text}</strong>
+              </li>
+            ))}
+          </ul>
         </div>
       )}
-    </details>
+    </div>
   );
+}
+
+function nextPosition(key: string, at: number, last: number): number | undefined {
+  if (key === "ArrowLeft" || key === "ArrowDown") return Math.max(0, at - 1);
+  if (key === "ArrowRight" || key === "ArrowUp") return Math.min(last, at + 1);
+  if (key === "Home") return 0;
+  return key === "End" ? last : undefined;
 }

@@ -29,15 +29,16 @@ export const choices = (any: string, values: readonly string[], chosen = ""): [s
     value === "" ? any : words(value),
   ]);
 
-type TimeFilterProps = { label: string; at: string | undefined; onTime: (iso: string) => void };
+type TimeFilterProps = { label: string; at: string | undefined; onTime: (iso: string) => void; error?: string | undefined };
 
 /** A filter by time. It is typed in local time and kept in the address in UTC. */
-export function TimeFilter({ label, at, onTime }: TimeFilterProps): JSX.Element {
+export function TimeFilter({ label, at, onTime, error }: TimeFilterProps): JSX.Element {
   const isTime = at !== undefined && !Number.isNaN(Date.parse(at));
   return (
     <TextField
       label={label}
       type="datetime-local"
+      error={error}
       value={isTime ? toLocalInput(new Date(at)) : ""}
       onValue={(value) => {
         if (value !== INCOMPLETE) onTime(value === "" ? "" : fromLocalInput(value));

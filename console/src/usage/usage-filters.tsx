@@ -1,17 +1,13 @@
 /** The filters of the usage page: range, interval and channel. They are kept in the address. */
 import type { JSX } from "preact";
 import { replaceQuery } from "../lib/router.tsx";
-import { SelectField, TextField } from "../ui/field.tsx";
-import type { Range } from "./range.ts";
+import { withTimeRange, type TimeRange } from "../lib/time-range.ts";
+import type { UsagePeriod } from "../lib/usage-period.ts";
+import { SelectField } from "../ui/field.tsx";
+import { FilterPanel } from "../ui/filters.tsx";
+import { TimeRangeField } from "../ui/time-range-field.tsx";
 
-const RANGE_WORDS = [
-  ["24h", "Last 24 hours"],
-  ["7d", "Last 7 days"],
-  ["30d", "Last 30 days"],
-  ["dates", "Custom"],
-] as const;
-
-const INTERVAL_WORDS = { hour: "by hour", day: "by day" } as const;
+const INTERVAL_WORDS = { minute: "by minute", hour: "by hour", day: "by day" } as const;
 
 const CHANNEL_WORDS = [
   ["", "any"],
@@ -19,7 +15,9 @@ const CHANNEL_WORDS = [
   ["whatsapp", "whatsapp"],
 ] as const;
 
-export function UsageFilters({ query, range }: { query: URLSearchParams; range: Range }): JSX.Element {
+type UsageFiltersProps = { query: URLSearchParams; range: TimeRange; period: UsagePeriod };
+
+export function UsageFilters({ query, range, period }: UsageFiltersProps): JSX.Element {
   const set = (changes: Readonly<Record<string, string | null>>): void => {
     const next = new URLSearchParams(query);
     for (const [name, value] of Object.entries(changes)) {
@@ -28,23 +26,14 @@ export function UsageFilters({ query, range }: { query: URLSearchParams; range: 
     }
     replaceQuery(next);
   };
-  const { name, interval, intervals, from, to, fault } = range;
-  const setRange = (value: string): void => set({ range: value, ...(value === "dates" ? { from, to } : { from: null, to: null }) });
   return (
-    <div class="filters" role="search" aria-label="Usage">
-      <SelectField label="Range" value={name} onValue={setRange} options={RANGE_WORDS} />
-      {/* An incomplete date is an empty value. It stays empty in the address, because a default would overwrite the input. */}
-      {name === "dates" && (
-        <>
-          <TextField label="First day" type="date" value={from} onValue={(value) => set({ from: value })} error={fault} />
-          <TextField label="Last day" type="date" value={to} onValue={(value) => set({ to: value })} />
-        </>
-      )}
+    <FilterPanel label="Filters" active={["channel", "range", "interval"].filter((name) => query.has(name)).length}>
+      <TimeRangeField range={range} fault={period.fault} onRange={(chosen) => replaceQuery(withTimeRange(query, chosen))} />
       <SelectField
         label="Interval"
-        value={interval}
+        value={period.interval}
         onValue={(value) => set({ interval: value })}
-        options={intervals.map((one) => [one, INTERVAL_WORDS[one]] as const)}
+        options={period.intervals.map((one) => [one, INTERVAL_WORDS[one]] as const)}
       />
       <SelectField
         label="Channel"
@@ -52,6 +41,6 @@ export function UsageFilters({ query, range }: { query: URLSearchParams; range: 
         onValue={(value) => set({ channel: value || null })}
         options={CHANNEL_WORDS}
       />
-    </div>
+    </FilterPanel>
   );
 }

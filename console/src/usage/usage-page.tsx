@@ -4,26 +4,32 @@ import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { useAddress } from "../lib/router.tsx";
+import { preset, readTimeRange } from "../lib/time-range.ts";
 import { useInterval } from "../lib/timing.ts";
+import { toUsagePeriod, type UsagePeriod } from "../lib/usage-period.ts";
 import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { csvFileName, download, toCsv } from "./csv.ts";
-import { readUsageRange, toUsageQuery } from "./range.ts";
 import { UsageFilters } from "./usage-filters.tsx";
 import { IntervalTable, ShareTable } from "./usage-tables.tsx";
 
 const REFRESH_MS = 60_000;
+// As many rows as fit on about two screens.
+const MAX_INTERVALS = 60;
 
 export function UsagePage(): JSX.Element {
   const api = useApi();
   const { query } = useAddress();
-  const range = readUsageRange(query, Date.now());
+  const range = readTimeRange(query, preset("7d"));
   const channel = query.get("channel") ?? "";
-  const { name, interval, from, to, fault } = range;
-  const key = ["usage", name, interval, channel, ...(name === "dates" ? [from, to] : [])].join(" ");
-  const usage = useResource(fault === undefined ? key : null, (signal) =>
-    api.usage.get(toUsageQuery(range, channel, Date.now()), { signal }),
-  );
+  const toPeriod = (): UsagePeriod => toUsagePeriod(range, { asked: query.get("interval"), maxIntervals: MAX_INTERVALS }, Date.now());
+  const period = toPeriod();
+  const { fault } = period;
+  const key = JSON.stringify(["usage", range, period.interval, channel]);
+  const usage = useResource(fault === undefined ? key : null, (signal) => {
+    const { intervals: _, fault: __, ...asked } = toPeriod();
+    return api.usage.get({ ...asked, ...(channel === "" ? {} : { channel: channel as "sms" }) }, { signal });
+  });
   useInterval(usage.reload, fault !== undefined || usage.isLoading ? null : REFRESH_MS);
   const { data } = usage;
   return (
@@ -40,7 +46,7 @@ export function UsagePage(): JSX.Element {
         </button>
       }
     >
-      <UsageFilters query={query} range={range} />
+      <UsageFilters query={query} range={range} period={period} />
       {fault === undefined && (
         <Loaded resource={usage} lines={8}>
           {(counted) => <Counted usage={counted} />}
@@ -55,7 +61,7 @@ function Counted({ usage }: { usage: Usage }): JSX.Element {
   if (usage.data.length === 0)
     return (
       <section class="card" aria-label="Usage">
-        <Empty title="No messages in this range">
+        <Empty title="No messages in this period">
           <p>
             From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. <a href="/docs/usage">What is counted</a>
           </p>
@@ -66,7 +72,7 @@ function Counted({ usage }: { usage: Usage }): JSX.Element {
     <>
       <Totals totals={totals} />
       <p class="quiet usage-range">
-        From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. Hours and days without messages are omitted.{" "}
+        From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. Intervals without messages are omitted.{" "}
         <a href="/docs/usage">What is counted</a>
       </p>
       <div class="columns">

@@ -9,12 +9,12 @@ import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 
-// A month of hours has 744.
+// A month has 744 hours.
 const ROWS_AT_ONCE = 48;
 
 export function IntervalTable({ usage: { interval, intervals } }: { usage: Usage }): JSX.Element {
   const [most, setMost] = useState(ROWS_AT_ONCE);
-  const title = interval === "hour" ? "By hour" : "By day";
+  const title = `By ${interval}`;
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
@@ -30,10 +30,13 @@ export function IntervalTable({ usage: { interval, intervals } }: { usage: Usage
   );
 }
 
+const INTERVAL_NAMES: Readonly<Record<string, string>> = { minute: "Minute", hour: "Hour", day: "Day" };
+
 const intervalColumns = (interval: string): Column<UsageInterval>[] => [
-  interval === "hour"
-    ? { name: "Hour", cell: ({ start }) => <time dateTime={start}>{formatUtcHour(start)}</time> }
-    : { name: "Day", cell: ({ start }) => <time dateTime={start}>{formatUtcDay(start)}</time> },
+  {
+    name: INTERVAL_NAMES[interval] ?? "Start",
+    cell: ({ start }) => <time dateTime={start}>{interval === "day" ? formatUtcDay(start) : formatUtcHour(start)}</time>,
+  },
   { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
   { name: "Segments", isNumber: true, cell: ({ segments }) => formatCount(segments) },
   { name: "Delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).delivered) },
