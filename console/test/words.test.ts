@@ -4,11 +4,13 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ACTIONS as AUDITED, AuditEventRecord } from "../../src/audit/audit-event.ts";
+import { SCOPES } from "../../src/access/scope.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
 import { ACTOR_TYPES as ACTORS } from "../../src/lib/origin.ts";
 import { STATUSES as KNOWN } from "../../src/messages/states.ts";
 import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "../src/audit/actions.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";
+import { presetOf, PRESETS, SCOPE_TEXTS, scopesOf } from "../src/keys/scopes.ts";
 import { countOutcomes } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
 import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
@@ -38,6 +40,16 @@ test("the actions, actors and targets of the audit log are those of the service"
     TARGET_TYPES,
     targets["x-extensible-enum"].filter((type) => !isOfInstallation(type)),
   );
+});
+
+test("every scope of the service has a description, and each preset is recognized by its scopes", () => {
+  assert.deepEqual(Object.keys(SCOPE_TEXTS), [...SCOPES]);
+  for (const preset of PRESETS) assert.equal(presetOf(scopesOf(preset, SCOPES), SCOPES), preset);
+  const [sendOnly, readOnly, full] = PRESETS.map((preset) => scopesOf(preset, SCOPES));
+  assert.deepEqual(sendOnly, ["messages:send", "verifications:write"]);
+  assert.ok(readOnly?.every((scope) => scope.endsWith(":read")));
+  assert.deepEqual(full, [...SCOPES]);
+  assert.equal(presetOf(["keys:write"], SCOPES), undefined);
 });
 
 test("each recipient of the simulator, from 2 to 15, is listed once", () => {

@@ -5,11 +5,12 @@ import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { fromLocalInput } from "../lib/format.ts";
 import { useSession } from "../session/use-session.ts";
-import { CheckList, TextField } from "../ui/field.tsx";
+import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
 import { AllowedAddresses, toBlocks } from "./allowed-addresses.tsx";
 import { KeyAgain, useKeyAgain } from "./key-again.tsx";
+import { ScopeFields } from "./scope-fields.tsx";
 
 export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: () => void }): JSX.Element {
   const { identity } = useSession();
@@ -50,8 +51,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
         onValue={setName}
         error={faultAt(action.error, "/name")}
       />
-      <CheckList legend="Scopes" options={identity.scopes} chosen={scopes} onChosen={setScopes} error={faultAt(action.error, "/scopes")} />
-      <p class="hint">A key can grant only the scopes that it has itself. These are the scopes of the key of this session.</p>
+      <ScopeFields granted={identity.scopes} chosen={scopes} onChosen={setScopes} error={faultAt(action.error, "/scopes")} />
       <TextField
         label="Expires"
         isOptional

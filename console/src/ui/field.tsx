@@ -101,12 +101,15 @@ export const SelectField = ({ value, onValue, options, ...field }: SelectProps):
 export function CheckList({
   legend,
   options,
+  descriptions,
   chosen,
   onChosen,
   error,
 }: {
   legend: string;
   options: readonly string[];
+  /** The meanings of the options, by their names. */
+  descriptions?: Readonly<Record<string, string>>;
   chosen: readonly string[];
   onChosen: (chosen: string[]) => void;
   error?: string | undefined;
@@ -119,7 +122,11 @@ export function CheckList({
       <div>
         {options.map((option) => (
           <label key={option}>
-            <input type="checkbox" checked={chosen.includes(option)} onChange={() => toggle(option)} /> <span>{option}</span>
+            <input type="checkbox" checked={chosen.includes(option)} onChange={() => toggle(option)} />{" "}
+            <span>
+              {option}
+              {descriptions?.[option] !== undefined && <span class="hint described"> {descriptions[option]}</span>}
+            </span>
           </label>
         ))}
       </div>
