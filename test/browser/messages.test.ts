@@ -255,7 +255,7 @@ describe("messages", () => {
       assert.ok(page.url().endsWith(`/console/messages/${String(json["id"])}`));
     }));
 
-  test("are filtered by a URL that can be shared, and found by id, recipient and reference", (context) =>
+  test("are filtered by a URL that can be shared, and found by id, recipient, and part of a text, number or reference", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550002", client_reference: "will-fail" });
@@ -275,10 +275,19 @@ describe("messages", () => {
 
       const search = page.getByRole("searchbox", { name: /^Search by id/ });
       await page.getByLabel("Status").selectOption("");
-      await search.fill("will-pass");
+      await search.fill("will-pa");
       await search.press("Enter");
-      await page.getByText("will-fail").waitFor({ state: "detached" });
-      await visitor.sees("will-pass", page.getByRole("table"));
+      await visitor.sees(/messages? searched, 1 found\. There are no older ones\./);
+      await visitor.sees("will-pass", page.getByRole("table", { name: "Search results" }));
+      assert.match(page.url(), /search=will-pa/);
+      await search.fill("555 0002");
+      await search.press("Enter");
+      await visitor.sees("will-fail", page.getByRole("table", { name: "Search results" }));
+      await search.fill("nowhere");
+      await search.press("Enter");
+      await visitor.sees("No message found");
+      await page.getByRole("link", { name: "filter by the exact reference" }).click();
+      await visitor.sees("No message matches these filters");
       await visitor.button("Remove client reference").click();
       await search.fill("+1 500 555 0002");
       await search.press("Enter");
@@ -290,6 +299,37 @@ describe("messages", () => {
       await page.goBack();
       await visitor.heading("Messages").waitFor();
       assert.match(page.url(), /recipient=%2B15005550002/);
+    }));
+
+  test("that the filters show are exported as CSV, and a running search can be stopped", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visits.godwit.send(visits.key, { recipient: "+15005550006", body: "=1+1, really", client_reference: "to-export" });
+      await visitor.signIn(visits.key, "messages?client_reference=to-export");
+      await visitor.button("Export CSV").click();
+      const file = page.waitForEvent("download");
+      await visitor.dialog.getByRole("button", { name: "Export" }).click();
+      const stream = await (await file).createReadStream();
+      const lines = (await stream.setEncoding("utf8").toArray()).join("").split("\r\n");
+      assert.match(lines[0] ?? "", /^id,created_at,direction,/);
+      assert.match(lines[1] ?? "", /^msg_.*,\+15005550006,.*"'=1\+1, really",to-export/);
+      assert.equal(lines.length, 3, "the heading, one message, and the end of its line");
+      await visitor.sees("The file has 1 message.");
+      await visitor.dialog.getByRole("button", { name: "Close" }).click();
+
+      const answered = Promise.withResolvers<undefined>();
+      await page.route("**/v1/messages?*limit=100*", async (route) => {
+        await answered.promise;
+        await route.continue();
+      });
+      const search = page.getByRole("searchbox", { name: /^Search by id/ });
+      await search.fill("anything");
+      await search.press("Enter");
+      await visitor.button("Stop").click();
+      answered.resolve(undefined);
+      await visitor.sees("0 messages searched, 0 found. Older ones were not searched.");
+      await visitor.button("Search older messages").click();
+      await visitor.sees(/There are no older ones\./);
     }));
 
   test("that are scheduled can be rescheduled, canceled, redacted, and sent again as new", (context) =>

@@ -54,3 +54,11 @@ export function fromLocalInput(text: string): string {
 export const words = (code: string): string => code.replaceAll("_", " ");
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatCount(count)} ${count === 1 ? one : many}`;
+
+const MAX_EXCERPT = 80;
+
+/** Shortens the text between two characters, never within one. */
+export const excerpt = (text: string): string => {
+  const characters = [...text];
+  return characters.length <= MAX_EXCERPT ? text : `${characters.slice(0, MAX_EXCERPT).join("")}…`;
+};

@@ -3,6 +3,7 @@ import type { Message, QueryOf } from "godwit-sdk";
 import { ANY, readTimeRange, toBounds, withTimeRange, type TimeRange } from "../lib/time-range.ts";
 
 const FILTERS = [
+  "search",
   "status",
   "channel",
   "direction",
@@ -33,12 +34,9 @@ export const rangeOf = (filters: Filters): TimeRange => readTimeRange(new URLSea
 export const withRange = (filters: Filters, range: TimeRange): URLSearchParams => withTimeRange(new URLSearchParams(filters), range);
 
 /** The query of the API. An address may contain any value; the service reports an invalid one. */
-export function toQuery(
-  { range: _, created_after: __, created_before: ___, ...equal }: Filters,
-  range: TimeRange,
-  nowMs: number,
-): MessageQuery {
-  return { ...equal, ...toBounds(range, nowMs) } as MessageQuery;
+export function toQuery(filters: Filters, nowMs: number): MessageQuery {
+  const { search: _, range: __, created_after: ___, created_before: ____, ...equal } = filters;
+  return { ...equal, ...toBounds(rangeOf(filters), nowMs) } as MessageQuery;
 }
 
 export type MessageQuery = Omit<QueryOf<"get_messages">, "limit" | "cursor">;
@@ -54,7 +52,8 @@ export function matches(message: Message, query: MessageQuery): boolean {
 
 export type Search = { kind: "message"; id: string } | { kind: "filter"; name: FilterName; value: string };
 
-/** Interprets a search text: ids are recognized by their prefix, phone numbers by their plus; anything else is a client reference. */
+/** Interprets a search text: ids are recognized by their prefix, complete phone numbers by their plus; anything else is searched for in the
+ *  newest messages. */
 export function readSearch(text: string): Search | undefined {
   const word = text.trim();
   if (word === "") return undefined;
@@ -62,5 +61,5 @@ export function readSearch(text: string): Search | undefined {
   if (/^batch_\w+$/.test(word)) return { kind: "filter", name: "batch_id", value: word };
   const digits = word.replaceAll(/[\s().-]/g, "");
   if (/^(\+|00)\d{6,15}$/.test(digits)) return { kind: "filter", name: "recipient", value: digits.replace(/^00/, "+") };
-  return { kind: "filter", name: "client_reference", value: word };
+  return { kind: "filter", name: "search", value: word };
 }

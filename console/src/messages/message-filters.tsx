@@ -1,13 +1,14 @@
 /** The search and the filters above the list of messages. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { words } from "../lib/format.ts";
+import { formatCount, words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { choices, FilterPanel } from "../ui/filters.tsx";
 import { TimeRangeField } from "../ui/time-range-field.tsx";
 import { rangeOf, readSearch, withFilter, withRange, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
+import { MAX_PAGES, PAGE } from "./text-search.ts";
 
 const FORM_FILTERS: readonly FilterName[] = ["status", "channel", "direction", "error_code"];
 
@@ -57,22 +58,27 @@ function Search({ filters }: { filters: Filters }): JSX.Element {
     else replaceQuery(withFilter(filters, search.name, search.value));
   };
   return (
-    <form class="search" role="search" onSubmit={submit}>
+    <form class="search" role="search" aria-label="Search" onSubmit={submit}>
       <input
         type="search"
-        aria-label="Search by id, recipient or client reference"
-        placeholder="Id, recipient or client reference"
+        aria-label="Search by id, number, reference or text"
+        aria-describedby="search-hint"
+        placeholder="Id, number, reference or text"
         value={text}
         autoComplete="off"
         onInput={(event) => setText(event.currentTarget.value)}
       />
       <button type="submit">Search</button>
+      <p class="hint" id="search-hint">
+        A complete id or recipient finds all its messages. A part of a number, a reference or a text is searched for in the newest{" "}
+        {formatCount(PAGE * MAX_PAGES)} messages that match the filters.
+      </p>
     </form>
   );
 }
 
 // Filters without a form field: they come from a search or from the address.
-const SEARCHED: readonly FilterName[] = ["recipient", "client_reference", "batch_id"];
+const SEARCHED: readonly FilterName[] = ["search", "recipient", "client_reference", "batch_id"];
 
 function SearchedFilters({ filters, onClear }: { filters: Filters; onClear: (name: FilterName) => void }): JSX.Element | null {
   const chosen = SEARCHED.filter((name) => filters[name] !== undefined);

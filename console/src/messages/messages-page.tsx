@@ -6,15 +6,15 @@ import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
 import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
-import { MessageErrorCode } from "../ui/error-code.tsx";
-import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { More, useList, type Listed } from "../ui/pages.tsx";
-import { Status } from "../ui/status.tsx";
-import { Table, type Column } from "../ui/table.tsx";
-import { matches, rangeOf, readFilters, toQuery, type Filters, type MessageQuery } from "./filters.ts";
+import { More, useList, type List, type Listed } from "../ui/pages.tsx";
+import { Table } from "../ui/table.tsx";
+import { ExportMessages } from "./export-messages.tsx";
+import { matches, readFilters, toQuery, type Filters, type MessageQuery } from "./filters.ts";
 import { merge, newestRecords } from "./live-messages.ts";
+import { COLUMNS } from "./message-columns.tsx";
 import { MessageFilters } from "./message-filters.tsx";
+import { SearchedMessages } from "./searched-messages.tsx";
 
 const MAX_HELD = 500;
 
@@ -25,15 +25,16 @@ export function MessagesPage(): JSX.Element {
   const filters = readFilters(query);
   const debouncedText = useDebounced(JSON.stringify(filters), 250);
   const [isPaused, setPaused] = useState(false);
+  const [isExporting, setExporting] = useState(false);
   const wanted = JSON.parse(debouncedText) as Filters;
-  const toCurrentQuery = (): MessageQuery => toQuery(wanted, rangeOf(wanted), Date.now());
+  const toCurrentQuery = (): MessageQuery => toQuery(wanted, Date.now());
   const isWanted = (message: Message): boolean => matches(message, toCurrentQuery());
   // Messages from events that arrive while a request is running may be newer than its response.
   const arrivedMeanwhile = useRef<Message[]>([]);
   const withArrivedMeanwhile = (_known: unknown, read: Listed<Message>): Listed<Message> =>
     merge(read, arrivedMeanwhile.current.splice(0), isWanted);
   const list = useList<Message>(
-    debouncedText,
+    wanted.search === undefined ? debouncedText : null,
     (cursor, signal) => api.messages.list({ ...toCurrentQuery(), limit: 50 }, { signal }).page(cursor),
     withArrivedMeanwhile,
   );
@@ -55,7 +56,10 @@ export function MessagesPage(): JSX.Element {
       title="Messages"
       actions={
         <>
-          <LiveButton isPaused={isPaused} onPause={onPause} onReload={list.resource.reload} />
+          {wanted.search === undefined && <LiveButton isPaused={isPaused} onPause={onPause} onReload={list.resource.reload} />}
+          <button type="button" onClick={() => setExporting(true)}>
+            Export CSV
+          </button>
           {maySend && (
             <Link to="send" class="button">
               Send a message
@@ -65,21 +69,30 @@ export function MessagesPage(): JSX.Element {
       }
     >
       <MessageFilters filters={filters} />
-      <section class="card" aria-label="Messages" aria-busy={list.resource.isLoading}>
-        <Loaded resource={list.resource} lines={8}>
-          {({ items, cursor }) =>
-            items.length === 0 ? (
-              <NoMessages isFiltered={Object.keys(filters).length > 0} hasMore={cursor !== null} />
-            ) : (
-              <Table label="Messages" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
-            )
-          }
-        </Loaded>
-        <More list={list} />
-      </section>
+      {wanted.search === undefined ? (
+        <LiveList list={list} isFiltered={Object.keys(filters).length > 0} />
+      ) : (
+        <SearchedMessages filters={wanted} text={wanted.search} />
+      )}
+      {isExporting && <ExportMessages filters={wanted} onClose={() => setExporting(false)} />}
     </Page>
   );
 }
+
+const LiveList = ({ list, isFiltered }: { list: List<Message>; isFiltered: boolean }): JSX.Element => (
+  <section class="card" aria-label="Messages" aria-busy={list.resource.isLoading}>
+    <Loaded resource={list.resource} lines={8}>
+      {({ items, cursor }) =>
+        items.length === 0 ? (
+          <NoMessages isFiltered={isFiltered} hasMore={cursor !== null} />
+        ) : (
+          <Table label="Messages" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+        )
+      }
+    </Loaded>
+    <More list={list} />
+  </section>
+);
 
 function LiveButton({ isPaused, onPause, onReload }: { isPaused: boolean; onPause: () => void; onReload: () => void }): JSX.Element {
   const live = useLiveState();
@@ -116,31 +129,3 @@ function NoMessages({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boo
     </Empty>
   );
 }
-
-const COLUMNS: readonly Column<Message>[] = [
-  {
-    name: "Recipient",
-    cell: ({ id, direction, recipient, sender }) => (
-      <Link to={`messages/${id}`} class="strong">
-        {direction === "inbound" ? `from ${sender ?? "unknown"}` : recipient}
-      </Link>
-    ),
-  },
-  { name: "Status", cell: ({ status }) => <Status of={status} /> },
-  { name: "Error", cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />) },
-  { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
-  { name: "Channel", cell: ({ channel }) => channel },
-  {
-    name: "Reference",
-    cell: ({ client_reference: reference }) => (reference === null ? <span class="quiet">–</span> : excerpt(reference)),
-  },
-  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
-];
-
-const MAX_SHOWN = 80;
-
-/** Shortens the text between two characters, never within one. */
-const excerpt = (text: string): string => {
-  const characters = [...text];
-  return characters.length <= MAX_SHOWN ? text : `${characters.slice(0, MAX_SHOWN).join("")}…`;
-};

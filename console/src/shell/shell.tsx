@@ -51,7 +51,8 @@ function Menu({ path }: { path: string }): JSX.Element {
         {SECTIONS.filter(({ scope }) => session.may(scope)).map(({ path: to, title }) => (
           <li key={to}>
             <Link to={to} aria-current={section === to ? "page" : undefined}>
-              <SectionIcon of={to} /> {title}
+              <SectionIcon of={to} />
+              {title}
             </Link>
           </li>
         ))}

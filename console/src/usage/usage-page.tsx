@@ -1,6 +1,7 @@
 /** The usage page: counts of messages by interval, status and error code. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
+import { download } from "../lib/csv.ts";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { useAddress } from "../lib/router.tsx";
@@ -9,7 +10,7 @@ import { useInterval } from "../lib/timing.ts";
 import { toUsagePeriod, type UsagePeriod } from "../lib/usage-period.ts";
 import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { csvFileName, download, toCsv } from "./csv.ts";
+import { csvFileName, toCsv } from "./csv.ts";
 import { UsageFilters } from "./usage-filters.tsx";
 import { IntervalTable, ShareTable } from "./usage-tables.tsx";
 
@@ -40,7 +41,7 @@ export function UsagePage(): JSX.Element {
         <button
           type="button"
           disabled={data === undefined || data.data.length === 0}
-          onClick={() => data && download(csvFileName(data), toCsv(data))}
+          onClick={() => data && download(csvFileName(data), [toCsv(data)])}
         >
           Download CSV
         </button>

@@ -1,0 +1,31 @@
+/** The columns of the tables of messages. */
+import type { Message } from "godwit-sdk";
+import { excerpt } from "../lib/format.ts";
+import { Link } from "../lib/router.tsx";
+import { MessageErrorCode } from "../ui/error-code.tsx";
+import { Ago } from "../ui/moment.tsx";
+import { Status } from "../ui/status.tsx";
+import type { Column } from "../ui/table.tsx";
+
+// A number fits on one line. The user id of WhatsApp can be long.
+const isShort = (person: string | null): boolean => (person?.length ?? 0) <= 16;
+
+export const COLUMNS: readonly Column<Message>[] = [
+  {
+    name: "Recipient",
+    cell: ({ id, direction, recipient, sender }) => (
+      <Link to={`messages/${id}`} class={isShort(direction === "inbound" ? sender : recipient) ? "strong whole" : "strong"}>
+        {direction === "inbound" ? `from ${sender ?? "unknown"}` : recipient}
+      </Link>
+    ),
+  },
+  { name: "Status", cell: ({ status }) => <Status of={status} /> },
+  { name: "Error", cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />) },
+  { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
+  { name: "Channel", cell: ({ channel }) => channel },
+  {
+    name: "Reference",
+    cell: ({ client_reference: reference }) => (reference === null ? <span class="quiet">–</span> : excerpt(reference)),
+  },
+  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+];
