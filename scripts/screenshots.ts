@@ -87,11 +87,40 @@ async function fill({ url, key }: Service): Promise<string[]> {
     send_at: new Date(Date.now() + 86_400_000).toISOString(),
   });
   await api.suppressions.create({ recipient: "+14155550199", note: "asked by phone" });
+  const batch = await api.batches.send({
+    defaults: { channel: "sms", body: "To many recipients" },
+    items: ["02", "05", "06", "06", "12"].map((number) => ({ recipient: `+150055500${number}` })),
+  });
+  const verification = await api.verifications.create({ recipient: "+15005550006", channel: "sms" });
   await sleep(6_000);
-  return [`messages/${long.id}`, `messages/${failed.id}`, `endpoints/${endpoint.id}`, `templates/${template.id}`];
+  return [
+    `batches/${batch.id}`,
+    `verifications/${verification.id}`,
+    `messages/${long.id}`,
+    `messages/${failed.id}`,
+    `endpoints/${endpoint.id}`,
+    `templates/${template.id}`,
+  ];
 }
 
-const PAGES = ["", "messages", "send", "templates", "templates/new", "endpoints", "suppressions", "usage", "carriers", "keys", "audit"];
+const PAGES = [
+  "",
+  "messages",
+  "messages?search=order",
+  "conversations",
+  "conversations/%2B15005550008",
+  "send",
+  "batches",
+  "verifications",
+  "templates",
+  "templates/new",
+  "endpoints",
+  "suppressions",
+  "usage",
+  "carriers",
+  "keys",
+  "audit",
+];
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
@@ -104,7 +133,7 @@ async function takeScreenshots(browser: Browser, { url, key }: Service, paths: r
       const context = await browser.newContext({ viewport, colorScheme, locale: "en-GB" });
       const page = await context.newPage();
       const toName = (path: string): string =>
-        `${path === "" ? "overview" : path.replaceAll(/_[0-9a-z]{26}/g, "").replaceAll("/", "-")}-${viewport.width}-${colorScheme}`;
+        `${path === "" ? "overview" : path.replaceAll(/_[0-9a-z]{26}/g, "").replaceAll(/[^\w-]+/g, "-")}-${viewport.width}-${colorScheme}`;
       await page.goto(`${url}/console`);
       await takeScreenshot(page, toName("sign-in"));
       await page.getByLabel("API key").fill(key);

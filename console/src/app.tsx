@@ -2,8 +2,12 @@
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { AuditPage } from "./audit/audit-page.tsx";
+import { BatchPage } from "./batches/batch-page.tsx";
+import { BatchesPage } from "./batches/batches-page.tsx";
 import { CarrierPage } from "./carriers/carrier-page.tsx";
 import { CarriersPage } from "./carriers/carriers-page.tsx";
+import { ConversationPage } from "./conversations/conversation-page.tsx";
+import { ConversationsPage } from "./conversations/conversations-page.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
@@ -28,6 +32,8 @@ import { Empty, Needs, Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { ToastProvider } from "./ui/toast.tsx";
 import { UsagePage } from "./usage/usage-page.tsx";
+import { VerificationPage } from "./verifications/verification-page.tsx";
+import { VerificationsPage } from "./verifications/verifications-page.tsx";
 
 export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);
@@ -90,6 +96,9 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
           <MessagePage id={id} />
         </CarrierNames>
       );
+    if (section === "conversations") return <ConversationPage key={id} person={decode(id)} />;
+    if (section === "batches") return <BatchPage key={id} id={decode(id)} />;
+    if (section === "verifications") return <VerificationPage key={id} id={decode(id)} />;
     if (section === "templates") return <TemplatePage key={id} id={id} />;
     if (section === "endpoints") return <EndpointPage key={id} id={id} />;
     if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
@@ -100,9 +109,21 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
   return PAGES[section];
 }
 
+/** Decodes a part of the address, such as a number with its plus. A malformed one is not found. */
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
 const PAGES: Readonly<Record<string, JSX.Element>> = {
   "": <OverviewPage />,
   messages: <MessagesPage />,
+  conversations: <ConversationsPage />,
+  batches: <BatchesPage />,
+  verifications: <VerificationsPage />,
   send: (
     <CarrierNames>
       <SendPage />

@@ -9,7 +9,12 @@ import { HookServer } from "../support/hook-server.ts";
 const paths: string[] = [
   "",
   "messages",
+  "messages?search=word",
+  "conversations",
+  "conversations/%2B15005550008",
   "send",
+  "batches",
+  "verifications",
   "templates",
   "templates/new",
   "endpoints",
@@ -48,11 +53,15 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
   await create("/v1/suppressions", { recipient: "+14155550199" });
   const message = await create("/v1/messages", { recipient: "+15005550005", channel: "sms", body: "Hello", metadata: { order: "1815" } });
   await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "word ".repeat(80), client_reference: "r".repeat(100) });
+  await create("/v1/messages", { recipient: "+15005550008", channel: "sms", body: "w".repeat(300) });
+  const batch = await create("/v1/batches", { items: [{ recipient: "+15005550006", channel: "sms", body: "One of many" }] });
+  const verification = await create("/v1/verifications", { recipient: "+15005550006", channel: "sms" });
   await until("deliveries to fail", () => (hook.calls.length >= 4 ? true : undefined));
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "Later", send_at: sendAt });
   pages.set("message", `messages/${message}`).set("scheduled message", `messages/${scheduled}`);
   pages.set("endpoint", `endpoints/${endpoint}`).set("template", `templates/${template}`);
+  pages.set("batch", `batches/${batch}`).set("verification", `verifications/${verification}`);
   paths.push(...pages.values());
 });
 after(() => hook[Symbol.asyncDispose]());
@@ -159,6 +168,7 @@ describe("dialogs", () => {
     ["template", "Archive"],
     ["scheduled message", "Cancel message", "Reschedule"],
     ["message", "Redact"],
+    ["messages", "Export CSV"],
   ];
   for (const [place, ...buttons] of DIALOGS) {
     test(`of the page ${place} are accessible and fit a narrow window: ${buttons.join(", ")}`, (context) =>
@@ -227,6 +237,19 @@ describe("the first load", () => {
       await visitor.goto();
       await visitor.page.getByLabel("API key").waitFor();
       assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
+    }));
+});
+
+describe("reduced motion", () => {
+  test("is respected on every page", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.page.emulateMedia({ reducedMotion: "reduce" });
+      await visitor.signIn(visits.key);
+      for (const path of paths) {
+        await visitor.goto(path);
+        await visitor.page.locator("main h1").waitFor();
+        assert.equal(await visitor.page.evaluate("document.getAnimations().length"), 0, path);
+      }
     }));
 });
 

@@ -463,7 +463,7 @@ describe("scopes", () => {
       await visitor.signIn(few, "messages");
       await visitor.heading("Messages").waitFor();
       const menu = await page.getByRole("navigation", { name: "Console" }).getByRole("link").allTextContents();
-      assert.deepEqual(menu, ["Messages"]);
+      assert.deepEqual(menu, ["Messages", "Conversations", "Batches"]);
       await visitor.sees("No live updates: the key lacks events:read");
       assert.equal(await page.getByRole("link", { name: "Send a message" }).count(), 0);
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });

@@ -372,7 +372,7 @@ describe("the audit log", () => {
       await visitor.signIn(await visits.godwit.key({ scopes: ["messages:read"] }), "audit");
       await visitor.sees("audit:read");
       const menu = visitor.page.getByRole("navigation", { name: "Console" });
-      assert.deepEqual(await menu.getByRole("link").allTextContents(), ["Messages"]);
+      assert.deepEqual(await menu.getByRole("link").allTextContents(), ["Messages", "Conversations", "Batches"]);
     }));
 });
 

@@ -22,6 +22,7 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
   const { message, timeline } = useMessage(id);
   const mayReadHooks = useMay("webhooks:read");
   const { data } = message;
+  const person = (data?.direction === "inbound" ? data.sender : data?.recipient) ?? "";
   const onChanged = (changed: Message): void => {
     message.set(() => changed);
     timeline.reload();
@@ -29,7 +30,17 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
   return (
     <Page
       title={data === undefined ? "Message" : data.direction === "inbound" ? `From ${data.sender ?? "unknown"}` : `To ${data.recipient}`}
-      lead={<Link to="messages">All messages</Link>}
+      lead={
+        <>
+          <Link to="messages">All messages</Link>
+          {person !== "" && (
+            <>
+              {" "}
+              · <Link to={`conversations/${encodeURIComponent(person)}`}>Conversation</Link>
+            </>
+          )}
+        </>
+      }
       actions={data !== undefined && <MessageActions message={data} onChanged={onChanged} />}
     >
       <Loaded resource={message}>
@@ -140,11 +151,7 @@ const Template = ({ message: { template_id: id, template_version: version } }: {
   </>
 );
 
-const Batch = ({ id }: { id: string }): JSX.Element => (
-  <Link to="messages" query={new URLSearchParams({ batch_id: id })}>
-    {id}
-  </Link>
-);
+const Batch = ({ id }: { id: string }): JSX.Element => <Link to={`batches/${id}`}>{id}</Link>;
 
 const Metadata = ({ of }: { of: Readonly<Record<string, string>> }): JSX.Element => (
   <dl class="raw">

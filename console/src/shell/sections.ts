@@ -5,7 +5,10 @@ export type Section = { path: string; title: string; scope: string };
 export const SECTIONS: readonly Section[] = [
   { path: "", title: "Overview", scope: "usage:read" },
   { path: "messages", title: "Messages", scope: "messages:read" },
+  { path: "conversations", title: "Conversations", scope: "messages:read" },
   { path: "send", title: "Send", scope: "messages:send" },
+  { path: "batches", title: "Batches", scope: "messages:read" },
+  { path: "verifications", title: "Verifications", scope: "verifications:read" },
   { path: "templates", title: "Templates", scope: "templates:read" },
   { path: "endpoints", title: "Webhooks", scope: "webhooks:read" },
   { path: "suppressions", title: "Suppressions", scope: "suppressions:read" },

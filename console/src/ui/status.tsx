@@ -29,6 +29,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   rejected: "bad",
   paused: "bad",
   archived: "flat",
+  // Batches
+  processing: "busy",
+  completed: "good",
   // Links
   connected: "good",
   connecting: "busy",
