@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { isKeyFormed, KEY_FORM, signIn, type EndReason, type Session } from "../session/session.ts";
+import { Command } from "../ui/command.tsx";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Logo } from "./logo.tsx";
@@ -72,10 +73,13 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
           {action.isRunning ? "Signing in…" : "Sign in"}
         </button>
       </form>
-      <p class="quiet">
-        The first start prints a test key. To create another one, run{" "}
-        <code>npm run --silent godwit -- keys create --environment test --scopes all</code>. <a href="/docs/console">About the console</a>
-      </p>
+      <div class="stack quiet">
+        <p>The first start of the service prints a test key. To create another one, run this command on its machine:</p>
+        <Command label="Create a test key" args="keys create --environment test --scopes all" />
+        <p>
+          <a href="/docs/console">About the console</a>
+        </p>
+      </div>
     </main>
   );
 }
