@@ -228,15 +228,19 @@ describe("templates", () => {
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "templates/new");
-      await page.getByLabel("Name", { exact: true }).fill("Bad Name");
-      await page.getByLabel("Body", { exact: true }).fill("Hello {{name}}");
+      await page.getByLabel("Name", { exact: true }).fill("Bad Näme");
+      await page.getByLabel("Body", { exact: true }).fill("Hello ");
+      await visitor.button("Insert a variable").click();
+      await page.keyboard.type("name");
+      assert.equal(await page.getByLabel("Body", { exact: true }).inputValue(), "Hello {{name}}");
       await visitor.button("Submit").click();
       await visitor.sees(/must/);
-      await page.getByLabel("Name", { exact: true }).fill("from_the_console");
+      await page.getByLabel("Name", { exact: true }).fill("From the Console");
       await page.getByLabel(/Example for \{\{name\}\}/).fill("Ada");
+      const preview = page.getByRole("region", { name: "Preview" });
+      await visitor.sees("Hello Ada", preview);
       await visitor.button("Submit").click();
       await visitor.heading("from_the_console").waitFor();
-      const preview = page.getByRole("region", { name: "Preview" });
       await visitor.sees("Hello Ada", preview);
       await preview.getByLabel(/Value of/).fill("Grace");
       await visitor.sees("Hello Grace", preview);

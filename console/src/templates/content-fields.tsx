@@ -1,11 +1,12 @@
 /** The fields of a template's content: its texts, and an example for each variable in them. */
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { formatCount } from "../lib/format.ts";
 import { useDebounced } from "../lib/timing.ts";
 import { Field, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ButtonFields } from "./button-fields.tsx";
-import { oddBraces, toPlaceholder } from "./placeholders.ts";
+import { nextVariable, oddBraces, toPlaceholder } from "./placeholders.ts";
 import { draftVariables, isOnWhatsapp, type Draft } from "./template-draft.ts";
 
 export type DraftProps = { draft: Draft; onDraft: (draft: Draft) => void; error: unknown };
@@ -57,12 +58,37 @@ function Body({ draft, onDraft, error }: DraftProps): JSX.Element {
       {formatCount(Array.from(draft.body).length)} of {formatCount(most)} characters. Write a variable as <code>{"{{name}}"}</code>.
     </>
   );
+  const textarea = useRef<HTMLTextAreaElement>(null);
+  const insertVariable = (): void => {
+    const { current } = textarea;
+    if (current === null) return;
+    const name = nextVariable(draftVariables(draft));
+    current.focus();
+    current.setRangeText(toPlaceholder(name), current.selectionStart, current.selectionEnd, "end");
+    onDraft({ ...draft, body: current.value });
+    // The user types the real name over the selected one.
+    const end = current.selectionEnd - "}}".length;
+    current.setSelectionRange(end - name.length, end);
+  };
   return (
-    <Field label="Body" hint={hint} error={faultAt(error, "/body") ?? braces}>
-      {(control) => (
-        <textarea {...control} rows={6} value={draft.body} onInput={(event) => onDraft({ ...draft, body: event.currentTarget.value })} />
-      )}
-    </Field>
+    <>
+      <Field label="Body" hint={hint} error={faultAt(error, "/body") ?? braces}>
+        {(control) => (
+          <textarea
+            {...control}
+            ref={textarea}
+            rows={6}
+            value={draft.body}
+            onInput={(event) => onDraft({ ...draft, body: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <div>
+        <button type="button" class="small" onClick={insertVariable}>
+          Insert a variable
+        </button>
+      </div>
+    </>
   );
 }
 

@@ -18,3 +18,18 @@ export const oddBraces = (text: string): string | undefined =>
   Array.from(text.matchAll(BRACES)).find(([, inside]) => !isVariable(inside))?.[0];
 
 export const toPlaceholder = (name: string): string => `{{${name}}}`;
+
+/** Fills in the placeholders for a preview. A placeholder without a value stays visible. */
+export const fillPlaceholders = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replaceAll(BRACES, (whole: string, inside: string | undefined) => (isVariable(inside) && values[inside]?.trim()) || whole);
+
+/** The name of a further variable that the text does not have yet. */
+export function nextVariable(known: readonly string[]): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? "variable" : `variable_${number}`;
+    if (!known.includes(name)) return name;
+  }
+}
+
+/** Turns a title into the form of a template name: "Order Shipped" → order_shipped. Other faults are left for the service to report. */
+export const toTemplateName = (text: string): string => text.toLowerCase().replaceAll(/[\s-]/g, "_");

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { CheckList, SelectField, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ContentFields, type DraftProps } from "./content-fields.tsx";
+import { toTemplateName } from "./placeholders.ts";
 import { CATEGORIES, CHANNELS } from "./template-draft.ts";
 
 /** `isNew`: only a new template has the name field, because the name cannot be changed. */
@@ -17,7 +18,7 @@ export function TemplateFields({ isNew, ...props }: DraftProps & { isNew: boolea
           placeholder="order_shipped"
           hint="Lower-case letters, digits and underscores. Messages refer to the template by its name, which cannot be changed later."
           value={name}
-          onValue={(value) => onDraft({ ...draft, name: value })}
+          onValue={(value) => onDraft({ ...draft, name: toTemplateName(value) })}
           error={faultAt(error, "/name")}
         />
       )}
