@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 export const SecretUse = (): JSX.Element => (
   <p class="quiet">
     Deliveries are signed with it:{" "}
-    <a href="/docs/webhooks#verifying" target="_blank" rel="noreferrer">
+    <a href="/docs/webhooks#verify-signatures" target="_blank" rel="noreferrer">
       how to verify them
     </a>
     .

@@ -8,14 +8,6 @@ import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Logo } from "./logo.tsx";
 
-const CREATE_KEY = "keys create --environment test --scopes all";
-/** How the command line is called. The last one is the name of the service in compose.yaml. */
-const WAYS_TO_RUN: readonly (readonly [place: string, program: string])[] = [
-  ["In a checkout", "npm run --silent godwit --"],
-  ["Installed with npm", "npx godwit"],
-  ["With Docker Compose", "docker compose exec godwit-1 godwit"],
-];
-
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
 
 export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
