@@ -9,7 +9,8 @@ import { programPath } from "./programs.ts";
 type Exchange = { status: string; body: string };
 export type Ran = { code: number; output: string; exchanges: Exchange[] };
 
-// This curl writes each status and body to a folder, and the id of the response to ID, as the pages instruct the reader.
+// This curl writes each status and body to a folder, and the id of the response to ID, as the pages instruct the reader. A list has no id of
+// its own and leaves ID as it was.
 const PRELUDE = `
 set -eo pipefail
 curl() {
@@ -18,7 +19,7 @@ curl() {
   local body; body=$(sed '$d' "$file")
   mv "$file" "$SAMPLES/$(date +%s%N).exchange"
   printf '%s\\n' "$body"
-  local id; id=$(printf '%s' "$body" | grep -oE '"id": ?"[^"]+"' | head -1 | cut -d'"' -f4) || true
+  local id; id=$(printf '%s' "$body" | grep -v '"next_cursor"' | grep -oE '"id": ?"[^"]+"' | head -1 | cut -d'"' -f4) || true
   [ -z "$id" ] || ID=$id
   local token; token=$(printf '%s' "$body" | grep -oE '"access_token": ?"[^"]+"' | cut -d'"' -f4) || true
   [ -z "$token" ] || ACCESS_TOKEN=$token
