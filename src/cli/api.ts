@@ -105,6 +105,8 @@ export function failureReason({ name, message, cause }: Error): string {
   return reason || code;
 }
 
+export const CHECK_KEY = "check that the key was copied completely, and that it is a key of this service";
+
 type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
 
 /** Describes an error response for people: the code, its meaning, every fault, and the request id for the server's log.
@@ -117,7 +119,7 @@ export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (
     `${status} ${code ?? ""}: ${title ?? ""}`,
     // With faults, the detail only repeats the first fault.
     ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
-    ...(code === "unauthorized_invalid_token" ? ["  check that the key was copied completely, and that it is a key of this service"] : []),
+    ...(code === "unauthorized_invalid_token" ? [`  ${CHECK_KEY}`] : []),
     ...(requestId === undefined ? [] : [`  request ${requestId}`]),
   ].join("\n");
 }

@@ -2,7 +2,7 @@
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
-import { failureReason } from "./api.ts";
+import { CHECK_KEY, failureReason } from "./api.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
 
@@ -93,7 +93,7 @@ async function checkStatus(response: Response): Promise<void> {
   const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
   const description = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
   if (response.status >= 500 || response.status === 429) throw new Error(description);
-  throw new StartupError(`the server refused: ${description}`);
+  throw new StartupError(`the server refused: ${description}${response.status === 401 ? `; ${CHECK_KEY}` : ""}`);
 }
 
 /** Parses the fields of a block and drops its comments. */

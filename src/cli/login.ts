@@ -60,9 +60,10 @@ async function readKey({ flags }: Input, fromEnvironment: string | undefined, ur
 
 /** Reads a line from the terminal without showing it. */
 async function askForKey(url: string): Promise<string> {
-  process.stderr.write(`API key for ${url} (not shown): `);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  // The terminal shows no input from here on.
+  process.stderr.write(`API key for ${url} (not shown): `);
   try {
     return await new Promise<string>((resolve, reject) => {
       terminal.once("line", resolve);

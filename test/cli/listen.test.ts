@@ -360,7 +360,7 @@ describe("wrong use", { concurrency: 2 }, () => {
   test("a key that the server refuses exits with 1, and is not shown", async () => {
     const key = (await newOwner(godwit, "mistyped")).key.replace(/.{4}$/, "0000");
     const result = await listen(key);
-    assertSays(result, 1, /^godwit: the server refused: 401 .*unknown, expired or revoked/m);
+    assertSays(result, 1, /^godwit: the server refused: 401 .*unknown, expired or revoked; check that the key was copied completely/m);
     assert.ok(!result.stderr.includes(key));
   });
 
