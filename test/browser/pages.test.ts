@@ -15,12 +15,15 @@ describe("the overview", () => {
       await visitor.signIn(visits.key);
       await visitor.heading("Overview").waitFor();
       await visitor.sees("No errors in this period");
+      const step = page.getByRole("region", { name: "First steps" }).getByRole("listitem").filter({ hasText: "Send a test message" });
+      assert.equal(await step.getByText("done").count(), 0);
       const throughput = page.getByRole("region", { name: "Throughput" });
       for (const recipient of ["+15005550002", "+15005550006"]) await visits.godwit.send(visits.key, { recipient });
       const errors = page.getByRole("region", { name: "Errors by code" });
       await visitor.sees("invalid_destination", errors);
       await until("half of the messages to be delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
       await visitor.sees(/^p50; p95: /);
+      await visitor.sees("done", step);
       await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: new Date(Date.now() + 3_600_000).toISOString() });
       await visitor.sees("1 message scheduled");
       await throughput.getByText("As a table").click();

@@ -44,17 +44,50 @@ export function Checklist(): JSX.Element | null {
   return identity.environment === "test" ? <StepsInTest onHide={hide} /> : <StepsInLive onHide={hide} />;
 }
 
-const StepsInTest = ({ onHide }: { onHide: () => void }): JSX.Element => (
-  <Steps onHide={onHide}>
-    <Step title="Sign in with a live key">
-      <p>You are signed in to test, where the simulator carries all messages. Real messages need a live key.</p>
-      <LiveKey />
-    </Step>
-    <Step title="Connect a carrier" />
-    <Step title="Add a sender" />
-    <Step title="Send a first message" />
-  </Steps>
-);
+function StepsInTest({ onHide }: { onHide: () => void }): JSX.Element {
+  const { hasMessage, hasEndpoint } = useTestProgress();
+  return (
+    <Steps onHide={onHide}>
+      <Step title="Send a test message" isDone={hasMessage}>
+        <p>
+          The simulator delivers it within seconds. <Link to="send">Send a message</Link>, or follow the{" "}
+          <a href="/docs/getting-started">quickstart</a>.
+        </p>
+      </Step>
+      <Step title="Receive events" isDone={hasEndpoint}>
+        <p>
+          <Link to="endpoints">Add a webhook endpoint</Link>, or <a href="/docs/local-webhooks">forward the events to your own machine</a>.
+        </p>
+      </Step>
+      <Step title="Sign in with a live key">
+        <p>You are signed in to test, where the simulator carries all messages. Real messages need a live key.</p>
+        <LiveKey />
+      </Step>
+      <Step title="Connect a carrier" />
+      <Step title="Add a sender" />
+      <Step title="Send a first message" />
+    </Steps>
+  );
+}
+
+/** Reads which of the first steps in test are done. A step whose records the key may not read stays open. */
+function useTestProgress(): { hasMessage: boolean; hasEndpoint: boolean } {
+  const api = useApi();
+  const [mayReadMessages, mayReadHooks] = [useMay("messages:read"), useMay("webhooks:read")];
+  const progress = useResource("first steps in test", async (signal) => {
+    const [messages, endpoints] = await Promise.all([
+      mayReadMessages ? api.messages.list({ limit: 1 }, { signal }).page() : undefined,
+      mayReadHooks ? api.webhookEndpoints.list({ limit: 1 }, { signal }).page() : undefined,
+    ]);
+    return { hasMessage: (messages?.data.length ?? 0) > 0, hasEndpoint: (endpoints?.data.length ?? 0) > 0 };
+  });
+  const { data } = progress;
+  // Once both are done, nothing can change any more.
+  const isOpen = data === undefined || !data.hasMessage || !data.hasEndpoint;
+  const reload = useThrottled(progress.reload, RELOAD_MS);
+  useEvents(() => isOpen && reload());
+  return data ?? { hasMessage: false, hasEndpoint: false };
+}
 
 type Progress = { links: readonly CarrierLink[]; hasSender: boolean; hasDelivered: boolean };
 
