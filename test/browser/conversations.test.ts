@@ -23,8 +23,11 @@ describe("conversations", () => {
       const reply = page.getByRole("form", { name: "Reply" });
       assert.notEqual(await reply.getByLabel("Sender").inputValue(), "");
       assert.ok(await reply.getByRole("button", { name: "Send the reply" }).isDisabled());
-      await reply.getByLabel("Text").fill("See you tomorrow");
-      await reply.getByRole("button", { name: "Send the reply" }).click();
+      // By keyboard.
+      await reply.getByLabel("Text").focus();
+      await page.keyboard.type("See you tomorrow");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
       await visitor.sees("See you tomorrow", thread);
       await visitor.sees("delivered", thread.locator("li").filter({ hasText: "See you tomorrow" }));
       assert.equal(await reply.getByLabel("Text").inputValue(), "");
