@@ -149,15 +149,15 @@ describe("keys", () => {
       await dialog.getByRole("button", { name: "Read only" }).click();
       await visitor.sees("changes nothing", dialog);
       assert.ok(!(await dialog.getByRole("checkbox", { name: "messages:send" }).isChecked()));
-      await dialog.getByRole("button", { name: "Send only" }).click();
+      await dialog.getByRole("button", { name: "Send", exact: true }).click();
       assert.ok(await dialog.getByRole("checkbox", { name: "messages:send" }).isChecked());
-      await dialog.getByRole("checkbox", { name: "verifications:write" }).uncheck();
+      await dialog.getByRole("checkbox", { name: "events:read" }).uncheck();
       await visitor.sees("Choose a preset", dialog);
       await dialog.getByLabel("Your API key").fill(visits.key);
       await dialog.getByRole("button", { name: "Create" }).click();
       const made = (await dialog.locator("pre").textContent()) ?? "";
       const { json } = await visits.godwit.request("GET", "/v1/credential", { key: made });
-      assert.deepEqual(json["scopes"], ["messages:send"]);
+      assert.deepEqual(json["scopes"], ["messages:send", "messages:read", "templates:read"]);
     }));
 
   test("are created only with a valid key of the session's account and environment, which the page then forgets", (context) =>

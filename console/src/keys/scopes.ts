@@ -22,22 +22,39 @@ export const SCOPE_TEXTS: Readonly<Record<string, string>> = {
   "verifications:write": "Send, check and cancel verification codes.",
 };
 
-export type ScopePreset = { name: string; description: string; includes: (scope: string) => boolean };
+export type ScopePreset = {
+  /** The name of the preset on the command line. */
+  id: string;
+  name: string;
+  description: string;
+  includes: (scope: string) => boolean;
+};
 
-const SENDING = new Set(["messages:send", "verifications:write"]);
+const SENDING = new Set(["messages:send", "messages:read", "templates:read", "events:read"]);
+const ADMINISTRATION = new Set(["keys:write", "links:write", "audit:read", "recipients:erase"]);
 
+/** The same presets as on the command line. */
 export const PRESETS: readonly ScopePreset[] = [
   {
-    name: "Send only",
-    description: "For a program that sends messages and verification codes, and reads nothing.",
+    id: "send",
+    name: "Send",
+    description: "For a program that sends messages and follows them.",
     includes: (scope) => SENDING.has(scope),
   },
   {
+    id: "app",
+    name: "Application",
+    description: "For an application. It has everything except changes of keys and carriers, the audit log and erasure.",
+    includes: (scope) => !ADMINISTRATION.has(scope),
+  },
+  {
+    id: "read",
     name: "Read only",
     description: "For reports and support. It reads everything, including texts and numbers, and changes nothing.",
     includes: (scope) => scope.endsWith(":read"),
   },
   {
+    id: "all",
     name: "Full access",
     description: "For administrators. It has all scopes of your own key, including those to create keys and to erase records.",
     includes: () => true,
