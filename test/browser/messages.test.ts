@@ -110,7 +110,7 @@ describe("sending", () => {
       await visitor.button("TypeScript").click();
       await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "Code sample" }));
       await visitor.button("Python").click();
-      await visitor.sees("urllib.request.urlopen(", page.getByRole("region", { name: "Code sample" }));
+      await visitor.sees("from godwit import Godwit", page.getByRole("region", { name: "Code sample" }));
       const loads = visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });

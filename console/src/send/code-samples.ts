@@ -20,18 +20,18 @@ const message = await godwit.messages.send(
   { idempotencyKey: ${JSON.stringify(idempotencyKey)} },
 );`;
 
-/** Python with its standard library. A JSON object without null, true and false is also a Python dictionary. */
-export const toPython = (origin: string, request: NewMessage, idempotencyKey: string): string =>
-  `import json, os, urllib.request
+/** A JSON value without null, true and false is also a Python value. */
+const toArgument = ([name, value]: [string, unknown]): string =>
+  `    ${name}=${JSON.stringify(value, null, 4).replaceAll("\n", "\n    ")},`;
 
-request = urllib.request.Request(
-    ${JSON.stringify(`${origin}/v1/messages`)},
-    data=json.dumps(${JSON.stringify(request, null, 4).replaceAll("\n", "\n    ")}).encode(),
-    headers={
-        "Authorization": f"Bearer {os.environ['GODWIT_KEY']}",
-        "Idempotency-Key": ${JSON.stringify(idempotencyKey)},
-        "Content-Type": "application/json",
-    },
-)
-with urllib.request.urlopen(request) as response:
-    message = json.load(response)`;
+export const toPython = (origin: string, request: NewMessage, idempotencyKey: string): string =>
+  `from godwit import Godwit
+
+# Reads the key from GODWIT_KEY.
+godwit = Godwit(base_url=${JSON.stringify(origin)})
+
+message = godwit.messages.send(
+${Object.entries({ ...request, idempotency_key: idempotencyKey })
+  .map(toArgument)
+  .join("\n")}
+)`;
