@@ -32,6 +32,7 @@ export function extendMarkdown(md: MarkdownIt, { resolveLink, drawDiagram }: Mar
   md.core.ruler.push("godwit_comments", ({ tokens }) => dropComments(tokens));
   md.core.ruler.push("godwit_headings", ({ tokens }) => addAnchors(tokens));
   md.core.ruler.push("godwit_links", ({ tokens }) => resolveLinks(tokens, resolveLink));
+  md.core.ruler.push("godwit_tables", ({ tokens }) => replaceEmptyHeaders(tokens));
   md.core.ruler.push("godwit_tabs", ({ tokens }) => markTabs(tokens));
   const { fence, table_open: tableOpen, table_close: tableClose } = md.renderer.rules;
   md.renderer.rules.fence = (tokens, index, ...rest) => {
@@ -92,6 +93,14 @@ function hide(token: Token): void {
   token.tag = "";
   token.content = "";
   token.nesting = 0;
+}
+
+/** A header cell without a text is no header, which a screen reader would announce. */
+function replaceEmptyHeaders(tokens: readonly Token[]): void {
+  tokens.forEach((token, index) => {
+    if (token.type !== "th_open" || tokens[index + 1]?.content !== "") return;
+    for (const cell of [token, tokens[index + 2]]) if (cell !== undefined) cell.tag = "td";
+  });
 }
 
 /** Code blocks of different languages that follow each other are tabs of one sample. */

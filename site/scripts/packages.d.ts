@@ -16,6 +16,7 @@ declare module "@11ty/eleventy" {
   };
   export default class Eleventy {
     constructor(input: string, output: string, options: { quietMode: boolean; config(eleventyConfig: EleventyConfig): void });
+    disableLogger(): void;
     write(): Promise<unknown>;
   }
 }

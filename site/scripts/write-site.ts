@@ -119,6 +119,8 @@ async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
       });
     },
   });
+  // Its summary would be in the output of commands such as npm pack --json.
+  eleventy.disableLogger();
   await eleventy.write();
   return rendered;
 }

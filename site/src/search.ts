@@ -41,6 +41,10 @@ function start(): void {
     if (step !== 0) {
       event.preventDefault();
       select(step);
+    } else if (event.key === "Escape") {
+      // The browser would only empty the field.
+      event.preventDefault();
+      dialog().close();
     } else if (event.key === "Enter") {
       event.preventDefault();
       options().find(isSelected)?.querySelector("a")?.click();

@@ -1,6 +1,7 @@
 /** The connections to PostgreSQL: a pool, and single ones outside it. Every session has a name of its own and the settings of this service, and
  *  is on the primary. */
 import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
@@ -21,6 +22,8 @@ export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: strin
 // Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
 const POOL_SIZE = 16;
 const CONNECT_TIMEOUT_MS = 5_000;
+// Statements take milliseconds. A server that takes longer may have vanished, and another one may be the primary by now.
+const SUSPECT_MS = 2_000;
 // A server that responds closes the connection at once.
 const END_TIMEOUT_MS = 2_000;
 // No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
@@ -45,6 +48,8 @@ const SETTINGS: Settings = {
   ...PLANNING,
   statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
   idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+  // A role may have another level. The warning about a commit that did not wait for its standby must arrive.
+  client_min_messages: "warning",
 };
 
 const TYPE = { int8: 20, uuid: 2950 } as const;
@@ -86,7 +91,13 @@ export class DatabaseSession extends pg.Client {
     this.on("notice", ({ routine }) => (this.isCommitUnconfirmed ||= routine === "SyncRepWaitForLSN"));
     if (isVerified) verifyServer(this);
     refuseClearTextPassword(this);
+    guardParser((this as unknown as { connection: ParsingConnection }).connection);
     speedUpBind((this as unknown as { connection: BindingConnection }).connection);
+  }
+
+  /** Ends the connection without a word to the server. */
+  giveUp(error: Error): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy(error);
   }
 
   override end(): Promise<void>;
@@ -100,6 +111,27 @@ export class DatabaseSession extends pg.Client {
   }
 }
 
+type ParsingConnection = { attachListeners(stream: Socket): void };
+
+/** The driver's parser throws on a message that it does not know, in a listener of the socket, where an error would end the process. With
+ *  this, the connection is lost. */
+function guardParser(connection: ParsingConnection): void {
+  const attach = connection.attachListeners.bind(connection);
+  connection.attachListeners = (stream) => {
+    attach(stream);
+    for (const parse of stream.listeners("data") as ((chunk: Buffer) => void)[]) {
+      stream.off("data", parse);
+      stream.on("data", (chunk: Buffer) => {
+        try {
+          parse(chunk);
+        } catch (error) {
+          stream.destroy(error instanceof Error ? error : new Error(String(error)));
+        }
+      });
+    }
+  };
+}
+
 /** The pool of a process, and new sessions outside the pool. */
 export class Connections {
   readonly pool: pg.Pool;
@@ -110,6 +142,8 @@ export class Connections {
   readonly #servers: DatabaseServers;
   readonly #plan: (position?: number) => SessionPlan;
   readonly #settings: Settings;
+  /** The sessions whose work has not ended, where there are several servers. */
+  readonly #atWork = new Set<DatabaseSession>();
   /** Settings for all sessions that became known after the first sessions had begun. */
   readonly #later = new Map<string, string>();
 
@@ -151,6 +185,33 @@ export class Connections {
   /** Takes a session of the pool. */
   take(): Promise<DatabaseSession & pg.PoolClient> {
     return this.#onPrimary(() => this.#takeCurrent());
+  }
+
+  /** Watches a session until the returned function is called. Where its work takes long and another server has become the primary, the session
+   *  is given up, and so are all others on the former primary. */
+  watch(session: DatabaseSession): () => void {
+    if (!this.#servers.areSeveral) return () => undefined;
+    this.#atWork.add(session);
+    const timer = setTimeout(() => void this.#lookForSuccessor(session), SUSPECT_MS);
+    return () => {
+      clearTimeout(timer);
+      this.#atWork.delete(session);
+    };
+  }
+
+  async #lookForSuccessor(session: DatabaseSession): Promise<void> {
+    while (this.#atWork.has(session)) {
+      // After a search in vain the next one begins. It pauses by itself.
+      const isFound = await this.#servers
+        .find((position) => this.#probe(position))
+        .then(
+          () => true,
+          () => false,
+        );
+      if (!isFound) continue;
+      for (const each of this.#atWork) if (each.timeline < this.timeline) each.giveUp(new Error("another server has become the primary"));
+      await sleep(SUSPECT_MS);
+    }
   }
 
   /** Opens a session outside the pool. The caller ends it. */

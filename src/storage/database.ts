@@ -194,6 +194,7 @@ export class Database implements Queryable {
     } catch (error) {
       throw new DatabaseUnavailable("the database cannot be reached", { cause: error });
     }
+    const ended = connections.watch(client);
     try {
       await connections.applyLater(client);
       const result = await work(client);
@@ -205,6 +206,8 @@ export class Database implements Queryable {
       if (isStorageFault(sqlState(error) ?? "")) connections.hasStorageFault = true;
       client.release(isLost || isOneOff || sqlState(error) === READ_ONLY);
       throw isLost ? new ConnectionLost(client, error) : error;
+    } finally {
+      ended();
     }
   }
 }

@@ -57,6 +57,24 @@ describe("failover under load", () => {
 });
 
 /** Disposes of parts in their order. */
+describe("a primary that hangs", () => {
+  test("is given up as soon as its standby is promoted, and does not use up the time limit of each connection", async () => {
+    await using servers = await ReplicatedServers.start();
+    // So long that a test which waits for it fails.
+    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=600000` });
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    // Several connections of the pool are open, and idle.
+    await Promise.all(Array.from({ length: 8 }, () => godwit.send(apiKey)));
+    const old = servers.primary;
+    old.signalAll("SIGSTOP");
+    const waiting = godwit.send(apiKey);
+    await servers.promote();
+    await until("a message to be accepted", async () => (await godwit.send(apiKey)).status === 202 || undefined);
+    assert.ok([202, 500, 503].includes((await waiting).status));
+  });
+});
+
 const stopping = (...parts: readonly AsyncDisposable[]): AsyncDisposable => ({
   [Symbol.asyncDispose]: async () => {
     for (const part of parts) await part[Symbol.asyncDispose]();
@@ -121,6 +139,18 @@ describe("a commit that the standby does not have", { concurrency: 3 }, () => {
           });
         assertReplayOf(await settled(), await settled());
       });
+
+  test("of a role whose sessions show no warnings gets no 202 either", async () => {
+    await using servers = await ReplicatedServers.start();
+    await servers.primary.query("alter role godwit set client_min_messages = error");
+    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=3000` });
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    await servers.standby.end("SIGKILL");
+    const first = post(godwit, apiKey, randomUUID(), unique());
+    await whenWaiting(servers, "insert into messages", "pg_cancel_backend(pid)");
+    assert.equal((await first).status, 500);
+  });
 
   test("gets its 202 when the standby returns and has it", async () => {
     await using parts = await startWithoutStandby();

@@ -2,7 +2,7 @@
  *  sockets in a temporary folder. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -106,6 +106,19 @@ class Server {
     this.#child?.kill(signal);
   }
 
+  /** Freezes or continues all processes of the server, as a machine that hangs. */
+  signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined || this.#child?.exitCode !== null || this.#child.signalCode !== null) return;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+    for (const each of [pid, ...children])
+      try {
+        process.kill(each, signal);
+      } catch {
+        // The process has ended meanwhile.
+      }
+  }
+
   /** Ends the server. */
   async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
@@ -198,7 +211,7 @@ export class ReplicatedServers {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const server of Object.values(this.#servers)) {
-      server.signal("SIGCONT");
+      server.signalAll("SIGCONT");
       await server.end("SIGQUIT");
     }
     rmSync(this.#folder, { recursive: true, force: true });
