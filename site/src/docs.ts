@@ -99,7 +99,7 @@ function startTabs(): void {
   const groups = all(".tabs");
   const choose = (language: string): void => {
     for (const group of groups) {
-      const samples = all("[data-tab]", group);
+      const samples = all(".sample[data-tab]", group);
       const chosen = samples.find(({ dataset }) => dataset["tab"] === language) ?? samples[0];
       for (const sample of samples) sample.hidden = sample !== chosen;
       for (const button of all("[role=tab]", group)) {
@@ -117,7 +117,7 @@ function tabList(group: Element, choose: (language: string) => void): HTMLElemen
   const list = document.createElement("div");
   list.role = "tablist";
   list.ariaLabel = "Language";
-  const languages = all("[data-tab]", group).map(({ dataset }) => dataset["tab"] ?? "");
+  const languages = all(".sample[data-tab]", group).map(({ dataset }) => dataset["tab"] ?? "");
   for (const language of languages) {
     const button = document.createElement("button");
     button.type = "button";

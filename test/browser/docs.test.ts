@@ -48,8 +48,8 @@ describe("a guide", () => {
       await open(visitor, "/docs/sending");
       const tabs = page.locator(".tabs").first();
       await tabs.getByRole("tab", { name: "Python" }).click();
-      await tabs.locator("[data-tab=Python]").locator("pre").waitFor();
-      assert.equal(await tabs.locator("[data-tab=curl]").first().isVisible(), false);
+      await tabs.locator(".sample[data-tab=Python] pre").waitFor();
+      assert.equal(await tabs.locator(".sample[data-tab=curl]").first().isVisible(), false);
       await open(visitor, "/docs/batches");
       assert.equal(await page.locator(".tabs").first().getByRole("tab", { name: "Python" }).getAttribute("aria-selected"), "true");
     }));
