@@ -14,6 +14,7 @@ import { missingDurability, onlyReading, readChecksums, readServer, type ServerS
 import { readSchema } from "../storage/migrate.ts";
 import { knownMigrations } from "../storage/migrations.ts";
 import { countStrayRows, listWeeks } from "../storage/partitions.ts";
+import { findInterruptedUpgrade } from "../storage/replace-cluster.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -31,7 +32,7 @@ type CheckRest = (database: ReadDatabase | undefined) => Promise<Check[]>;
 /** Checks the database, then runs `checkRest` with it, or without it when it cannot be used. Creates nothing and migrates nothing. */
 export async function checkDatabase(config: Config, checkRest: CheckRest): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
-  if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
+  if (databaseUrl === undefined && !existsSync(clusterPath(dataDir)) && findInterruptedUpgrade(dataDir) === undefined) {
     const none = warn(
       "database",
       `none in ${dataDir} yet: the first start creates it`,

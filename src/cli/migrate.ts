@@ -1,7 +1,7 @@
 /** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied, or would apply. */
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { requireCluster } from "../storage/data-directory.ts";
+import { requireCluster } from "../storage/replace-cluster.ts";
 import { migrate as runMigrations, type MigrationWatch } from "../storage/migrate.ts";
 import { planMigrations, type PlannedMigration } from "../storage/plan-migrations.ts";
 import type { Command, Input } from "./command.ts";

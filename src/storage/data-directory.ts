@@ -33,11 +33,6 @@ export const SOCKET_NAME = ".s.PGSQL.5432";
 /** The folder of the cluster: inside the data directory, or a symbolic link from there to a folder that its user can reach. */
 export const clusterPath = (dataDir: string): string => join(dataDir, "postgres");
 
-/** Throws where the data directory has no database: a command that only reads one must not create it. */
-export function requireCluster(dataDir: string): void {
-  if (!existsSync(clusterPath(dataDir))) throw new StartupError(`${dataDir} has no database: name the --data-dir of the service`);
-}
-
 const fingerprint = (path: string): string => createHash("sha256").update(path).digest("hex").slice(0, 12);
 
 /** The folder of the socket: that of the cluster, unless its path is too long for the kernel. Every process computes the same folder. */
@@ -84,7 +79,8 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /** The files of a data directory, and those that a crash leaves behind. */
-const OWN_FILES = /^(postgres|postgres\.unfinished|postgres\.pg\d+|upgrade\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
+const OWN_FILES =
+  /^(postgres|postgres\.unfinished|postgres\.pg\d+|postgres\.upgraded|upgrade\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
 
 /** Gives the directory to the user of the service, and closes it to others. A directory with files of others is not changed. */
 export function claimDataDir(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): void {

@@ -25,6 +25,7 @@ import type { DatabaseTarget } from "./connections.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
 import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
+import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -120,6 +121,7 @@ export class EmbeddedPostgres {
     }
     if ("owner" in lock) return lock;
     try {
+      refuseInterruptedUpgrade(dataDir);
       const runAs = chooseUser(clusterPath(dataDir));
       claimDataDir(dataDir, runAs, say);
       const programs = findPrograms(runAs, say);

@@ -2,7 +2,7 @@
  *  of the old one, table by table (postgres_fdw). The npm packages contain no pg_upgrade and no pg_dump. The old cluster is kept. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, chownSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, chownSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -17,6 +17,14 @@ import { connectAsAdmin, DEFAULT_PORT, EMBEDDED_ADMIN, EMBEDDED_DATABASE, ensure
 import { migrate, readSchema } from "./migrate.ts";
 import { knownMigrations } from "./migrations.ts";
 import { createLinks, findPrograms } from "./postgres-binaries.ts";
+import {
+  clusterFolder,
+  findInterruptedUpgrade,
+  hasCluster,
+  recoverReplacement,
+  refuseIrreplaceable,
+  replaceCluster,
+} from "./replace-cluster.ts";
 import { keepRestored } from "./restore-backup.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
@@ -35,36 +43,38 @@ export type UpgradeOptions = {
 export type UpgradeResult = { from: string; to: string; tables: number; rows: number; kept: string | null };
 
 export async function upgradeCluster({ dataDir, oldPostgres, say, onTable }: UpgradeOptions): Promise<UpgradeResult> {
-  if (!existsSync(clusterPath(dataDir))) throw new StartupError(`${dataDir} has no database`);
-  const cluster = realpathSync(clusterPath(dataDir));
-  const from = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
-  const runAs = chooseUser(cluster);
-  const { version } = findPrograms(runAs, say);
+  const cluster = clusterFolder(dataDir);
+  if (!hasCluster(cluster) && findInterruptedUpgrade(dataDir) === undefined) throw new StartupError(`${dataDir} has no database`);
+  const { version } = findPrograms(chooseUser(cluster), say);
   const to = version.split(".")[0] ?? "";
-  if (from === to) return { from, to, tables: 0, rows: 0, kept: null };
-  if (Number(from) > Number(to))
-    throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${version}: use a newer godwit`);
+  // The service may be running.
+  if (hasCluster(cluster) && majorOf(cluster) === to) return { from: to, to, tables: 0, rows: 0, kept: null };
   const lock = await takeLock(dataDir, "database");
   if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid}): stop it`);
   const workspace = join(dirname(cluster), "upgrade.unfinished");
-  rmSync(workspace, { recursive: true, force: true });
   try {
+    rmSync(workspace, { recursive: true, force: true });
+    const recovered = recoverReplacement(cluster, say);
+    const runAs = chooseUser(cluster);
+    const from = majorOf(cluster);
+    if (from === to) return { from: majorOf(recovered ?? cluster), to, tables: 0, rows: 0, kept: recovered ?? null };
+    if (Number(from) > Number(to))
+      throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${version}: use a newer godwit`);
+    refuseIrreplaceable(cluster, from);
     await using old = await OldServer.start(cluster, oldProgram(oldPostgres, from), runAs);
     const copied = await copyInto(workspace, old, { say, onTable });
     await old[Symbol.asyncDispose]();
-    const kept = `${cluster}.pg${from}`;
     const made = realpathSync(clusterPath(workspace));
-    keepRestored(cluster, made);
+    keepRestored(cluster, made, runAs);
     await syncFolders([made, dirname(made)]);
-    renameSync(cluster, kept);
-    renameSync(made, cluster);
-    await syncFolders([dirname(cluster)]);
-    return { from, to, ...copied, kept };
+    return { from, to, ...copied, kept: replaceCluster(cluster, made, from) };
   } finally {
     rmSync(workspace, { recursive: true, force: true });
     lock.release();
   }
 }
+
+const majorOf = (cluster: string): string => readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
 
 function oldProgram(folder: string, major: string): string {
   const native = join(folder, "native");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -68,6 +68,106 @@ async function withOldServer(dataDir: string, work: (url: string) => Promise<voi
   child.kill("SIGINT");
   await once(child, "exit");
 }
+
+/** The key of the template's account. */
+let templateKey = "";
+
+/** A data directory of the old version with a message and the mark of a restored backup, which each test copies. */
+async function makeTemplate(): Promise<string> {
+  const template = join(folder, "template");
+  if (existsSync(template)) return template;
+  await withOldServer(template, async (databaseUrl) => {
+    await using godwit = await startGodwit({ databaseUrl });
+    const body = { recipient: "+14155550123", channel: "sms", body: "Kept" };
+    templateKey = await godwit.key();
+    await godwit.request("POST", "/v1/messages", { key: templateKey, body });
+  });
+  writeFileSync(join(template, "secret.key"), `${SECRET_KEY}\n`, { mode: 0o600 });
+  writeFileSync(join(template, "postgres", "godwit.restored"), "2026-01-01T00:00:00Z\n");
+  return template;
+}
+
+async function copyTemplate(name: string): Promise<{ dataDir: string; env: { GODWIT_DATA_DIR: string } }> {
+  const dataDir = join(folder, name);
+  spawnSync("cp", ["-a", await makeTemplate(), dataDir]);
+  return { dataDir, env: { GODWIT_DATA_DIR: dataDir } };
+}
+
+/** Kills the process before or after it renames something to a path with this end. */
+function killAt(moment: "before" | "after", end: string): { NODE_OPTIONS: string } {
+  const path = join(folder, `kill-${moment}-${end}.mjs`);
+  const kill = 'process.kill(process.pid, "SIGKILL"); for (;;);';
+  writeFileSync(
+    path,
+    `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module"; const rename = fs.renameSync;
+     fs.renameSync = (from, to) => {
+       if (!String(to).endsWith(${JSON.stringify(end)})) return rename(from, to);
+       ${moment === "after" ? "rename(from, to);" : ""} ${kill}
+     };
+     syncBuiltinESMExports();`,
+  );
+  return { NODE_OPTIONS: `--import=${path}` };
+}
+
+const upgrade = (env: Record<string, string>): ReturnType<typeof runGodwit> =>
+  runGodwit(["database", "upgrade", "--old-postgres", old, "--json"], env);
+
+for (const [moment, end] of [
+  ["before", "postgres.upgraded"],
+  ["before", `postgres.pg${OLD_MAJOR}`],
+  ["after", `postgres.pg${OLD_MAJOR}`],
+] as const)
+  test(`an upgrade that is killed ${moment} the renaming to ${end} is completed by the next one`, async (context) => {
+    if (missing !== undefined) return context.skip(missing);
+    const { dataDir, env } = await copyTemplate(`killed-${moment}-${end}`);
+    assert.equal((await upgrade({ ...env, ...killAt(moment, end) })).code, null);
+    const refused = await runGodwit(["serve", "--port", "0"], env);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /database upgrade/);
+    const { code, stdout, stderr } = await upgrade(env);
+    assert.equal(code, 0, stderr);
+    assert.equal((JSON.parse(stdout) as { kept: string }).kept, join(dataDir, `postgres.pg${OLD_MAJOR}`));
+    assert.ok(existsSync(join(dataDir, "postgres", "godwit.restored")), "the mark of the restoration is kept");
+    await using godwit = await startGodwit({ asProcess: true, roles: "api", env });
+    const { json } = await godwit.request("GET", "/v1/messages", { key: templateKey });
+    assert.deepEqual(
+      (json["data"] as { body: string }[]).map(({ body }) => body),
+      ["Kept"],
+    );
+  });
+
+test("a kept cluster without a database is refused by every command, and taken back by the upgrade", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { dataDir, env } = await copyTemplate("taken-back");
+  renameSync(join(dataDir, "postgres"), join(dataDir, `postgres.pg${OLD_MAJOR}`));
+  for (const args of [
+    ["serve", "--port", "0"],
+    ["migrate"],
+    ["migrate", "--plan"],
+    ["backup", "create", join(folder, "none")],
+    ["keys", "list"],
+  ]) {
+    const { code, stderr } = await runGodwit(args, env);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(stderr, /^godwit: .* has no database, but .*pg17, which an interrupted upgrade left: run godwit database upgrade again/m);
+  }
+  assert.match((await runGodwit(["doctor"], env)).stdout, /an interrupted upgrade left/);
+  assert.ok(!existsSync(join(dataDir, "postgres")));
+  const { code, stderr } = await upgrade(env);
+  assert.equal(code, 0, stderr);
+});
+
+test("a cluster left from an earlier upgrade is refused before anything is changed", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { dataDir, env } = await copyTemplate("left");
+  mkdirSync(join(dataDir, `postgres.pg${OLD_MAJOR}`, "base"), { recursive: true });
+  const { code, stderr } = await upgrade(env);
+  assert.deepEqual(
+    [code, stderr.trim()],
+    [1, `godwit: ${dataDir}/postgres.pg17 is left from an earlier upgrade: move it away, or delete it`],
+  );
+  assert.ok(existsSync(join(dataDir, "postgres", "godwit.restored")));
+});
 
 test("a database of the major version before is moved with all its rows, and works", async (context) => {
   if (missing !== undefined) return context.skip(missing);
