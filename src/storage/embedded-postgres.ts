@@ -1,10 +1,7 @@
 /** The embedded PostgreSQL: a child process whose cluster is created at the first start and recovered at every later one. The server is
  *  restarted if it ends, and stopped before this process. It listens on a Unix socket that only its user can open, and on no port. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
@@ -18,7 +15,6 @@ import {
   linkCluster,
   makeDataDir,
   makeSocketDir,
-  SOCKET_NAME,
   socketDir,
 } from "./data-directory.ts";
 import type { DatabaseTarget } from "./connections.ts";
@@ -27,13 +23,20 @@ import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./e
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
 import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
+import {
+  ended,
+  endOrphan,
+  FAST_STOP_MS,
+  hasEnded,
+  IMMEDIATE_STOP_MS,
+  readPidFile,
+  removeStaleLocks,
+  watchOwner,
+} from "./server-processes.ts";
 import { StartupError } from "./startup-error.ts";
 
 // A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
 const READY_TIMEOUT_MS = 120_000;
-// Within the thirty seconds of a stop, after the running requests have ended.
-const FAST_STOP_MS = 8_000;
-const IMMEDIATE_STOP_MS = 3_000;
 const RESTART_PAUSE_MS = 500;
 // After `kill -9` of the postmaster its children need a moment to end. Until then a new postmaster is refused.
 const START_ATTEMPTS = 20;
@@ -72,6 +75,8 @@ export type EmbeddedOptions = {
   onLog: (line: string) => void;
   /** Settings in place of those above. The tests run their shared server without durability. */
   settings?: Readonly<Record<string, string>>;
+  /** The user of a new cluster, in place of the user of the service. */
+  runAs?: RunAs | undefined;
 };
 
 type ServerParts = {
@@ -111,7 +116,14 @@ export class EmbeddedPostgres {
   }
 
   /** Starts the server of a data directory, or returns the process that is using the directory. */
-  static async start({ dataDir, command, say, onLog, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
+  static async start({
+    dataDir,
+    command,
+    say,
+    onLog,
+    settings = {},
+    ...options
+  }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
     makeDataDir(dataDir);
     let lock: DirectoryLock | { owner: LockHolder };
     try {
@@ -122,7 +134,7 @@ export class EmbeddedPostgres {
     if ("owner" in lock) return lock;
     try {
       refuseInterruptedUpgrade(dataDir);
-      const runAs = chooseUser(clusterPath(dataDir));
+      const runAs = options.runAs ?? chooseUser(clusterPath(dataDir));
       claimDataDir(dataDir, runAs, say);
       const programs = findPrograms(runAs, say);
       const cluster = findClusterFolder(dataDir, runAs, say);
@@ -159,12 +171,12 @@ export class EmbeddedPostgres {
     this.#isStopping = true;
     const child = this.#child;
     if (child !== undefined && !hasEnded(child)) {
-      const ended = new Promise<true>((resolve) => child.once("exit", () => resolve(true)));
+      const exited = new Promise<true>((resolve) => child.once("exit", () => resolve(true)));
       child.kill("SIGINT");
-      if ((await within(ended, FAST_STOP_MS)) === undefined) {
+      if ((await within(exited, FAST_STOP_MS)) === undefined) {
         child.kill("SIGQUIT");
         // The next server recovers from the log in any case, so a longer wait has no benefit.
-        if ((await within(ended, IMMEDIATE_STOP_MS)) === undefined) child.unref();
+        if ((await within(exited, IMMEDIATE_STOP_MS)) === undefined) child.unref();
       }
     }
     this.#watcher?.kill("SIGKILL");
@@ -258,109 +270,8 @@ export class EmbeddedPostgres {
     }
   }
 }
-
-// Reads until this process ends, in whatever way, and then asks the server to stop, where the pid file still names it.
-const WATCH = 'while read -r _; do :; done; read -r pid < "$2/postmaster.pid" && [ "$pid" = "$1" ] && kill -INT "$1"';
-
-/** Starts a process that stops the server when this process ends without stopping it: a server without its owner would keep the memory,
- *  and a copy of its folder would not be consistent. */
-function watchOwner(pid: number, cluster: string, runAs: RunAs | undefined): ChildProcess {
-  const watcher = spawn("/bin/sh", ["-c", WATCH, "sh", String(pid), cluster], {
-    ...identity(runAs),
-    cwd: "/",
-    env: {},
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-  });
-  // Without a shell the server only lives on after a crash, until the next start.
-  watcher.on("error", () => undefined);
-  watcher.unref();
-  (watcher.stdin as Socket).unref();
-  return watcher;
-}
-
 export const embeddedTarget = (sockets: string): DatabaseTarget => ({
   socketDir: sockets,
   user: EMBEDDED_USER,
   database: EMBEDDED_DATABASE,
 });
-
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
-
-const ended = (child: ChildProcess): Promise<"ended"> =>
-  new Promise((resolve) => {
-    child.once("error", () => resolve("ended"));
-    child.once("exit", () => resolve("ended"));
-  });
-
-function readPidFile(cluster: string): string[] {
-  try {
-    return readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
-  } catch {
-    return [];
-  }
-}
-
-/** Stops a server that a killed godwit left behind. No process holds the lock of the directory, but the server may still run. It is
- *  stopped and not adopted, so that the server always runs as a child of this process. */
-async function endOrphan(cluster: string): Promise<void> {
-  const pid = Number(readPidFile(cluster)[0]);
-  if (processesIn(cluster).includes(pid)) await stopServer(cluster, pid);
-  await waitForBackends(cluster);
-}
-
-/** Removes the lock files that a killed server left behind. Their pid may belong to another program by now, and a power cut may have left
- *  them empty: PostgreSQL would refuse to start. When no process works in the folder, they are stale. Without /proc this cannot be known,
- *  and they stay. */
-function removeStaleLocks(cluster: string, sockets: string): void {
-  if (!existsSync("/proc/self/cwd") || processesIn(cluster).length > 0) return;
-  for (const path of [join(cluster, "postmaster.pid"), join(sockets, `${SOCKET_NAME}.lock`)]) rmSync(path, { force: true });
-}
-
-/** Waits for the processes of a server whose main process was killed. They end by themselves when they notice that; the next server could
- *  not use the shared memory before. */
-async function waitForBackends(cluster: string): Promise<void> {
-  const areGone = async (): Promise<true | undefined> => (processesIn(cluster).length === 0 ? true : undefined);
-  if (await poll(areGone, { timeoutMs: FAST_STOP_MS, everyMs: 20 })) return;
-  for (const pid of processesIn(cluster)) {
-    try {
-      process.kill(pid, "SIGQUIT");
-    } catch {
-      // It has ended by itself.
-    }
-  }
-  if (await poll(areGone, { timeoutMs: IMMEDIATE_STOP_MS, everyMs: 20 })) return;
-  throw new StartupError(`processes of an earlier PostgreSQL (${processesIn(cluster).join(", ")}) use ${cluster} and do not stop`);
-}
-
-async function stopServer(cluster: string, pid: number): Promise<void> {
-  for (const [signal, timeoutMs] of [
-    ["SIGINT", FAST_STOP_MS],
-    ["SIGQUIT", IMMEDIATE_STOP_MS],
-  ] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      return;
-    }
-    if (await poll(async () => (processesIn(cluster).includes(pid) ? undefined : true), { timeoutMs, everyMs: 20 })) return;
-  }
-  throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
-}
-
-/** The processes of the cluster's server: PostgreSQL's with the cluster as their working directory, where an operator's shell may be, too. */
-function processesIn(cluster: string): number[] {
-  const folder = realpathSync(cluster);
-  const worksThere = (pid: string): boolean => {
-    try {
-      return realpathSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
-    } catch {
-      return false;
-    }
-  };
-  return existsSync("/proc/self")
-    ? readdirSync("/proc")
-        .filter((name) => /^\d+$/.test(name) && worksThere(name))
-        .map(Number)
-    : [];
-}
