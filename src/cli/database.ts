@@ -26,7 +26,10 @@ export const database: Command = {
     if (databaseUrl !== undefined) throw new UsageError("DATABASE_URL is set: upgrade that server with pg_upgrade");
     const onTable = (table: string, rows: number, done: number, all: number): void =>
       say(`${done}/${all} ${table}: ${groupDigits(rows)} rows`);
-    const result = await upgradeCluster({ dataDir, oldPostgres: resolve(neededFlag(flags, "old-postgres")), say, onTable });
+    const stopping = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort(name));
+    const oldPostgres = resolve(neededFlag(flags, "old-postgres"));
+    const result = await upgradeCluster({ dataDir, oldPostgres, say, onTable, signal: stopping.signal });
     print(flags, result);
     if (result.kept !== null) say(`the old cluster is kept in ${result.kept}: delete it when the service works`);
   },

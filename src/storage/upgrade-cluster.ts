@@ -1,22 +1,19 @@
 /** Moves the embedded database to a newer major version of PostgreSQL: a new cluster with the same schema, into which the new server copies the rows
  *  of the old one, table by table (postgres_fdw). The npm packages contain no pg_upgrade and no pg_dump. The old cluster is kept. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, chownSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
-import { poll } from "../lib/wait.ts";
 import { syncFolders } from "./backup-files.ts";
-import { identity } from "./cluster.ts";
-import { clusterPath, socketDir } from "./data-directory.ts";
-import { Database } from "./database.ts";
+import type { DatabaseTarget } from "./connections.ts";
+import { clusterPath, explainDiskError, socketDir } from "./data-directory.ts";
+import { ConnectionLost, Database, DatabaseUnavailable } from "./database.ts";
 import { takeLock } from "./directory-lock.ts";
 import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
-import { connectAsAdmin, DEFAULT_PORT, EMBEDDED_ADMIN, EMBEDDED_DATABASE, ensureRoles, type SocketAddress } from "./embedded-roles.ts";
+import { connectAsAdmin, EMBEDDED_ADMIN, EMBEDDED_DATABASE, type SocketAddress } from "./embedded-roles.ts";
 import { migrate, readSchema } from "./migrate.ts";
 import { knownMigrations } from "./migrations.ts";
-import { createLinks, findPrograms } from "./postgres-binaries.ts";
+import { findOldProgram, OldServer } from "./old-server.ts";
+import { findPrograms } from "./postgres-binaries.ts";
 import {
   clusterFolder,
   findInterruptedUpgrade,
@@ -27,9 +24,11 @@ import {
 } from "./replace-cluster.ts";
 import { keepRestored } from "./restore-backup.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
+import { endOrphan } from "./server-processes.ts";
 import { StartupError } from "./startup-error.ts";
 
-const START_MS = 120_000;
+/** The last lines of the new server, among which the reason of a failure is. */
+const KEPT_LINES = 50;
 
 export type UpgradeOptions = {
   dataDir: string;
@@ -38,143 +37,161 @@ export type UpgradeOptions = {
   say: (line: string) => void;
   /** Called when a table is copied. */
   onTable: (table: string, rows: number, done: number, all: number) => void;
+  /** Aborted with the reason, such as the name of a signal. The old database is then unchanged. */
+  signal: AbortSignal;
 };
 
 export type UpgradeResult = { from: string; to: string; tables: number; rows: number; kept: string | null };
 
-export async function upgradeCluster({ dataDir, oldPostgres, say, onTable }: UpgradeOptions): Promise<UpgradeResult> {
+export async function upgradeCluster(options: UpgradeOptions): Promise<UpgradeResult> {
+  const { dataDir, say, signal } = options;
   const cluster = clusterFolder(dataDir);
-  if (!hasCluster(cluster) && findInterruptedUpgrade(dataDir) === undefined) throw new StartupError(`${dataDir} has no database`);
+  if (!hasCluster(cluster) && findInterruptedUpgrade(dataDir) === undefined)
+    throw new StartupError(`${dataDir} has no database that this user can read`);
   const { version } = findPrograms(chooseUser(cluster), say);
   const to = version.split(".")[0] ?? "";
   // The service may be running.
   if (hasCluster(cluster) && majorOf(cluster) === to) return { from: to, to, tables: 0, rows: 0, kept: null };
+  const lines: string[] = [];
+  try {
+    return await withLock(dataDir, () => recoverOrUpgrade(cluster, to, { ...options, lines }));
+  } catch (error) {
+    if (signal.aborted) throw new StartupError(`interrupted by ${signal.reason}: the old database is unchanged`, { cause: error });
+    throw explain(error, dirname(cluster), lines);
+  }
+}
+
+async function withLock<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const lock = await takeLock(dataDir, "database");
   if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid}): stop it`);
-  const workspace = join(dirname(cluster), "upgrade.unfinished");
   try {
-    rmSync(workspace, { recursive: true, force: true });
-    const recovered = recoverReplacement(cluster, say);
-    const runAs = chooseUser(cluster);
-    const from = majorOf(cluster);
-    if (from === to) return { from: majorOf(recovered ?? cluster), to, tables: 0, rows: 0, kept: recovered ?? null };
-    if (Number(from) > Number(to))
-      throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${version}: use a newer godwit`);
-    refuseIrreplaceable(cluster, from);
-    await using old = await OldServer.start(cluster, oldProgram(oldPostgres, from), runAs);
-    const copied = await copyInto(workspace, old, { say, onTable });
-    await old[Symbol.asyncDispose]();
-    const made = realpathSync(clusterPath(workspace));
-    keepRestored(cluster, made, runAs);
-    await syncFolders([made, dirname(made)]);
-    return { from, to, ...copied, kept: replaceCluster(cluster, made, from) };
+    return await work();
   } finally {
-    rmSync(workspace, { recursive: true, force: true });
     lock.release();
   }
 }
 
+type Parts = UpgradeOptions & { lines: string[] };
+
+async function recoverOrUpgrade(cluster: string, to: string, parts: Parts): Promise<UpgradeResult> {
+  const workspace = join(dirname(cluster), "upgrade.unfinished");
+  await removeWorkspace(workspace);
+  const recovered = recoverReplacement(cluster, parts.say);
+  const from = majorOf(cluster);
+  if (from === to) return { from: majorOf(recovered ?? cluster), to, tables: 0, rows: 0, kept: recovered ?? null };
+  if (Number(from) > Number(to))
+    throw new StartupError(`${cluster} was written by PostgreSQL ${from}, and this godwit brings ${to}: use a newer godwit`);
+  refuseIrreplaceable(cluster, from);
+  const runAs = chooseUser(cluster);
+  const program = findOldProgram(parts.oldPostgres, from, runAs);
+  try {
+    await using old = await OldServer.start({ ...parts, cluster, program, runAs });
+    const copied = await copyInto(workspace, old, runAs, parts);
+    await old.stop();
+    const made = realpathSync(clusterPath(workspace));
+    keepRestored(cluster, made, runAs);
+    await syncFolders([made, dirname(made)]);
+    parts.signal.throwIfAborted();
+    return { from, to, ...copied, kept: replaceCluster(cluster, made, from) };
+  } finally {
+    // A folder that is left does not make the result another one.
+    await removeWorkspace(workspace).catch((error: Error) => parts.say(`${workspace} is left, and can be deleted: ${error.message}`));
+  }
+}
+
+/** Removes the workspace, and ends the server that a killed upgrade left in it. */
+async function removeWorkspace(workspace: string): Promise<void> {
+  if (existsSync(clusterPath(workspace))) await endOrphan(clusterPath(workspace));
+  rmSync(workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+
+/** Turns a failure of the disk, of a server or of a statement into a sentence. Any other error is a fault of the program. */
+function explain(error: unknown, folder: string, lines: readonly string[]): unknown {
+  if (error instanceof StartupError || error instanceof TypeError || !(error instanceof Error)) return error;
+  const isLost = error instanceof DatabaseUnavailable || error instanceof ConnectionLost || /Connection terminated/.test(error.message);
+  if (!isLost && !("code" in error)) return error;
+  const sentence = `the upgrade failed, and the old database is unchanged: ${error.message}`;
+  return explainDiskError(new StartupError(sentence, { cause: [error.stack, ...lines].join("\n") }), folder);
+}
+
 const majorOf = (cluster: string): string => readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
 
-function oldProgram(folder: string, major: string): string {
-  const native = join(folder, "native");
-  const program = join(native, "bin", "postgres");
-  if (!existsSync(program)) throw new StartupError(`${folder} has no PostgreSQL: name the folder of the npm package of version ${major}`);
-  createLinks(native);
-  return program;
-}
-
-/** The server of the old version, on a socket of its own. */
-class OldServer implements AsyncDisposable {
-  readonly address: SocketAddress;
-  readonly #stop: () => Promise<void>;
-
-  private constructor(address: SocketAddress, stop: () => Promise<void>) {
-    this.address = address;
-    this.#stop = stop;
-  }
-
-  static async start(cluster: string, program: string, runAs: RunAs | undefined): Promise<OldServer> {
-    const sockets = mkdtempSync(join(tmpdir(), "godwit-upgrade-"));
-    if (runAs !== undefined) chownSync(sockets, runAs.uid, runAs.gid);
-    const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${sockets}`, "-c", "log_min_messages=fatal"];
-    const child = spawn(program, ["-D", cluster, ...settings], {
-      ...identity(runAs),
-      cwd: "/",
-      env: { LC_ALL: "C", TZ: "UTC" },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let output = "";
-    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    const ended = once(child, "exit");
-    const stop = async (): Promise<void> => {
-      child.kill("SIGINT");
-      await ended;
-      rmSync(sockets, { recursive: true, force: true });
-    };
-    const address = { host: sockets, port: DEFAULT_PORT };
-    const isReady = async (): Promise<true | undefined> => {
-      if (child.exitCode !== null)
-        throw new StartupError(`PostgreSQL of the old version did not start: ${output.trim().split("\n").at(-1) ?? ""}`);
-      return existsSync(join(sockets, `.s.PGSQL.${DEFAULT_PORT}`))
-        ? ensureRoles(address).then(
-            () => true as const,
-            () => undefined,
-          )
-        : undefined;
-    };
-    if ((await poll(isReady, { timeoutMs: START_MS, everyMs: 100 })) === undefined) {
-      await stop();
-      throw new StartupError("PostgreSQL of the old version did not become ready");
-    }
-    return new OldServer(address, stop);
-  }
-
-  connect(): Promise<pg.Client> {
-    return connectAsAdmin(this.address.host);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#stop();
-  }
-}
-
-type Watch = Pick<UpgradeOptions, "say" | "onTable">;
-
-/** Creates a cluster in a data directory, and copies everything into it. */
-async function copyInto(dataDir: string, old: OldServer, { say, onTable }: Watch): Promise<{ tables: number; rows: number }> {
+/** Creates a cluster in a data directory, for the owner of the old one, and copies everything into it. */
+async function copyInto(
+  dataDir: string,
+  old: OldServer,
+  runAs: RunAs | undefined,
+  { say, onTable, signal, lines }: Parts,
+): Promise<{ tables: number; rows: number }> {
+  const version = await readOldSchema(old, say);
   mkdirSync(dataDir, { mode: 0o755 });
-  const server = await EmbeddedPostgres.start({ dataDir, command: "database", say, onLog: () => undefined });
+  const onLog = (line: string): void => void lines.splice(0, lines.length, ...lines.slice(1 - KEPT_LINES), line);
+  const server = await EmbeddedPostgres.start({ dataDir, command: "database", say, onLog, runAs });
   if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);
-  const source = await old.connect();
+  // The statement under way then fails.
+  signal.addEventListener("abort", () => void server.stop(), { once: true });
   try {
-    await copySchema(server, old);
-    const target = await connectAsAdmin(socketDir(dataDir));
-    try {
-      return await copyRows(source, target, old.address, onTable);
-    } finally {
-      await target.end();
-    }
+    signal.throwIfAborted();
+    await copySchema(server, old, version);
+    await using source = await connected(old.address.host);
+    await using target = await connected(socketDir(dataDir));
+    return await copyRows(source.client, target.client, old.address, onTable);
   } finally {
-    await source.end();
     await server.stop();
   }
 }
 
-/** Gives the new database the schema of the old one. The next start of the service brings it up to date. */
-async function copySchema(server: EmbeddedPostgres, old: OldServer): Promise<void> {
-  const silent = (): undefined => undefined;
-  const [oldDb, db] = [new Database(embeddedTarget(old.address.host), "upgrade", silent), new Database(server.target, "upgrade", silent)];
-  try {
-    const { version, isUsable } = await readSchema(oldDb);
-    if (!isUsable) throw new StartupError(`the database has schema ${version}, newer than this godwit knows: use a newer godwit`);
-    await migrate(db, knownMigrations().slice(0, version));
-    const weeks = await oldDb.rows<{ command: string }>({ name: "weeks", text: WEEKS, values: [] });
-    for (const { command } of weeks) await db.script(command);
-  } finally {
-    await Promise.all([oldDb.close(), db.close()]);
-  }
+async function connected(host: string): Promise<{ client: pg.Client } & AsyncDisposable> {
+  const client = await connectAsAdmin(host);
+  return { client, [Symbol.asyncDispose]: () => client.end() };
 }
+
+/** Returns the version of the schema, and names the schemas that are not copied. */
+async function readOldSchema(old: OldServer, say: UpgradeOptions["say"]): Promise<number> {
+  await using oldDb = openAt(embeddedTarget(old.address.host));
+  const { version } = await readSchema(oldDb.db);
+  if (version > knownMigrations().length)
+    throw new StartupError(
+      `the database has schema ${version}, newer than the ${knownMigrations().length} this godwit knows: use a newer godwit`,
+    );
+  const others = await oldDb.db.rows<{ nspname: string }>({ name: "schemas", text: OTHER_SCHEMAS, values: [] });
+  if (others.length > 0) say(`not copied, since only the schema public is: ${others.map(({ nspname }) => nspname).join(", ")}`);
+  return version;
+}
+
+/** Gives the new database the schema of the old one. The next start of the service brings it up to date. */
+async function copySchema(server: EmbeddedPostgres, old: OldServer, version: number): Promise<void> {
+  await using source = openAt(embeddedTarget(old.address.host));
+  await using target = openAt(server.target);
+  await migrate(target.db, knownMigrations().slice(0, version));
+  const namesIn = async (db: Database): Promise<string[]> =>
+    (await db.rows<{ relname: string }>({ name: "names", text: TABLE_NAMES, values: [] })).map(({ relname }) => relname);
+  const known = new Set(await namesIn(target.db));
+  const unknown = (await namesIn(source.db)).filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new StartupError(
+      `the schema public has tables that are not Godwit's, and are not copied (${unknown.join(", ")}): move them elsewhere`,
+    );
+  const weeks = await source.db.rows<{ command: string }>({ name: "weeks", text: WEEKS, values: [] });
+  for (const { command } of weeks) await target.db.script(command);
+}
+
+function openAt(target: DatabaseTarget): { db: Database } & AsyncDisposable {
+  const db = new Database(target, "upgrade", () => undefined);
+  return { db, [Symbol.asyncDispose]: () => db.close() };
+}
+
+const OTHER_SCHEMAS = `
+  select nspname
+    from pg_namespace
+   where nspname !~ '^pg_' and nspname not in ('public', 'information_schema')
+   order by nspname`;
+
+const TABLE_NAMES = `
+  select relname
+    from pg_class
+   where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+   order by relname`;
 
 /** The partitions of weeks, which the service has created. */
 const WEEKS = `
@@ -205,7 +222,7 @@ async function copyRows(
   source: pg.Client,
   target: pg.Client,
   { host, port }: SocketAddress,
-  onTable: Watch["onTable"],
+  onTable: UpgradeOptions["onTable"],
 ): Promise<{ tables: number; rows: number }> {
   const { rows: tables } = await source.query<{ name: string; columns: string }>(TABLES);
   const quoted = tables.map(({ name }) => pg.escapeIdentifier(name));

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { identity, writeAuthentication } from "../../src/storage/cluster.ts";
@@ -43,16 +43,24 @@ async function withOldServer(dataDir: string, work: (url: string) => Promise<voi
   const cluster = join(dataDir, "postgres");
   mkdirSync(dataDir);
   if (runAs !== undefined) chownSync(dataDir, runAs.uid, runAs.gid);
-  const env = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" };
   const args = ["-D", cluster, "-U", EMBEDDED_ADMIN, "-E", "UTF8", "--no-locale", "--auth=peer", "--data-checksums", "--no-instructions"];
-  const made = spawnSync(join(old, "native", "bin", "initdb"), args, { ...identity(runAs), cwd: "/", env, encoding: "utf8" });
+  const made = spawnSync(join(old, "native", "bin", "initdb"), args, { ...identity(runAs), cwd: "/", env: OLD_ENV, encoding: "utf8" });
   assert.equal(made.status, 0, made.stderr);
+  await asOldAdmin(cluster, async (admin) => {
+    await admin.query("create role godwit login; alter database postgres owner to godwit; grant all on schema public to godwit");
+    await work(`postgres://godwit@/postgres?host=${encodeURIComponent(cluster)}`);
+  });
+}
+
+const OLD_ENV = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" };
+
+async function asOldAdmin(cluster: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
   writeAuthentication(cluster, runAs);
   const settings = ["-c", "listen_addresses=", "-c", `unix_socket_directories=${cluster}`];
   const child = spawn(join(old, "native", "bin", "postgres"), ["-D", cluster, ...settings], {
     ...identity(runAs),
     cwd: "/",
-    env,
+    env: OLD_ENV,
     stdio: "ignore",
   });
   const admin = await until("the old server", async () => {
@@ -62,9 +70,8 @@ async function withOldServer(dataDir: string, work: (url: string) => Promise<voi
       () => undefined,
     );
   });
-  await admin.query("create role godwit login; alter database postgres owner to godwit; grant all on schema public to godwit");
+  await work(admin);
   await admin.end();
-  await work(`postgres://godwit@/postgres?host=${encodeURIComponent(cluster)}`);
   child.kill("SIGINT");
   await once(child, "exit");
 }
@@ -91,6 +98,20 @@ async function copyTemplate(name: string): Promise<{ dataDir: string; env: { GOD
   const dataDir = join(folder, name);
   spawnSync("cp", ["-a", await makeTemplate(), dataDir]);
   return { dataDir, env: { GODWIT_DATA_DIR: dataDir } };
+}
+
+/** Sends the process a signal when it reports the first table. */
+function signalAtFirstTable(signal: string): { NODE_OPTIONS: string } {
+  const path = join(folder, `first-table-${signal}.mjs`);
+  writeFileSync(
+    path,
+    `const write = process.stderr.write.bind(process.stderr);
+     process.stderr.write = (text, ...rest) => {
+       if (/^1\\//m.test(String(text))) process.kill(process.pid, ${JSON.stringify(signal)});
+       return write(text, ...rest);
+     };`,
+  );
+  return { NODE_OPTIONS: `--import=${path}` };
 }
 
 /** Kills the process before or after it renames something to a path with this end. */
@@ -167,6 +188,69 @@ test("a cluster left from an earlier upgrade is refused before anything is chang
     [1, `godwit: ${dataDir}/postgres.pg17 is left from an earlier upgrade: move it away, or delete it`],
   );
   assert.ok(existsSync(join(dataDir, "postgres", "godwit.restored")));
+});
+
+test("an upgrade that is interrupted leaves no server, and the next one works", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { dataDir, env } = await copyTemplate("interrupted");
+  const terminated = await upgrade({ ...env, ...signalAtFirstTable("SIGTERM") });
+  assert.equal(terminated.code, 1, terminated.stderr);
+  assert.match(terminated.stderr, /^godwit: interrupted by SIGTERM: the old database is unchanged$/m);
+  assert.deepEqual(
+    ["postgres/postmaster.pid", "upgrade.unfinished", "godwit.lock"].filter((name) => existsSync(join(dataDir, name))),
+    [],
+  );
+  assert.equal((await upgrade({ ...env, ...signalAtFirstTable("SIGKILL") })).code, null);
+  const { code, stderr } = await upgrade(env);
+  assert.equal(code, 0, stderr);
+});
+
+test("root upgrades a cluster of another user that was restored on another machine", async (context) => {
+  if (missing !== undefined || runAs === undefined) return context.skip(missing ?? "this test needs root");
+  const { dataDir, env } = await copyTemplate("other-owner");
+  const owner = statSync(join(dataDir, "postgres")).uid;
+  spawnSync("chown", ["-R", "daemon", dataDir]);
+  const { code, stderr } = await upgrade(env);
+  assert.equal(code, 0, stderr);
+  const now = statSync(join(dataDir, "postgres")).uid;
+  assert.notEqual(now, owner);
+  assert.deepEqual(
+    ["postgres.pg17", "postgres/godwit.restored", "postgres/PG_VERSION"].map((name) => statSync(join(dataDir, name)).uid),
+    [now, now, now],
+  );
+});
+
+test("tables and schemas that are not copied are named", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { dataDir, env } = await copyTemplate("own-objects");
+  const cluster = join(dataDir, "postgres");
+  await asOldAdmin(cluster, async (admin) => void (await admin.query("create table own_table (id int); create schema reports")));
+  const own = await upgrade(env);
+  assert.equal(own.code, 1);
+  assert.match(own.stderr, /^not copied, since only the schema public is: reports$/m);
+  assert.match(
+    own.stderr,
+    /^godwit: the schema public has tables that are not Godwit's, and are not copied \(own_table\): move them elsewhere$/m,
+  );
+  await asOldAdmin(
+    cluster,
+    async (admin) => void (await admin.query("insert into schema_migrations (version, name) values (9999, 'later')")),
+  );
+  const later = await upgrade(env);
+  assert.equal(later.code, 1);
+  assert.match(later.stderr, /^godwit: the database has schema 9999, newer than the \d+ this godwit knows: use a newer godwit$/m);
+});
+
+test("a package that the user of the database cannot reach is refused", async (context) => {
+  if (missing !== undefined || runAs === undefined) return context.skip(missing ?? "this test needs root");
+  const { dataDir, env } = await copyTemplate("unreachable");
+  const closed = join(folder, "closed");
+  mkdirSync(closed, { mode: 0o700 });
+  spawnSync("cp", ["-a", old, closed]);
+  const { code, stderr } = await runGodwit(["database", "upgrade", "--old-postgres", join(closed, basename(old))], env);
+  assert.equal(code, 1);
+  assert.match(stderr, /^godwit: the user \w+ cannot run .*: install the package in a folder that this user can read$/m);
+  assert.ok(!existsSync(join(dataDir, "godwit.lock")));
 });
 
 test("a database of the major version before is moved with all its rows, and works", async (context) => {
