@@ -92,9 +92,21 @@ async function runNode({ flags, config, output, timings, channel, stopped }: Run
   if (channel === undefined) say(welcome(service));
   const signal = await stopped;
   log.info({ signal }, "stopping");
-  await service.stop();
+  const isStopped =
+    (await within(
+      service.stop().then(() => true),
+      STOP_LIMIT_MS,
+    )) === true;
+  if (!isStopped) exitUnfinished();
   log.info("stopped");
   return 0;
+}
+
+/** Ends the process although a part of it has not stopped, such as a statement that waits for a synchronous standby. A kill at any moment loses
+ *  nothing that was accepted. */
+function exitUnfinished(): never {
+  say(`the service did not stop within ${STOP_LIMIT_MS / 1_000} seconds, and exits now; nothing that was accepted is lost`);
+  process.exit(EXIT_UNFINISHED);
 }
 
 /** Prepares the database, and runs the service in several workers. */
@@ -122,6 +134,8 @@ async function supervise({ config, output: { log }, stopped }: Run): Promise<num
 }
 
 const START_AFTER_STOP_MS = 15_000;
+// Service managers kill a process after a while: ours waits for 40 seconds, Kubernetes for 30 by default.
+const STOP_LIMIT_MS = 30_000;
 const EXIT_UNFINISHED = 1;
 
 // One Ctrl-C arrives twice under npm: the terminal signals the whole process group, and npm forwards its own signal. The stop of a

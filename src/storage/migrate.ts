@@ -44,6 +44,11 @@ export async function readSchema(db: Queryable, newest = knownMigrations().lengt
   return { version: applied.at(-1)?.version ?? 0, isUsable: isUsable(applied, newest) };
 }
 
+export const newerSchema = (version: number, newest: number): StartupError =>
+  new StartupError(
+    `the database has schema ${version}, newer than the ${newest} this godwit knows: run the godwit that wrote it, or a newer one`,
+  );
+
 export async function migrate(
   db: Database,
   migrations: readonly Migration[] = knownMigrations(),
@@ -62,10 +67,7 @@ export async function migrate(
     const applied = rows as AppliedRow[];
     const current = applied.at(-1)?.version ?? 0;
     const newest = migrations.length;
-    if (!isUsable(applied, newest))
-      throw new StartupError(
-        `the database has schema ${current}, newer than the ${newest} this godwit knows: run the godwit that wrote it, or a newer one`,
-      );
+    if (!isUsable(applied, newest)) throw newerSchema(current, newest);
     const pending = migrations.slice(current);
     for (const migration of pending) await apply(run, migration, watch);
     // Not in a `finally`: a session that fails is ended, and its lock with it.

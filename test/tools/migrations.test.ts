@@ -216,6 +216,10 @@ describe("godwit migrate --plan", () => {
     assert.deepEqual(json, JSON.parse(JSON.stringify(await planMigrations(db))));
     assert.match((await runGodwit(["migrate"], env)).stderr, /^migration 0010_event_positions$/m);
     assert.equal((await runGodwit(["migrate", "--plan"], env)).stdout, `schema ${knownMigrations().length}: nothing to do\n`);
+    await db.rows({ name: "later", text: "insert into schema_migrations (version, name) values (999, '0999_later')", values: [] });
+    const later = await runGodwit(["migrate", "--plan"], env);
+    assert.deepEqual([later.code, later.stdout], [1, ""]);
+    assert.match(later.stderr, /has schema 999, newer than the \d+ this godwit knows/);
     await db.close();
   });
 });
