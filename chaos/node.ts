@@ -1,11 +1,12 @@
 /** One Godwit node as a process, or as a supervisor with its workers. The node is started again whenever its process ends, until it is stopped. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TIMINGS, type Timings } from "../src/timings.ts";
 import { cachedFolder } from "../test/support/cache.ts";
+import { childProcesses, signalProcess } from "../test/support/child-processes.ts";
 import { programPath } from "../test/support/programs.ts";
 
 /** Short leases, so that a node that is frozen for some seconds loses its work to the other node. */
@@ -65,13 +66,7 @@ export class ChaosNode {
 
   /** The process ids of the workers. With one worker there is no supervisor, and the list is empty. */
   #workers(): number[] {
-    const pid = this.#child?.pid;
-    if (this.#options.workers === 1 || pid === undefined) return [];
-    try {
-      return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-    } catch {
-      return [];
-    }
+    return this.#options.workers === 1 ? [] : childProcesses(this.#child?.pid);
   }
 
   async isReady(): Promise<boolean> {
@@ -127,15 +122,6 @@ const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !
 
 function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (!hasEnded(child)) child.kill(signal);
-}
-
-/** Signals a process that may have ended. */
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }
 
 // Below the range from which the kernel takes the ports of outgoing connections: a node must find its port free after each restart.

@@ -24,8 +24,11 @@ const REFERENCE_HEADERS = policy(...OWN_FILES, "style-src 'self' 'unsafe-inline'
 // The samples are written for a service on the own machine at the default port.
 const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
 
-/** The name of a page, without a folder. */
-const isName = (text: string): boolean => /^[a-z0-9-]+$/.test(text);
+// Files of the site that have paths of their own.
+const NO_GUIDES = new Set(["index", "reference", "404"]);
+
+/** The name of a guide, without a folder. */
+const isGuide = (text: string): boolean => /^[a-z0-9-]+$/.test(text) && !NO_GUIDES.has(text);
 
 export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(ROOT, "docs")): Page[] {
   const files = new StaticFolder(folder, "documentation");
@@ -52,7 +55,7 @@ export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(RO
       orNotFound(async (request) => {
         const { page = "" } = request.params;
         const name = page.replace(/\.md$/, "");
-        if (!isName(name) || name === "reference") throw noPage();
+        if (!isGuide(name)) throw noPage();
         return name === page ? respond(name, request) : markdownOf(join(sources, page), request.origin);
       }),
     ),

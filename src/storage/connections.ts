@@ -95,7 +95,7 @@ export class DatabaseSession extends pg.Client {
     speedUpBind((this as unknown as { connection: BindingConnection }).connection);
   }
 
-  /** Ends the connection without a word to the server. */
+  /** Ends the connection without notifying the server. */
   giveUp(error: Error): void {
     (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy(error);
   }
@@ -132,6 +132,8 @@ function guardParser(connection: ParsingConnection): void {
   };
 }
 
+const notWatched = (): void => undefined;
+
 /** The pool of a process, and new sessions outside the pool. */
 export class Connections {
   readonly pool: pg.Pool;
@@ -142,8 +144,8 @@ export class Connections {
   readonly #servers: DatabaseServers;
   readonly #plan: (position?: number) => SessionPlan;
   readonly #settings: Settings;
-  /** The sessions whose work has not ended, where there are several servers. */
-  readonly #atWork = new Set<DatabaseSession>();
+  /** The work that has not ended, where there are several servers. A session of the pool does one after the other. */
+  readonly #works = new Set<{ session: DatabaseSession }>();
   /** Settings for all sessions that became known after the first sessions had begun. */
   readonly #later = new Map<string, string>();
 
@@ -190,17 +192,18 @@ export class Connections {
   /** Watches a session until the returned function is called. Where its work takes long and another server has become the primary, the session
    *  is given up, and so are all others on the former primary. */
   watch(session: DatabaseSession): () => void {
-    if (!this.#servers.areSeveral) return () => undefined;
-    this.#atWork.add(session);
-    const timer = setTimeout(() => void this.#lookForSuccessor(session), SUSPECT_MS);
+    if (!this.#servers.areSeveral) return notWatched;
+    const work = { session };
+    this.#works.add(work);
+    const timer = setTimeout(() => void this.#lookForSuccessor(work), SUSPECT_MS);
     return () => {
       clearTimeout(timer);
-      this.#atWork.delete(session);
+      this.#works.delete(work);
     };
   }
 
-  async #lookForSuccessor(session: DatabaseSession): Promise<void> {
-    while (this.#atWork.has(session)) {
+  async #lookForSuccessor(work: { session: DatabaseSession }): Promise<void> {
+    while (this.#works.has(work)) {
       // After a search in vain the next one begins. It pauses by itself.
       const isFound = await this.#servers
         .find((position) => this.#probe(position))
@@ -209,7 +212,8 @@ export class Connections {
           () => false,
         );
       if (!isFound) continue;
-      for (const each of this.#atWork) if (each.timeline < this.timeline) each.giveUp(new Error("another server has become the primary"));
+      for (const { session } of this.#works)
+        if (session.timeline < this.timeline) session.giveUp(new Error("another server has become the primary"));
       await sleep(SUSPECT_MS);
     }
   }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, test } from "node:test";
+import { childProcesses } from "../support/child-processes.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
@@ -15,11 +16,7 @@ import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type
 const WORKERS = { asProcess: true, env: { GODWIT_WORKERS: "2" } } as const;
 
 /** The process ids of the workers. */
-const workersOf = ({ child }: Godwit): number[] =>
-  readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8")
-    .split(" ")
-    .map(Number)
-    .filter((pid) => pid > 0 && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("serve-node"));
+const workersOf = ({ child }: Godwit): number[] => childProcesses(child.pid, "serve-node");
 
 /** Undefined where the connection was to a worker that died. */
 const metricOf = async (godwit: Godwit, name: string): Promise<number | undefined> =>

@@ -2,7 +2,6 @@
  *  kill, stop or signal it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { request as send } from "undici";
@@ -27,6 +26,7 @@ import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase, inspectionOf } from "./database.ts";
+import { childProcesses, signalProcess } from "./child-processes.ts";
 import { programPath } from "./programs.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
@@ -294,20 +294,10 @@ function signalWorkersToo(child: ChildProcess): void {
   const kill = child.kill.bind(child);
   child.kill = (signal) => {
     if (signal === "SIGKILL" || signal === "SIGSTOP" || signal === "SIGCONT")
-      for (const pid of workersOf(child.pid)) process.kill(pid, signal);
+      // The embedded PostgreSQL is another program.
+      for (const pid of childProcesses(child.pid, process.execPath)) signalProcess(pid, signal);
     return kill(signal);
   };
-}
-
-/** The workers of a supervisor. Its embedded PostgreSQL is another program. */
-function workersOf(pid: number | undefined): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-    return children.filter((each) => readFileSync(`/proc/${each}/cmdline`, "latin1").startsWith(process.execPath));
-  } catch {
-    // A process has ended meanwhile.
-    return [];
-  }
 }
 
 export type Run = {

@@ -2,13 +2,14 @@
  *  sockets in a temporary folder. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { identity } from "../../src/storage/cluster.ts";
 import { findPrograms, type Programs } from "../../src/storage/postgres-binaries.ts";
 import { chooseUser, type RunAs } from "../../src/storage/run-as.ts";
+import { childProcesses, signalProcess } from "./child-processes.ts";
 import { atEnd } from "./at-end.ts";
 import { until } from "./expect.ts";
 
@@ -110,13 +111,7 @@ class Server {
   signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
     const pid = this.#child?.pid;
     if (pid === undefined || this.#child?.exitCode !== null || this.#child.signalCode !== null) return;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-    for (const each of [pid, ...children])
-      try {
-        process.kill(each, signal);
-      } catch {
-        // The process has ended meanwhile.
-      }
+    for (const each of [pid, ...childProcesses(pid)]) signalProcess(each, signal);
   }
 
   /** Ends the server. */

@@ -161,6 +161,8 @@ describe("the documentation", () => {
       "/docs/openapi",
       "/docs/..%2fREADME",
       "/docs/decisions",
+      "/docs/index",
+      "/docs/404",
       "/docs/unknown.md",
       "/docs/__proto__",
       "/errors/unknown",
