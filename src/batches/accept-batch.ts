@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
 import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
-import { Problem, unavailable, type Fault } from "../http/problem.ts";
+import { Problem, toSentence, unavailable, type Fault } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
@@ -149,5 +149,6 @@ function toResult(decided: Decided | "recipient_opted_out" | "service_window_clo
   if (typeof decided === "string") return toResult(within(consentProblem(decided), index), index);
   if (isAcceptance(decided)) return { index, status: "accepted", message_id: encodeId("msg", decided.message.id), error: null };
   const { code, detail, errors = [] } = decided;
-  return { index, status: "refused", message_id: null, error: { code, detail, errors: errors.slice(0, MAX_FAULTS).map(toFault) } };
+  const error = { code, detail: toSentence(detail), errors: errors.slice(0, MAX_FAULTS).map(toFault) };
+  return { index, status: "refused", message_id: null, error };
 }

@@ -14,7 +14,7 @@ test("the body has the members of the contract, in order", () => {
     title: ERRORS.invalid_request_payload.title,
     status: 400,
     code: "invalid_request_payload",
-    detail: "recipient: is required",
+    detail: "recipient: is required.",
     request_id: "req_1",
     errors: [{ pointer: "/recipient", code: "required", detail: "is required" }],
   });
@@ -26,10 +26,22 @@ test("without faults the body has no list of faults, and the detail is the title
     title: ERRORS.not_found.title,
     status: 404,
     code: "not_found",
-    detail: ERRORS.not_found.title,
+    detail: `${ERRORS.not_found.title}.`,
     request_id: "req_1",
   });
 });
+
+const SENTENCES: readonly (readonly [detail: string, sentence: string])[] = [
+  ["no such path", "No such path."],
+  ["use GET, HEAD", "Use GET, HEAD."],
+  ["allowed_ips has no entry", "allowed_ips has no entry."],
+  ["This environment has no links. Create a link first.", "This environment has no links. Create a link first."],
+  ["is that so?", "Is that so?"],
+];
+
+for (const [detail, sentence] of SENTENCES)
+  test(`the detail "${detail}" is a sentence in the body`, () =>
+    assert.equal((bodyOf(new Problem("not_found", { detail })) as { detail: string }).detail, sentence));
 
 test("a body has at most 64 kB: the last faults are left out, and the detail counts them", () => {
   for (const detail of ["x".repeat(1_000), "\u0001".repeat(1_000), "😀".repeat(1_000)]) {

@@ -24,7 +24,7 @@ export const PROBLEM_TYPE = "application/problem+json";
 // A little less than 64 kB, since some responses have members beside those of a problem.
 const MAX_BODY_BYTES = 64_000;
 // Longer than any sentence of this service. A longer one repeats text of the request.
-const MAX_DETAIL = 2_000;
+const MAX_DETAIL = 1_999;
 // The most bytes of a UTF-16 unit in UTF-8.
 const MAX_UNIT_BYTES = 3;
 
@@ -66,13 +66,17 @@ export class Problem extends Error {
       title: ERRORS[this.code].title,
       status: this.status,
       code: this.code,
-      detail: this.detail,
+      detail: toSentence(this.detail),
       request_id: requestId,
       ...(errors === undefined ? {} : { errors }),
       ...this.members,
     });
   }
 }
+
+/** A detail is written as a fragment, because other texts include it. A name of a field at its beginning stays as it is. */
+export const toSentence = (detail: string): string =>
+  detail.replace(/^[a-z](?=[a-z]*[ ,])/, (letter) => letter.toUpperCase()) + (/[.!?]$/.test(detail) ? "" : ".");
 
 /** The first faults, as many as fit into that many bytes. */
 function fitting(errors: readonly Fault[], maxBytes: number): readonly Fault[] {
