@@ -18,41 +18,41 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         title: "Nodes",
-        help: "Processes that answer Prometheus, by version.",
+        help: "Processes that respond to Prometheus, by version.",
         unit: "short",
         kind: "stat",
         queries: [[`count by (version) (godwit_info{${SELECTED}})`, "{{version}}"]],
       },
       {
         title: "Accepted",
-        help: "Messages answered with 202, a second.",
+        help: "Messages that got a 202, per second.",
         unit: "ops",
         kind: "stat",
         queries: [[total("godwit_accept_batch_size_sum"), "messages"]],
       },
       {
         title: "Delivered",
-        help: "Messages whose carrier said that they arrived, a second.",
+        help: "Messages that carriers reported as delivered, per second.",
         unit: "ops",
         kind: "stat",
         queries: [[total("godwit_transitions_total", 'status="delivered"'), "messages"]],
       },
       {
         title: "Oldest due message",
-        help: "For how long the message has waited that should have left first.",
+        help: "Waiting time of the message that has been due for longest.",
         unit: "s",
         kind: "stat",
         queries: [[shared("godwit_queue_oldest_due_seconds"), "waits"]],
       },
       {
         title: "Oldest due webhook",
-        help: "For how long the delivery has waited that should have been made first.",
+        help: "Waiting time of the webhook delivery that has been due for longest.",
         unit: "s",
         kind: "stat",
         queries: [[shared("godwit_webhook_queue_oldest_due_seconds"), "waits"]],
       },
       {
-        title: "Links that take nothing",
+        title: "Disconnected links",
         help: "Links that no node has connected.",
         unit: "short",
         kind: "stat",
@@ -63,31 +63,31 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
-    title: "Accepting",
+    title: "Accept",
     panels: [
       {
         title: "Messages accepted",
-        help: "Messages that were committed, a second, by node.",
+        help: "Messages that were committed, per second, by node.",
         unit: "ops",
         isStacked: true,
         queries: [[perSecond("godwit_accept_batch_size_sum", "instance"), "{{instance}}"]],
       },
-      { title: "Time of a commit", help: "How long the group commit took.", unit: "s", queries: spread("godwit_accept_commit_seconds") },
+      { title: "Duration of a commit", help: "Duration of the group commit.", unit: "s", queries: spread("godwit_accept_commit_seconds") },
       {
-        title: "Messages in a commit",
-        help: "More messages share a commit as the load grows.",
+        title: "Messages per commit",
+        help: "Under load, more messages share one commit.",
         unit: "short",
         queries: [[`${total("godwit_accept_batch_size_sum")} / ${total("godwit_accept_batch_size_count")}`, "mean"]],
       },
       {
         title: "Waiting for a commit",
-        help: "Past 4,000 a node answers 503.",
+        help: "Above 4,000, a node responds with 503.",
         unit: "short",
         queries: [[each("godwit_accept_waiting"), "{{instance}}"]],
       },
       {
         title: "Rate limiting and replays",
-        help: "Requests refused with 429, and requests answered from a stored answer.",
+        help: "Requests refused with 429, and requests that got a stored response.",
         unit: "reqps",
         queries: [
           [total("godwit_quota_refusals_total"), "refused with 429"],
@@ -96,7 +96,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Rejected by a budget",
-        help: "Connections and requests that exceeded a budget for connections or bodies, a second, by its name.",
+        help: "Connections and requests that exceeded a budget for connections or bodies, per second, by budget.",
         unit: "ops",
         isStacked: true,
         queries: [[perSecond("godwit_http_rejected_total", "reason"), "{{reason}}"]],
@@ -108,7 +108,7 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         title: "Requests by status",
-        help: "499 is a client that left before its answer.",
+        help: "499: the client disconnected before the response.",
         unit: "reqps",
         isStacked: true,
         queries: [[perSecond("godwit_http_requests_total", "status"), "{{status}}"]],
@@ -121,19 +121,19 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Failed authentications",
-        help: "Requests without a valid credential, by error code. The request log has their peers.",
+        help: "Requests without a valid credential, by error code. The request log has their addresses.",
         unit: "reqps",
         queries: [[perSecond("godwit_authentication_failures_total", "code"), "{{code}}"]],
       },
       {
         title: "Share of server errors",
-        help: "Answers of 500 and more, of all answers.",
+        help: "Responses with a status of 500 or above, as a share of all responses.",
         unit: "percentunit",
         queries: [[`${total("godwit_http_requests_total", 'status=~"5.."')} / ${total("godwit_http_requests_total")}`, "5xx"]],
       },
       {
-        title: "Time of POST /v1/messages",
-        help: "From the first byte of the request to the last of the answer.",
+        title: "Duration of POST /v1/messages",
+        help: "From the first byte of the request to the last byte of the response.",
         unit: "s",
         queries: [0.5, 0.95, 0.99].map((share): Query => [
           quantile(share, "godwit_http_request_seconds", "le", 'route="/v1/messages",method="POST"'),
@@ -142,7 +142,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Slowest routes",
-        help: "The five routes whose 99th percentile is the longest.",
+        help: "The five routes with the highest 99th percentile.",
         unit: "s",
         queries: [[`topk(5, ${quantile(0.99, "godwit_http_request_seconds", "le, route, method")})`, "{{method}} {{route}}"]],
       },
@@ -152,44 +152,44 @@ export const SECTIONS: readonly Section[] = [
     title: "Delivery",
     panels: [
       {
-        title: "Changes by status",
-        help: "What messages became, a second.",
+        title: "Status changes",
+        help: "Changes of messages to each status, per second.",
         unit: "ops",
         queries: [[perSecond("godwit_transitions_total", "status"), "{{status}}"]],
       },
       {
-        title: "Tries at carriers",
-        help: "By link and by what became of them. Unknown: nobody can say whether it left.",
+        title: "Attempts at carriers",
+        help: "By link and outcome. Unknown: the carrier may or may not have the message.",
         unit: "ops",
         queries: [[perSecond("godwit_attempts_total", "link, outcome"), "{{link}} {{outcome}}"]],
       },
       {
-        title: "Time to hand-over",
-        help: "From the moment a message was to be sent to its first hand-over to a carrier.",
+        title: "Time to submission",
+        help: "From the time at which a message is due to its first submission to a carrier.",
         unit: "s",
         queries: [0.5, 0.99].map((share): Query => [quantile(share, "godwit_handover_seconds", "le, link"), `{{link}} ${share * 100} %`]),
       },
       {
         title: "Time to delivered",
-        help: "From the moment a message was to be sent to its carrier's word that it was delivered.",
+        help: "From the time at which a message is due to its delivery receipt.",
         unit: "s",
         queries: [0.5, 0.95].map((share): Query => [quantile(share, "godwit_delivered_seconds", "le, link"), `{{link}} ${share * 100} %`]),
       },
       {
         title: "Queue",
-        help: "Messages in the queue, by lane; scheduled ones as well.",
+        help: "Messages in the queue, by lane, including scheduled ones.",
         unit: "short",
         queries: [[shared("godwit_queue_depth", "lane"), "{{lane}}"]],
       },
       {
         title: "Oldest due",
-        help: "For how long the oldest due message of a lane has waited.",
+        help: "Waiting time of the oldest due message, by lane.",
         unit: "s",
         queries: [[shared("godwit_queue_oldest_due_seconds", "lane"), "{{lane}}"]],
       },
       {
-        title: "In hand, and held",
-        help: "In hand: claimed by a node and not settled. Held: of unknown outcome, never sent again blindly.",
+        title: "Claimed and held messages",
+        help: "In hand: claimed by a node, without an outcome yet. Held: with an unknown outcome, not sent again automatically.",
         unit: "short",
         queries: [
           [`sum by (link) (godwit_messages_in_hand{${SELECTED}})`, "{{link}} in hand"],
@@ -198,7 +198,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Accept waits for delivery",
-        help: "Backlog: messages that a node accepted and could hand over, but has not claimed yet. Held back: requests that waited for it. On hold: after the restoration of a backup.",
+        help: "Backlog: messages that a node accepted and could submit, but has not claimed yet. Held back: requests that waited for it. On hold: after a backup was restored.",
         unit: "short",
         queries: [
           [`sum(godwit_delivery_backlog{${SELECTED}})`, "backlog"],
@@ -208,7 +208,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Receipts",
-        help: "What carriers said later. Parked: it came before its message's name was known.",
+        help: "Delivery receipts of carriers. Parked: it arrived before the carrier id of its message was known.",
         unit: "ops",
         queries: [
           [perSecond("godwit_receipts_total", "link, status"), "{{link}} {{status}}"],
@@ -217,7 +217,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Inbound",
-        help: "What people wrote. Kept: it belongs to no account, and waits for the operator (godwit inbound).",
+        help: "Inbound messages. Kept: the message belongs to no account, and waits for the operator (godwit inbound).",
         unit: "ops",
         queries: [
           [perSecond("godwit_inbound_total", "link, outcome"), "{{link}} {{outcome}}"],
@@ -231,20 +231,20 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         title: "State of each link",
-        help: "Down: no node has it open.",
+        help: "Down: no node has the link open.",
         unit: "short",
         kind: "state-timeline",
         queries: [[`${shared("godwit_link_state", "link, state")} == 1`, "{{link}} {{state}}"]],
       },
       {
         title: "Throttled nodes",
-        help: "Nodes that a carrier wants to slow down.",
+        help: "Nodes that a carrier throttles, by link.",
         unit: "short",
         queries: [[`sum by (link) (godwit_link_throttled{${SELECTED}})`, "{{link}}"]],
       },
       {
-        title: "Visits to template reviews",
-        help: "Blocked: a person must act, and the log says why.",
+        title: "Synchronisation of templates",
+        help: "Blocked: a person must act. The log has the reason.",
         unit: "ops",
         queries: [[perSecond("godwit_template_syncs_total", "link, outcome"), "{{link}} {{outcome}}"]],
       },
@@ -254,38 +254,38 @@ export const SECTIONS: readonly Section[] = [
     title: "Webhooks and streams",
     panels: [
       {
-        title: "Tries at endpoints",
-        help: "Refused: an answer that is not 2xx. The others say why there was none.",
+        title: "Attempts at endpoints",
+        help: "Refused: a response other than 2xx. The other outcomes are reasons for no response.",
         unit: "ops",
         queries: [[perSecond("godwit_webhook_attempts_total", "outcome"), "{{outcome}}"]],
       },
       {
-        title: "Time of endpoints",
-        help: "How long they took to answer, or not to.",
+        title: "Response time of endpoints",
+        help: "Time until the response or the time limit.",
         unit: "s",
         queries: spread("godwit_webhook_seconds"),
       },
       {
-        title: "Deliveries that wait",
-        help: "New ones and retries; counted up to 100,000.",
+        title: "Waiting deliveries",
+        help: "New ones and retries, counted up to 100,000.",
         unit: "short",
         queries: [[shared("godwit_webhook_queue_depth", "kind"), "{{kind}}"]],
       },
       {
         title: "Oldest due delivery",
-        help: "Grows while workers do not keep up; an endpoint that fails does not make it grow.",
+        help: "It grows if the nodes are too slow. A failing endpoint does not increase it.",
         unit: "s",
         queries: [[shared("godwit_webhook_queue_oldest_due_seconds"), "waits"]],
       },
       {
         title: "Endpoints disabled",
-        help: "In the last hour, by why.",
+        help: "In the last hour, by reason.",
         unit: "short",
         queries: [[`sum by (reason) (increase(godwit_webhook_endpoints_disabled_total{${SELECTED}}[1h]))`, "{{reason}}"]],
       },
       {
-        title: "Calls under way, and readers",
-        help: "Calls to endpoints, and readers of event streams, by node.",
+        title: "Open calls and event streams",
+        help: "Calls to endpoints and open event streams, by node.",
         unit: "short",
         queries: [
           [each("godwit_webhook_calls"), "{{instance}} calls"],
@@ -294,7 +294,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Spans of traces",
-        help: "Exported to the collector, and dropped because it was away, slow or unwilling. Nothing where none is configured.",
+        help: "Exported to the collector, or dropped because the collector was unreachable, slow or refused them. Empty without a collector.",
         unit: "ops",
         queries: [[perSecond("godwit_spans_total", "outcome"), "{{outcome}}"]],
       },
@@ -304,50 +304,50 @@ export const SECTIONS: readonly Section[] = [
     title: "Database",
     panels: [
       {
-        title: "Database answers",
-        help: "1 while it does, by node.",
+        title: "Database available",
+        help: "1 while the database responds, by node.",
         unit: "short",
         queries: [[each("godwit_database_up"), "{{instance}}"]],
       },
       {
-        title: "Event streams held up",
-        help: "For how long a transaction that has written events and does not end has kept the streams from going on, by node.",
+        title: "Delay of event streams",
+        help: "Time for which an open transaction that has written events has delayed the event streams, by node.",
         unit: "s",
         queries: [[each("godwit_event_stream_stalled_seconds"), "{{instance}}"]],
       },
       {
         title: "Unconfirmed step of the database's clock",
-        help: "0 while the clocks of the database and of the node agree. A step that the node does not confirm is not followed.",
+        help: "0 while the clocks of the database and the node agree. A step that the node's clock does not confirm is ignored.",
         unit: "s",
         queries: [[each("godwit_database_clock_step_seconds"), "{{instance}}"]],
       },
       {
         title: "Connections",
-        help: "Of each node's pool of 16.",
+        help: "Connections of each node's pool of 16.",
         unit: "short",
         queries: [[`sum by (instance, state) (godwit_database_connections{${SELECTED}})`, "{{instance}} {{state}}"]],
       },
       {
         title: "Waiting for a connection",
-        help: "Past 500 a node answers 503.",
+        help: "Above 500, a node responds with 503.",
         unit: "short",
         queries: [[each("godwit_database_waiting"), "{{instance}}"]],
       },
       {
         title: "Dead rows",
-        help: "Rows that wait for the database's cleaner.",
+        help: "Rows that autovacuum has not removed yet.",
         unit: "short",
         queries: [[`topk(5, ${shared("godwit_dead_tuples", "table")})`, "{{table}}"]],
       },
       {
         title: "Oldest transaction",
-        help: "How many transactions ago the oldest began that keeps dead rows from being cleaned away.",
+        help: "Age, in transactions, of the oldest one that prevents the removal of dead rows.",
         unit: "short",
         queries: [[shared("godwit_oldest_xmin_age"), "transactions"]],
       },
       {
         title: "Embedded database: disk",
-        help: "What is free, where the database is embedded.",
+        help: "Free space, if the database is embedded.",
         unit: "bytes",
         queries: [
           [each("godwit_data_disk_free_bytes"), "{{instance}} free"],
@@ -356,7 +356,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Embedded database: restarts",
-        help: "How often it ended unexpectedly, in the last hour.",
+        help: "Unexpected ends in the last hour.",
         unit: "short",
         queries: [[`increase(godwit_embedded_postgres_restarts_total{${SELECTED}}[1h])`, "{{instance}}"]],
       },
@@ -367,7 +367,7 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         title: "Workers",
-        help: "Workers that listen, and workers that ended unexpectedly in the last hour, by node. Nothing where a node has one process.",
+        help: "Workers that listen, and workers that ended unexpectedly in the last hour, by node. Empty for a node with one process.",
         unit: "short",
         queries: [
           [each("godwit_workers"), "{{instance}} listening"],
@@ -376,7 +376,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Memory",
-        help: "Resident, and what the program itself holds of it.",
+        help: "Resident memory, and the JavaScript heap in it.",
         unit: "bytes",
         queries: [
           [each("process_resident_memory_bytes"), "{{instance}} resident"],
@@ -385,19 +385,19 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "CPU",
-        help: "Cores in use, by node.",
+        help: "Processors in use, by node.",
         unit: "short",
         queries: [[perSecond("process_cpu_seconds_total", "instance"), "{{instance}}"]],
       },
       {
         title: "Event loop lag",
-        help: "How late the process is for its own appointments, 99th percentile.",
+        help: "Delay of the event loop, 99th percentile.",
         unit: "s",
         queries: [[each("nodejs_eventloop_lag_p99_seconds"), "{{instance}}"]],
       },
       {
         title: "Certificate",
-        help: "Time until the first certificate of the chain ends, where TLS is ours.",
+        help: "Time until the first certificate of the chain expires, if the service terminates TLS.",
         unit: "s",
         kind: "stat",
         queries: [[`min(godwit_tls_certificate_end_seconds{${SELECTED}}) - time()`, "left"]],

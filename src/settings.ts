@@ -28,7 +28,7 @@ export const SETTINGS = {
     flag: "database-url",
     value: "URL",
     env: "DATABASE_URL",
-    help: "a PostgreSQL server (15 or newer) instead of the embedded one",
+    help: "a PostgreSQL server (15 or newer) in place of the embedded one",
   },
   databasePlaintext: {
     flag: "database-plaintext",
@@ -42,7 +42,7 @@ export const SETTINGS = {
     flag: "trusted-proxies",
     value: "CIDRS",
     env: "GODWIT_TRUSTED_PROXIES",
-    help: "CIDRs of the proxies that end TLS in front of this service",
+    help: "CIDRs of the proxies that terminate TLS in front of this service",
   },
   config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
   log: {
@@ -56,14 +56,14 @@ export const SETTINGS = {
     flag: "metrics-allow",
     value: "CIDRS",
     env: "GODWIT_METRICS_ALLOW",
-    help: "CIDRs besides loopback that may read /metrics",
+    help: "CIDRs besides loopback that can read /metrics",
   },
   requestTimeout: {
     flag: "request-timeout",
     value: "SECONDS",
     env: "GODWIT_REQUEST_TIMEOUT",
     fallback: "30",
-    help: "seconds a client has to send its request",
+    help: "seconds in which a client must send its request",
   },
   ...INTAKE_SETTINGS,
   roles: {
@@ -135,7 +135,7 @@ export const SETTINGS = {
     flag: "webhook-allow",
     value: "CIDRS",
     env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDRs that webhooks and links of accounts may connect to though they are not public, also without TLS; 127.0.0.0/8 for this machine",
+    help: "CIDRs that webhooks and links of accounts may connect to though they are not public, also without TLS; 127.0.0.0/8 permits this machine",
   },
   webhookDeny: {
     flag: "webhook-deny",
@@ -148,7 +148,7 @@ export const SETTINGS = {
     flag: "",
     env: "GODWIT_PREVIOUS_SECRET_KEY",
     isSecret: true,
-    help: "the secret key before, for the first start with a new one",
+    help: "the previous secret key, for the first start with a new one",
   },
   secretKey: {
     flag: "",

@@ -33,13 +33,13 @@ export function createMetrics(version: string): Metrics {
   new Gauge(info).set({ version }, 1);
   const requests = new Counter({
     name: "godwit_http_requests_total",
-    help: "Requests answered.",
+    help: "Requests that got a response.",
     labelNames: ["route", "method", "status"],
     registers,
   });
   const durations = new Histogram({
     name: "godwit_http_request_seconds",
-    help: "From the first byte of a request to the last of its answer.",
+    help: "Time from the first byte of a request to the last byte of its response.",
     labelNames: ["route", "method"],
     buckets: DURATION_BUCKETS,
     registers,
@@ -57,10 +57,10 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["reason"],
     registers,
   });
-  const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests answered from a stored answer.", registers });
+  const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests that got a stored response.", registers });
   const heldBack = new Counter({
     name: "godwit_accept_held_back_total",
-    help: "Requests to send that waited because this process had accepted more messages of their account than it could hand over.",
+    help: "Requests that waited because this process had accepted more messages of their account than it could submit.",
     registers,
   });
   const sizes = new Histogram({
@@ -71,14 +71,14 @@ export function createMetrics(version: string): Metrics {
   });
   const commits = new Histogram({
     name: "godwit_accept_commit_seconds",
-    help: "How long a commit took.",
+    help: "Duration of a commit.",
     buckets: DURATION_BUCKETS,
     registers,
   });
 
   const certificate = new Gauge({
     name: "godwit_tls_certificate_end_seconds",
-    help: "When the first certificate of our chain ends, in seconds since 1970; nothing where a proxy ends TLS.",
+    help: "Expiry of the first certificate of the chain, in seconds since 1970; absent if a proxy terminates TLS.",
     aggregator: "min",
     registers,
   });

@@ -18,44 +18,44 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
   const registers = [registry];
   const attempts = new Counter({
     name: "godwit_attempts_total",
-    help: "Tries at a provider, by what became of them.",
+    help: "Attempts at a carrier, by outcome.",
     labelNames: ["link", "outcome"],
     registers,
   });
   const transitions = new Counter({
     name: "godwit_transitions_total",
-    help: "Changes of messages, by their new status.",
+    help: "Status changes of messages, by new status.",
     labelNames: ["status"],
     registers,
   });
   const receipts = new Counter({
     name: "godwit_receipts_total",
-    help: "What carriers said later; ignored where it moved nothing.",
+    help: "Delivery receipts, by their effect; ignored: the status did not change.",
     labelNames: ["link", "status", "ignored"],
     registers,
   });
   const parked = new Counter({
     name: "godwit_receipts_parked_total",
-    help: "Receipts that came before their message's name was known.",
+    help: "Receipts that arrived before the carrier id of their message was known.",
     labelNames: ["link"],
     registers,
   });
   const inbound = new Counter({
     name: "godwit_inbound_total",
-    help: "Messages that carriers brought: received, repeated by the carrier, unrouted (to the link's inbound_account), or kept for the operator.",
+    help: "Inbound messages: received, repeated by the carrier, unrouted (to the link's inbound_account), or kept for the operator.",
     labelNames: ["link", "outcome"],
     registers,
   });
   const handover = new Histogram({
     name: "godwit_handover_seconds",
-    help: "From the moment a message was to be sent to the moment it was handed to its provider for the first time.",
+    help: "Time from when a message is due to its first submission to a carrier.",
     labelNames: ["link"],
     buckets: SECONDS,
     registers,
   });
   const delivered = new Histogram({
     name: "godwit_delivered_seconds",
-    help: "From the moment a message was to be sent to the moment its carrier's word that it was delivered was on record.",
+    help: "Time from when a message is due until its delivery receipt is stored.",
     labelNames: ["link"],
     buckets: DELIVERED_SECONDS,
     registers,
@@ -82,27 +82,27 @@ const secondsSinceDue = ({ id, sendAtMs }: Message, nowMs: number): number =>
 export function watchLanes(registry: Registry, delivery: Delivery): void {
   const inHand: Gauge = new Gauge({
     name: "godwit_messages_in_hand",
-    help: "Messages that this process has claimed and not settled.",
+    help: "Messages that this process has claimed, without an outcome yet.",
     labelNames: ["link"],
     registers: [registry],
     collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.ownedCount)),
   });
   const backlog: Gauge = new Gauge({
     name: "godwit_delivery_backlog",
-    help: "Messages in the queue that this process has stored and could hand over to their carriers, but has not claimed yet.",
+    help: "Messages that this process has accepted and could submit to carriers, but has not claimed yet.",
     registers: [registry],
     collect: () => backlog.set(delivery.backlog),
   });
   const held: Gauge = new Gauge({
     name: "godwit_delivery_on_hold",
-    help: "1 while no link sends, as after the restoration of a backup, until godwit resume.",
+    help: "1 while no link sends, after a backup was restored, until godwit resume.",
     aggregator: "max",
     registers: [registry],
     collect: () => held.set(delivery.isOnHold ? 1 : 0),
   });
   const paused: Gauge = new Gauge({
     name: "godwit_link_throttled",
-    help: "1 while the carrier wants this process to slow down.",
+    help: "1 while the carrier throttles this process.",
     aggregator: "max",
     labelNames: ["link"],
     registers: [registry],

@@ -5,7 +5,7 @@ import type { EventPositions } from "./positions.ts";
 export function watchPositions(registry: Registry, positions: EventPositions): void {
   const stalled: Gauge = new Gauge({
     name: "godwit_event_stream_stalled_seconds",
-    help: "For how long a transaction that has written events and does not end has kept the event streams from going on.",
+    help: "Time for which an open transaction that has written events has delayed the event streams.",
     registers: [registry],
     aggregator: "max",
     async collect() {

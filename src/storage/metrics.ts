@@ -31,14 +31,14 @@ export function watchStorage(registry: Registry, { db, clock, embedded, isReady 
   });
   const up: Gauge = new Gauge({
     name: "godwit_database_up",
-    help: "1 while the database answers this process.",
+    help: "1 while the database responds to this process.",
     aggregator: "min",
     registers,
     collect: async () => up.set((await isReady()) ? 1 : 0),
   });
   const step: Gauge = new Gauge({
     name: "godwit_database_clock_step_seconds",
-    help: "The step of the database's clock that the clock of this machine does not confirm, and that is not followed; 0 where there is none.",
+    help: "Step of the database's clock that the clock of this machine does not confirm and that is ignored; 0 if there is none.",
     aggregator: "max",
     registers,
     collect: () => step.set(clock.unconfirmedMs / 1_000),
@@ -50,7 +50,7 @@ export function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): v
   const registers = [registry];
   const restarts: Counter = new Counter({
     name: "godwit_embedded_postgres_restarts_total",
-    help: "How often the embedded PostgreSQL ended unexpectedly and was started again.",
+    help: "Unexpected ends of the embedded PostgreSQL, after which it was restarted.",
     registers,
     collect() {
       restarts.reset();
@@ -59,13 +59,13 @@ export function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): v
   });
   const free: Gauge = new Gauge({
     name: "godwit_data_disk_free_bytes",
-    help: "What is free on the disk of the embedded database.",
+    help: "Free space on the disk of the embedded database.",
     registers,
     collect: () => readDisk(({ bavail, bsize }) => free.set(bavail * bsize)),
   });
   const size: Gauge = new Gauge({
     name: "godwit_data_disk_size_bytes",
-    help: "How large the disk of the embedded database is.",
+    help: "Size of the disk of the embedded database.",
     registers,
     collect: () => readDisk(({ blocks, bsize }) => size.set(blocks * bsize)),
   });

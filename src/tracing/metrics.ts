@@ -5,7 +5,7 @@ import type { SpanWatch } from "./exporter.ts";
 export function spanWatch(registry: Registry): SpanWatch {
   const spans = new Counter({
     name: "godwit_spans_total",
-    help: "Spans of traces: exported to the collector, or dropped because it was away, slow or unwilling.",
+    help: "Spans of traces: exported to the collector, or dropped because it was unreachable, slow or refused them.",
     labelNames: ["outcome"],
     registers: [registry],
   });

@@ -15,13 +15,13 @@ export const TRACING_SETTINGS = {
     flag: "otlp-endpoint",
     value: "URL",
     env: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    help: "an OpenTelemetry collector that takes OTLP over HTTP; traces go to /v1/traces below it",
+    help: "URL of an OpenTelemetry collector (OTLP over HTTP); traces go to /v1/traces below it",
   },
   otlpTracesEndpoint: {
     flag: "otlp-traces-endpoint",
     value: "URL",
     env: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    help: "the whole URL for traces, instead of the one above",
+    help: "complete URL for traces, in place of the one above",
   },
   serviceName: {
     flag: "service-name",
