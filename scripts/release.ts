@@ -1,9 +1,11 @@
 /** Makes a release: npm run release -- 0.2.0 [--dry-run]. Checks the preconditions, dates the changelog, sets the version, runs every check
- *  and test, compares the cost of messages with bench/guard.json, packs, writes the bill of materials and signed checksums, commits and tags. GODWIT_RELEASE_KEY names the signing key. Never pushes and never publishes; prints the commands for both. A failure leaves
- *  the checkout unchanged. */
+ *  and test, compares the cost of messages with bench/guard.json, packs, writes the bill of materials and signed checksums, commits and tags.
+ *  GODWIT_RELEASE_KEY names the signing key. Never pushes and never publishes; prints the commands for both. A failure leaves the checkout
+ *  unchanged. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { findUnpinned } from "./pin-images.ts";
@@ -48,8 +50,16 @@ function findFaults(version: string): string[] {
   if (branch !== "main") faults.push(`releases are made on main, and this is ${branch === "" ? "no branch" : branch}`);
   if (readOutput("git", "status", "--porcelain") !== "") faults.push("the checkout has changes that are not committed");
   if (readOutput("git", "tag", "--list", `v${version}`) !== "") faults.push(`there is a tag v${version} already`);
-  return [...faults, ...findChangelogFaults(version), ...findUnpinned(), ...findKeyFaults()];
+  return [...faults, ...findChangelogFaults(version), ...findUnpinned(), ...findKeyFaults(), ...findPythonFaults()];
 }
+
+/** Debian's Python, or another one that PYTHON_PATH names. */
+const python = (): string => process.env["PYTHON_PATH"] ?? "/usr/bin/python3";
+
+const findPythonFaults = (): string[] =>
+  spawnSync(python(), ["-c", "import setuptools, wheel"]).status === 0
+    ? []
+    : [`${python()} has no setuptools or no wheel, which pack the Python SDK (Debian: python3-setuptools, python3-wheel; PYTHON_PATH)`];
 
 /** The signing key: the file of a private key, or of a public key whose private half an agent has. */
 const keyPath = (): string => process.env["GODWIT_RELEASE_KEY"] ?? "";
@@ -73,25 +83,28 @@ function findChangelogFaults(version: string): string[] {
   return section.trim() === "" ? ["CHANGELOG.md says nothing of this version"] : [];
 }
 
-/** Replaces the first match. Throws if there is none. */
+/** Replaces a text. Throws if there is none. */
 function edit(file: string, pattern: RegExp, by: string): void {
   const text = read(file);
-  if (!pattern.test(text)) throw new ReleaseFault(`${file} has nothing like ${pattern}`);
+  if (text.search(pattern) < 0) throw new ReleaseFault(`${file} has nothing like ${pattern}`);
   writeFileSync(inRoot(file), text.replace(pattern, by));
 }
 
-/** Sets the version in every file that contains it; src/version.ts reads package.json. The SDKs have the same version, because there is one
- *  changelog. */
+/** Every place that contains the version; src/version.ts reads package.json. The SDKs have the same version, because there is one changelog. */
+const VERSION_PLACES: readonly (readonly [files: string, pattern: RegExp])[] = [
+  ["{.,sdk,console,site}/package.json", /(?<=^ {2}"version": ")[^"]+/m],
+  ["package-lock.json", /(?<=^ {2}"version": ")[^"]+/m],
+  ["package-lock.json", /(?<="(?:|sdk|console|site)": \{\s+"name": "[^"]+",\s+"version": ")[^"]+/g],
+  ["sdk-python/pyproject.toml", /(?<=^version = ")[^"]+/m],
+  ["sdk-python/src/godwit/__init__.py", /(?<=__version__ = ")[^"]+/],
+  ["compose.yaml", /(?<=image: godwit:)\S+/g],
+  ["{docs/go-live,docs/packaging,docs/sdk-typescript,sdk/README}.md", /(?<=godwit(?:-sdk)?[-:])\d+\.\d+\.\d+[0-9a-z.-]*?(?=\.tgz|\s|$)/gm],
+];
+
+/** Sets the version everywhere, and dates the changelog. */
 function setVersion(version: string, date: string): void {
   edit("CHANGELOG.md", UNRELEASED, `## ${version} (${date})`);
-  edit("package.json", /"version": "[^"]+"/, `"version": "${version}"`);
-  edit("package-lock.json", /"version": "[^"]+"/, `"version": "${version}"`);
-  edit("package-lock.json", /("packages": \{\s+"": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
-  edit("sdk/package.json", /"version": "[^"]+"/, `"version": "${version}"`);
-  edit("package-lock.json", /("sdk": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
-  edit("sdk-python/pyproject.toml", /^version = "[^"]+"/m, `version = "${version}"`);
-  edit("sdk-python/src/godwit/__init__.py", /__version__ = "[^"]+"/, `__version__ = "${version}"`);
-  edit("compose.yaml", /image: godwit:\S+/, `image: godwit:${version}`);
+  for (const [files, pattern] of VERSION_PLACES) for (const file of globSync(files, { cwd: ROOT })) edit(file, pattern, version);
   run("npm", "run", "--silent", "openapi");
   const printed = (JSON.parse(readOutput(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;
   if (printed !== version) throw new ReleaseFault(`the program calls itself ${printed}`);
@@ -117,14 +130,23 @@ function sign(): void {
   if (status !== 0) throw new ReleaseFault(`the signature cannot be verified: ${(stdout + stderr).trim()}`);
 }
 
-/** Packs the service and the SDK, and writes the bill of materials and the signed checksums of all. Returns the names of the packages. */
+/** Builds the wheel and the source archive of the Python SDK, in a copy, because setuptools writes beside the sources. */
+function packPython(): void {
+  const copy = mkdtempSync(join(tmpdir(), "godwit-sdk-python-"));
+  cpSync(inRoot("sdk-python"), copy, { recursive: true });
+  const build = "import sys; from setuptools import build_meta as b; b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])";
+  const { status, stderr } = spawnSync(python(), ["-c", build, inRoot(OUT)], { cwd: copy, encoding: "utf8" });
+  rmSync(copy, { recursive: true, force: true });
+  if (status !== 0) throw new ReleaseFault(`the Python SDK cannot be packed: ${stderr.trim()}`);
+}
+
+/** Packs the service and the SDKs, and writes the bill of materials and the signed checksums of all. Returns the names of the packages. */
 function pack(version: string): string[] {
   rmSync(inRoot(OUT), { recursive: true, force: true });
   mkdirSync(inRoot(OUT));
-  const names = [".", "./sdk"].map((folder) => {
-    const output = JSON.parse(readOutput("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
-    return (Object.values(output)[0] as { filename: string }).filename;
-  });
+  for (const folder of [".", "./sdk"]) readOutput("npm", "pack", folder, "--pack-destination", OUT);
+  packPython();
+  const names = readdirSync(inRoot(OUT)).toSorted();
   const sums = [...names, writeSbom(version)].map(
     (name) =>
       `${createHash("sha256")
@@ -156,7 +178,11 @@ const nextSteps = (version: string, names: readonly string[]): string =>
   [
     "Nothing has been pushed or published. That is done by:",
     `  git push origin main v${version}`,
-    ...names.map((name) => `  npm publish ${OUT}/${name}`),
+    ...names.filter((name) => name.endsWith(".tgz")).map((name) => `  npm publish ${OUT}/${name}`),
+    `  twine upload ${names
+      .filter((name) => !name.endsWith(".tgz"))
+      .map((name) => `${OUT}/${name}`)
+      .join(" ")}`,
     `  docker build --tag godwit:${version} .`,
     `SHA256SUMS, SHA256SUMS.sig and godwit-${version}.cdx.json of ${OUT}/ belong to the release's page, with the section of CHANGELOG.md.`,
   ].join("\n");

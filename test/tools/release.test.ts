@@ -6,12 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { findSbomFaults, type LockFile, type Sbom } from "../../scripts/sbom.ts";
+import { VERSION } from "../../src/version.ts";
+import { missingProgram } from "../support/debian-package.ts";
+import { findPython } from "../support/python.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const NEXT = "9.8.7";
-const missing = ["git", "ssh-keygen"].find((program) => spawnSync(program, ["--version"]).error !== undefined);
+const DIST_PACKAGES = "/usr/lib/python3/dist-packages";
+const program = ["git", "ssh-keygen"].find((each) => spawnSync(each, ["--version"]).error !== undefined);
+const missing =
+  program === undefined
+    ? (missingProgram("python3-setuptools", `${DIST_PACKAGES}/setuptools/__init__.py`) ??
+      missingProgram("python3-wheel", `${DIST_PACKAGES}/wheel/__init__.py`))
+    : `${program} is not installed`;
 
-describe("a release", { skip: missing === undefined ? false : `${missing} is not installed`, timeout: 1_200_000 }, () => {
+describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
   let checkout: string;
   let keys: string;
   const path = (...names: string[]): string => join(checkout, ...names);
@@ -125,22 +134,44 @@ describe("a release", { skip: missing === undefined ? false : `${missing} is not
     assert.equal(git("log", "-1", "--format=%s"), `Release ${NEXT}`);
     assert.match(read("CHANGELOG.md"), /^## 9\.8\.7 \(\d{4}-\d{2}-\d{2}\)\n\n- A thing\.\n\n## 0\.1\.0 \(2020-01-01\)$/m);
     const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, { version: string }> };
-    assert.deepEqual([lock.version, lock.packages[""]?.version, lock.packages["sdk"]?.version], [NEXT, NEXT, NEXT]);
+    assert.equal(lock.version, NEXT);
+    for (const name of ["", "sdk", "console", "site"]) assert.equal(lock.packages[name]?.version, NEXT, name);
     assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
     assert.match(read("sdk-python", "pyproject.toml"), /^version = "9\.8\.7"$/m);
     assert.match(read("sdk-python", "src", "godwit", "__init__.py"), /^__version__ = "9\.8\.7"$/m);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
+    for (const page of ["docs/go-live.md", "docs/packaging.md", "docs/sdk-typescript.md", "sdk/README.md"]) {
+      assert.doesNotMatch(read(page), new RegExp(`godwit(-sdk)?[-:]${VERSION.replaceAll(".", "\\.")}`), page);
+      assert.match(read(page), /godwit(-sdk)?-9\.8\.7\.tgz/, page);
+    }
 
-    const files = ["SHA256SUMS", "SHA256SUMS.sig", `godwit-${NEXT}.cdx.json`, `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`];
+    const files = [
+      "SHA256SUMS",
+      "SHA256SUMS.sig",
+      `godwit-${NEXT}-py3-none-any.whl`,
+      `godwit-${NEXT}.cdx.json`,
+      `godwit-${NEXT}.tar.gz`,
+      `godwit-${NEXT}.tgz`,
+      `godwit-sdk-${NEXT}.tgz`,
+    ];
     assert.deepEqual(readdirSync(path("release")).toSorted(), files);
     const sums = spawnSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: path("release"), encoding: "utf8" });
     if (sums.error === undefined) assert.equal(sums.status, 0, sums.stdout + sums.stderr);
-    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 3);
+    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 5);
     const sbom = JSON.parse(read("release", `godwit-${NEXT}.cdx.json`)) as Sbom;
     assert.deepEqual([sbom.bomFormat, sbom.metadata.component.version], ["CycloneDX", NEXT]);
     assert.deepEqual(findSbomFaults(sbom, JSON.parse(read("package-lock.json")) as LockFile), []);
     for (const step of [`git push origin main v${NEXT}`, `npm publish release/godwit-${NEXT}.tgz`]) assert.ok(stdout.includes(step), step);
     assert.match(release(NEXT).stderr, /there is a tag v9\.8\.7 already/);
+  });
+
+  test("has a wheel that Python can import", (context) => {
+    const found = findPython();
+    if ("missing" in found) return context.skip(found.missing);
+    const code = "import godwit, importlib.metadata as m; print(godwit.__version__, m.version('godwit'), m.requires('godwit'))";
+    const wheel = path("release", `godwit-${NEXT}-py3-none-any.whl`);
+    const { stdout, stderr } = spawnSync(found.path, ["-c", code], { cwd: keys, env: { ...env, PYTHONPATH: wheel }, encoding: "utf8" });
+    assert.equal(stdout.trim(), `${NEXT} ${NEXT} ['httpx<1,>=0.23']`, stderr);
   });
 
   test("has a signature that the command of the documentation verifies, and that fails for changed checksums", () => {
