@@ -248,8 +248,9 @@ describe("templates", () => {
       await preview.getByLabel(/Value of/).fill("Grace");
       await visitor.sees("Hello Grace", preview);
       await page.getByLabel("Body", { exact: true }).fill("Good morning {{name}}");
-      await visitor.sees(/saved version/);
+      await visitor.sees("Good morning Ada", preview);
       await visitor.button("Save").click();
+      await preview.getByLabel(/Value of/).fill("Grace");
       await visitor.sees("Good morning Grace", preview);
       await page.getByRole("link", { name: "Send with this template" }).click();
       await visitor.button("delivered", true).click();

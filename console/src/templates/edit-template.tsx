@@ -1,4 +1,4 @@
-/** The form of an existing template, with a preview of the saved version beside it. */
+/** The form of an existing template, with a preview beside it: of the saved version, or of unsaved changes. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -6,6 +6,7 @@ import { useAction } from "../lib/action.ts";
 import { useApi } from "../session/use-session.ts";
 import { Problem } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
+import { DraftPreview } from "./draft-preview.tsx";
 import { isOnWhatsapp, toChanges, toDraft, type Draft } from "./template-draft.ts";
 import { TemplateFields } from "./template-fields.tsx";
 import { PreviewCard } from "./template-preview.tsx";
@@ -55,7 +56,7 @@ export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
           )}
         </div>
       </form>
-      <PreviewCard template={template} isChanged={isChanged} />
+      {isChanged ? <DraftPreview draft={draft} /> : <PreviewCard template={template} />}
     </div>
   );
 }

@@ -7,8 +7,7 @@ import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
-import { Bubble } from "./bubble.tsx";
-import { fillPlaceholders } from "./placeholders.ts";
+import { DraftPreview } from "./draft-preview.tsx";
 import { EMPTY_DRAFT, isOnWhatsapp, toNew, type Draft } from "./template-draft.ts";
 import { TemplateFields } from "./template-fields.tsx";
 
@@ -46,28 +45,6 @@ export function NewTemplatePage(): JSX.Element {
         <DraftPreview draft={draft} />
       </div>
     </Page>
-  );
-}
-
-/** A preview of what is typed, with the examples filled in. */
-function DraftPreview({ draft }: { draft: Draft }): JSX.Element {
-  const { header, body, footer, buttons, examples } = draft;
-  const isForWhatsapp = isOnWhatsapp(draft);
-  const shownButtons = buttons.map(({ type, text }) => ({ type, text, url: null, phone_number: null }));
-  return (
-    <section class="card template-preview" aria-label="Preview">
-      <h2>Preview</h2>
-      {body.trim() === "" ? (
-        <p class="quiet">The text with its examples appears here.</p>
-      ) : (
-        <Bubble
-          header={isForWhatsapp && header !== "" ? fillPlaceholders(header, examples) : null}
-          body={fillPlaceholders(body, examples)}
-          footer={isForWhatsapp && footer !== "" ? footer : null}
-          buttons={isForWhatsapp ? shownButtons : null}
-        />
-      )}
-    </section>
   );
 }
 

@@ -13,7 +13,7 @@ import { toPlaceholder } from "./placeholders.ts";
 
 type Values = Readonly<Record<string, string>>;
 
-export function PreviewCard({ template, isChanged = false }: { template: Template; isChanged?: boolean }): JSX.Element {
+export function PreviewCard({ template }: { template: Template }): JSX.Element {
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   const [typed, setTyped] = useState<Values>({});
   const channel = template.channels.find((one) => one === chosen) ?? template.channels[0] ?? "sms";
@@ -25,11 +25,6 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
         {template.channels.length > 1 && <Channels of={template} shown={channel} onChosen={setChosen} />}
       </div>
       <div class="stack">
-        {isChanged && (
-          <p class="notice" role="status">
-            You have unsaved changes. The preview shows the saved version {template.version}.
-          </p>
-        )}
         <Loaded resource={preview}>{(data) => <RenderedPreview preview={data} template={template} />}</Loaded>
         <ValueFields template={template} typed={typed} onTyped={setTyped} />
       </div>
