@@ -15,8 +15,8 @@ export type Sample = {
   answers: { status: string; code: string | undefined } | undefined;
 };
 
-/** README.md and docs/*.md; the README of the SDK has its own test. */
-export const pages = (): string[] => ["README.md", ...globSync("docs/*.md", { cwd: ROOT }).toSorted()];
+/** The pages with samples; the README of the TypeScript SDK has its own test. */
+export const pages = (): string[] => ["README.md", "sdk-python/README.md", ...globSync("docs/*.md", { cwd: ROOT }).toSorted()];
 
 export function samplesOf(page: string, text = readFileSync(join(ROOT, page), "utf8")): Sample[] {
   const lines = text.split("\n");

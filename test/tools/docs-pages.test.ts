@@ -122,7 +122,7 @@ describe("the documentation", () => {
   });
 
   test("has valid links in the repository", () => {
-    for (const page of [...pages(), "sdk/README.md", "sdk-python/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    for (const page of [...pages(), "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^https?:/.test(href)) continue;
