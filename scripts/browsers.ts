@@ -1,21 +1,19 @@
-/** Finds Chromium on this machine, or installs Debian's if possible, and starts it. */
-import { spawnSync } from "node:child_process";
+/** Finds browsers on this machine, or installs Debian's if possible, and starts them. */
 import { existsSync } from "node:fs";
-import { chromium, type Browser } from "playwright-core";
+import { chromium, firefox, type Browser } from "playwright-core";
+import { missingProgram } from "../test/support/debian-package.ts";
 
-// The shell has no window system and takes two thirds of the processor time.
-const PLACES = [
-  "/usr/bin/chromium-headless-shell",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/usr/bin/google-chrome-stable",
-];
-const PACKAGES = ["chromium-headless-shell", "chromium"];
-const APT = "/usr/bin/apt-get";
-const INSTALL_MS = 300_000;
+export type BrowserName = "Chromium" | "Firefox";
 
-const ARGS = [
+/** `variable` names a browser elsewhere. The packages are tried in their order. */
+type Kind = {
+  variable: string;
+  packages: readonly (readonly [name: string, path: string])[];
+  otherPlaces: readonly string[];
+  launch: (executablePath: string) => Promise<Browser>;
+};
+
+const CHROMIUM_ARGS = [
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",
@@ -24,30 +22,43 @@ const ARGS = [
   "--disable-sync",
 ];
 
-const find = (): string | undefined => [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((path) => path !== "" && existsSync(path));
+const KINDS: Readonly<Record<BrowserName, Kind>> = {
+  Chromium: {
+    variable: "CHROMIUM_PATH",
+    // The shell has no window system and takes two thirds of the processor time. Older releases of Debian have no package for it.
+    packages: [
+      ["chromium-headless-shell", "/usr/bin/chromium-headless-shell"],
+      ["chromium", "/usr/bin/chromium"],
+    ],
+    otherPlaces: ["/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"],
+    // The sandbox does not work for root; without it only our own local pages are opened.
+    launch: (executablePath) =>
+      chromium.launch({ executablePath, args: process.getuid?.() === 0 ? [...CHROMIUM_ARGS, "--no-sandbox"] : CHROMIUM_ARGS }),
+  },
+  Firefox: {
+    variable: "FIREFOX_PATH",
+    packages: [["firefox-esr", "/usr/bin/firefox-esr"]],
+    otherPlaces: ["/usr/bin/firefox"],
+    // The channel selects WebDriver BiDi, which a Firefox as Mozilla and Debian publish it understands. That protocol cannot emulate reduced
+    // motion, so the preference is set for the whole browser.
+    launch: (executablePath) =>
+      firefox.launch({ executablePath, channel: "moz-firefox", firefoxUserPrefs: { "ui.prefersReducedMotion": 1 } }),
+  },
+};
 
-/** Returns the path of Chromium, after an attempt to install it, or the reason why there is none. */
-export function findChromium(): { path: string } | { missing: string } {
-  const here = find();
-  if (here !== undefined) return { path: here };
-  const canInstall = process.getuid?.() === 0 && existsSync(APT);
-  if (!canInstall) return { missing: "Chromium is not installed (CHROMIUM_PATH names one elsewhere), and only root can install it" };
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
-  const install = (): void => {
-    // Older releases of Debian have no package for the shell.
-    for (const name of PACKAGES) if (find() === undefined) apt("install", "-y", "-q", "--no-install-recommends", name);
-  };
-  install();
-  if (find() === undefined) {
-    // The package lists may be missing or too old.
-    apt("update", "-q");
-    install();
-  }
-  const installed = find();
-  return installed === undefined ? { missing: "Chromium could not be installed" } : { path: installed };
+/** Returns the path of a browser, after an attempt to install it, or the reason why there is none. */
+function findBrowser(name: BrowserName): { path: string } | { missing: string } {
+  const { variable, packages, otherPlaces } = KINDS[name];
+  const places = [process.env[variable] ?? "", ...packages.map(([, path]) => path), ...otherPlaces];
+  const find = (): string | undefined => places.find((path) => path !== "" && existsSync(path));
+  let reason: string | undefined;
+  for (const [packageName, path] of packages) if (find() === undefined) reason = missingProgram(packageName, path);
+  const path = find();
+  return path === undefined ? { missing: `${reason ?? name}; ${variable} names a ${name} elsewhere` } : { path };
 }
 
-/** Starts Chromium. The sandbox does not work for root; without it only our own local pages are opened. */
-export const launchChromium = (path: string): Promise<Browser> =>
-  chromium.launch({ executablePath: path, args: process.getuid?.() === 0 ? [...ARGS, "--no-sandbox"] : ARGS });
+/** Starts a browser, or returns the reason why there is none. */
+export async function launchBrowser(name: BrowserName): Promise<{ browser: Browser } | { missing: string }> {
+  const found = findBrowser(name);
+  return "missing" in found ? found : { browser: await KINDS[name].launch(found.path) };
+}

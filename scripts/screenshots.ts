@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { Godwit } from "../sdk/src/index.ts";
 import { SCOPES } from "../src/access/scope.ts";
-import { findChromium, launchChromium } from "./chromium.ts";
+import { launchBrowser } from "./browsers.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = process.argv[2] ?? join(ROOT, "screenshots");
@@ -59,7 +59,7 @@ async function fill({ url, key }: Service): Promise<string[]> {
   const endpoint = await api.webhookEndpoints.create({
     url: "http://127.0.0.1:9/hook",
     event_types: ["*"],
-    description: "Nobody listens here",
+    description: "Refuses connections",
   });
   await api.webhookEndpoints.create({ url: `${url}/livez`, event_types: ["message.delivered"], description: null });
   const template = await api.templates.create({
@@ -151,11 +151,11 @@ async function takeScreenshots(browser: Browser, { url, key }: Service, paths: r
   }
 }
 
-const found = findChromium();
-if ("missing" in found) throw new Error(found.missing);
+const launched = await launchBrowser("Chromium");
+if ("missing" in launched) throw new Error(launched.missing);
+const { browser } = launched;
 mkdirSync(OUT, { recursive: true });
 const service = await startService();
-const browser = await launchChromium(found.path);
 try {
   await takeScreenshots(browser, service, [...PAGES, ...(await fill(service))]);
 } finally {

@@ -27,6 +27,7 @@ type Group = { pattern: string; processes?: number };
 const GROUPS: Readonly<Record<string, Group>> = {
   faults: { pattern: "test/faults/*.test.ts" },
   browser: { pattern: "test/browser/*.test.ts" },
+  firefox: { pattern: "test/firefox/*.test.ts" },
   cli: { pattern: "test/cli/*.test.ts" },
   tools: { pattern: "test/tools/*.test.ts" },
   delivery: { pattern: "test/delivery/*.test.ts", processes: 3 },

@@ -5,6 +5,8 @@ import { existsSync } from "node:fs";
 const APT = "/usr/bin/apt-get";
 // On a busy machine a large package takes minutes, and apt leaves a broken state where it is stopped.
 const INSTALL_MS = 600_000;
+// Test files of several processes install packages at the same time.
+const WAIT = ["-o", "DPkg::Lock::Timeout=300"];
 
 /** Returns the reason why a program is missing, after an attempt to install its package. */
 export function missingProgram(name: string, path: string): string | undefined {
@@ -12,7 +14,7 @@ export function missingProgram(name: string, path: string): string | undefined {
   const canInstall = process.getuid?.() === 0 && existsSync(APT);
   if (!canInstall) return `${name} is not installed, and only root can install it`;
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
+  const apt = (...args: string[]): void => void spawnSync(APT, [...WAIT, ...args], { env, timeout: INSTALL_MS, stdio: "ignore" });
   const install = (): void => apt("install", "-y", "-q", "--no-install-recommends", name);
   install();
   if (!existsSync(path)) {

@@ -6,10 +6,11 @@ import { stopAll } from "./at-end.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Each file is a suite that has the file's path as its name: hooks at the top of a file belong to that file only. */
-export function runTogether(files: readonly string[]): void {
+/** Each file is a suite that has the file's path as its name: hooks at the top of a file belong to that file only. `where` distinguishes several
+ *  runs of a file. */
+export function runTogether(files: readonly string[], where = ""): void {
   for (const file of files)
-    describe(file, async () => {
+    describe(file + where, async () => {
       await import(pathToFileURL(join(ROOT, file)).href);
       after(stopAll);
     });

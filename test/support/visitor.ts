@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
-import { findChromium, launchChromium } from "../../scripts/chromium.ts";
+import { launchBrowser, type BrowserName } from "../../scripts/browsers.ts";
 import { startGodwit, type Godwit } from "./harness.ts";
 import { ALLOW_LOOPBACK } from "./hook-server.ts";
 
@@ -128,6 +128,13 @@ export class Visitor {
   }
 }
 
+const BROWSER = "GODWIT_TEST_BROWSER";
+
+/** Runs the tests of this process in another browser than Chromium. */
+export const useBrowser = (name: BrowserName): void => void (process.env[BROWSER] = name);
+
+export const browserName = (): BrowserName => (process.env[BROWSER] === "Firefox" ? "Firefox" : "Chromium");
+
 type VisitorTest = (visitor: Visitor) => Promise<void>;
 
 /** A service with its simulator, a key with all scopes, and a browser, for all tests of a file. */
@@ -140,9 +147,9 @@ export class ConsoleVisits {
   /** `fill` runs after the service has started. */
   constructor(fill?: (visits: ConsoleVisits) => Promise<void>) {
     before(async () => {
-      const found = findChromium();
-      if ("missing" in found) this.#missing = found.missing;
-      else this.#browser = await launchChromium(found.path);
+      const launched = await launchBrowser(browserName());
+      if ("missing" in launched) this.#missing = launched.missing;
+      else this.#browser = launched.browser;
       this.#godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
       await this.godwit.unlimited();
       this.key = await this.godwit.key();
