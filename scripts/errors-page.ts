@@ -17,21 +17,26 @@ be added; handle an unknown code by its status. Each code has a page at \`/error
 messages that were accepted and then failed are in [Message statuses](states.md#error-codes-of-messages).
 `;
 
-type RetryAdvice = "same" | "after" | "changed" | "kept";
+type RetryAdvice = "same" | "after" | "changed" | "kept" | "reused";
+
+/** Refusals that are not stored with an idempotency key. */
+const NOT_STORED: ReadonlySet<ErrorCode> = new Set(["live_only", "link_in_use"]);
 
 /** Returns how a client should retry a request with this error. */
 function retryAdvice(code: ErrorCode): RetryAdvice {
   const { status } = ERRORS[code];
+  if (code === "idempotency_key_reused") return "reused";
   if (status === 409 || status === 429 || status === 503) return "after";
   if (status === 408 || status === 500) return "same";
-  return status === 422 ? "kept" : "changed";
+  return status === 422 && !NOT_STORED.has(code) ? "kept" : "changed";
 }
 
 const ADVICE: Readonly<Record<RetryAdvice, string>> = {
   same: "Send the same request again, with the same idempotency key.",
   after: "Send the same request again, with the same idempotency key, after `Retry-After` seconds.",
   changed: "Change the request before you send it again. You can use the same idempotency key.",
-  kept: "The response is stored with the idempotency key. Send a changed request with a new key.",
+  kept: "The response is stored with the idempotency key. Use a new key for the next request.",
+  reused: "The first response stays stored with the idempotency key. Use a new key for another request.",
 };
 
 /** Links to pages become links to files, as in all other pages. */

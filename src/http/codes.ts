@@ -8,7 +8,7 @@ export const ERRORS = {
     status: 400,
     title: "The request is not valid",
     meaning:
-      "The body is not JSON or does not match the schema, or a query parameter is not valid. `errors` lists every fault with its location. Correct the request and send it again; you can use the same idempotency key.",
+      "The body is not JSON or does not match the schema, or a query parameter is not valid. `errors` lists every fault with its location.",
   },
   invalid_idempotency_key: {
     status: 400,
@@ -60,13 +60,12 @@ export const ERRORS = {
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive",
-    meaning: "The headers or the body arrived too slowly, and the service did nothing. Send the request again.",
+    meaning: "The headers or the body arrived too slowly, and the service did nothing.",
   },
   idempotency_conflict: {
     status: 409,
     title: "The first request with this idempotency key is still running",
-    meaning:
-      "Wait as long as `Retry-After` says and send the same request again. It then returns the response of the first request. See [Idempotency](/docs/idempotency).",
+    meaning: "When the first request has ended, a repeated request returns its response. See [Idempotency](/docs/idempotency).",
   },
   payload_too_large: {
     status: 413,
@@ -82,13 +81,13 @@ export const ERRORS = {
     status: 422,
     title: "The idempotency key was used for a different request",
     meaning:
-      "For 24 hours, an idempotency key belongs to one method, path and body. Create a new key for each new request, and repeat a key only with an identical request. See [Idempotency](/docs/idempotency).",
+      "For 24 hours, an idempotency key belongs to one method, path, query and body. A response with a secret is also bound to the API key of the first request. Repeat a key only with an identical request. See [Idempotency](/docs/idempotency).",
   },
   no_route: {
     status: 422,
     title: "No route for this message",
     meaning:
-      "No link of this environment carries this channel to this recipient. A new installation has no links in `live`. Create one in the console under Carriers, with `godwit links add` or with `POST /v1/links`: [Connect carriers](/docs/links) shows how, and [Go live](/docs/go-live) leads to the first real SMS. If there is a link, `detail` says why it does not take the message. To try the API without a carrier, use a key of `test`: its simulator takes every message.",
+      "No link of this environment carries this channel to this recipient. A new installation has no links in `live`. Create one in the console under Carriers, with `godwit links add` or with `POST /v1/links`: [Connect carriers](/docs/links) shows how, and [Go live](/docs/go-live) leads to the first real SMS. If there is a link, `detail` explains why it does not carry the message. To try the API without a carrier, use a key of `test`: its simulator carries every message.",
   },
   destination_not_permitted: {
     status: 422,
@@ -117,7 +116,7 @@ export const ERRORS = {
     status: 422,
     title: "The message cannot be redacted yet",
     meaning:
-      "Only a message with a final status can be redacted, because its text is still needed before. `detail` contains its status. Cancel it, or try again when it has a final status.",
+      "Only a message with a final status can be redacted, because its text is still needed before. `detail` contains its status. Cancel it, or wait until it has a final status.",
   },
   template_not_found: {
     status: 422,
@@ -185,7 +184,7 @@ export const ERRORS = {
     status: 422,
     title: "Too many codes were sent",
     meaning:
-      "So many codes were sent to this recipient, or to similar numbers, that more would look like fraud. `detail` contains the limit that was reached. Try again later. See [Verifications](/docs/verifications).",
+      "So many codes were sent to this recipient, or to similar numbers, that more would look like fraud. `detail` contains the limit that was reached. Wait before you request another code. See [Verification codes](/docs/verifications).",
   },
   verification_not_pending: {
     status: 422,
@@ -265,7 +264,7 @@ export const ERRORS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "The environment has used its quota, or has too many requests at the same time. The request was not processed. Wait as long as `Retry-After` says, then send it again; the `RateLimit` headers show the quota. See [Rate limits](/docs/rate-limits).",
+      "The environment has used its quota, or the account has too many requests at the same time: `detail` contains the limit. The request was not processed. The `RateLimit` headers show the quota. See [Rate limits](/docs/rate-limits).",
   },
   request_header_fields_too_large: {
     status: 431,
@@ -281,8 +280,7 @@ export const ERRORS = {
   service_unavailable: {
     status: 503,
     title: "The service is temporarily unavailable",
-    meaning:
-      "The service is stopping or overloaded, or its database is unavailable. The request had no effect. Wait as long as `Retry-After` says and send it again.",
+    meaning: "The service is stopping or overloaded, or its database is unavailable. The request had no effect.",
   },
 } as const satisfies Record<string, ErrorSpec>;
 
