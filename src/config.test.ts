@@ -147,6 +147,11 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
   ],
   ["a carrier at half its speed", { GODWIT_SIMULATOR_SPEED: "0.5" }, [/^GODWIT_SIMULATOR_SPEED:/]],
   ["a carrier beyond all speed", { GODWIT_SIMULATOR_SPEED: "1000001" }, [/^GODWIT_SIMULATOR_SPEED:/]],
+  [
+    "more workers than the embedded database has connections for",
+    { GODWIT_WORKERS: "10" },
+    [/^GODWIT_WORKERS: must be auto or a number of processes from 1 to 9, not "10"/],
+  ],
   ["no time for receipts", { GODWIT_RECEIPT_WAIT: "0" }, [/^GODWIT_RECEIPT_WAIT: must be a number of seconds from 1 to 604800, not "0"/]],
   ["more than a week for receipts", { GODWIT_RECEIPT_WAIT: "604801" }, [/^GODWIT_RECEIPT_WAIT:/]],
   ["a time for receipts with its unit", { GODWIT_RECEIPT_WAIT: "72h" }, [/^GODWIT_RECEIPT_WAIT:/]],

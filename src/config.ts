@@ -134,7 +134,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       deny: addressSet(readCidrs(read("webhookDeny"), faults)),
     },
     roles: readRoles(read("roles"), faults),
-    workers: readWorkers(read("workers"), faults),
+    workers: readWorkers(read("workers"), databaseUrl === undefined, faults),
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
@@ -163,16 +163,18 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
 }
 
 const MAX_WORKERS = 32;
+// The embedded PostgreSQL has connections for them and their supervisor.
+const MAX_EMBEDDED_WORKERS = 9;
 const MAX_AUTO_WORKERS = 4;
 
 // Where the system can give each process a socket of its own for one port.
 const CAN_SHARE_PORT = process.platform === "linux" || process.platform === "freebsd";
 
 /** One processor is left for PostgreSQL. */
-function readWorkers(value: SettingValue, faults: string[]): number {
+function readWorkers(value: SettingValue, isEmbedded: boolean, faults: string[]): number {
   if (value.text === "auto" && !CAN_SHARE_PORT) return 1;
   if (value.text === "auto") return Math.min(MAX_AUTO_WORKERS, Math.max(1, availableParallelism() - 1));
-  const most = CAN_SHARE_PORT ? MAX_WORKERS : 1;
+  const most = CAN_SHARE_PORT ? (isEmbedded ? MAX_EMBEDDED_WORKERS : MAX_WORKERS) : 1;
   return readNumber(value, { least: 1, most, what: "auto or a number of processes" }, faults);
 }
 

@@ -27,7 +27,7 @@ export function resolveLimits(given: GivenLimits, others: Limits): Limits {
 
 const FIRST_MS = 500;
 const MAX_MS = 30_000;
-const RETRYABLE_STATUSES = new Set([429, 500, 502, 503, 504]);
+const RETRYABLE_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Whether another attempt may succeed. Other refusals would be the same again. */
 export function isRetryable(error: unknown): boolean {

@@ -72,6 +72,7 @@ describe("a call is retried", () => {
     ["after 409 idempotency_conflict", problem(409, "idempotency_conflict", { "retry-after": "1" })],
     ["after 429", problem(429, "rate_limit_exceeded", { "retry-after": "1" })],
     ["after 500", problem(500, "internal_server_error")],
+    ["after 408", problem(408, "request_timeout")],
     ["after 503", problem(503, "service_unavailable", { "retry-after": "1" })],
     ["after a proxy's own 502", { kind: "respond", status: 502, headers: { "content-type": "text/html" }, body: "<h1>Bad Gateway</h1>" }],
     ["after a proxy's own 504", { kind: "respond", status: 504 }],

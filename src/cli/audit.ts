@@ -15,7 +15,7 @@ const INSTALLATION = "installation";
 export const audit: Command = {
   name: "audit",
   about: [
-    "The audit log has every change of keys, endpoints, templates, suppressions, accounts and tiers: who made it, from which address, and what changed. Each entry was written in the transaction of its change.",
+    "The audit log has every change of keys, endpoints, templates, suppressions, consent settings, links, senders, routes, accounts and tiers, and every export and erasure of a recipient: the actor, the address, and the change itself. Each entry is written in the transaction of its change.",
     "verify recomputes the hash chain of each account, or of one. Keep the heads that it prints in another place: with --head it then also notices entries that were removed from the end. Changes of the whole installation have their own log: --account installation.",
   ],
   usage: [

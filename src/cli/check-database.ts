@@ -143,9 +143,11 @@ async function checkHold(db: Queryable, nowMs: number): Promise<Check> {
   return hold === undefined ? ok("delivery", "not on hold") : warn("delivery", hold.reason, "run godwit resume");
 }
 
+const SUPERVISOR_CONNECTIONS = 2;
+
 /** Each worker of a node has its pool, and one connection for LISTEN. */
 function checkConnections({ mostConnections: most, usedConnections: used }: ServerState, workers: number): Check {
-  const needed = (sharesOf(workers).pool + 1) * workers;
+  const needed = (sharesOf(workers).pool + 1) * workers + (workers === 1 ? 0 : SUPERVISOR_CONNECTIONS);
   const left = Math.max(0, most - used);
   const detail = `${left} of ${most} left`;
   if (left < FEW_CONNECTIONS) return fail("connections", detail, "raise max_connections, or check which programs use so many");

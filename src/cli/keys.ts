@@ -96,8 +96,10 @@ async function rotate(input: Input): Promise<void> {
   const overlapSeconds = readDuration(input, "overlap") ?? 24 * 3_600;
   await withDatabase(input, "keys", async ({ db, clock }) => {
     const old = await chooseKey(db, input);
-    if (old.revoked_at !== null) throw new UsageError("this key is revoked; create a new one");
-    show(input, await rotateKey(db, clock, old, { overlapSeconds, expiresAt: null, origin: cliOrigin() }));
+    const hasExpired = old.expires_at !== null && old.expires_at.getTime() <= clock.now();
+    if (old.revoked_at !== null || hasExpired) throw new UsageError("this key is revoked or expired; create a new one");
+    const rotation = { overlapSeconds, expiresAt: old.expires_at, origin: cliOrigin() };
+    show(input, await rotateKey(db, clock, old, rotation).catch(explainProblem));
   });
 }
 

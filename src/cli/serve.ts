@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { environmentVariables, inspectConfig, isUnderNpm, readConfig, type Config, type Flags } from "../config.ts";
 import { checkPort } from "../api/listening.ts";
-import { createLog, type LogOutput } from "../lib/log.ts";
+import { createLog, type Log, type LogOutput } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { newNodeName, openStorage } from "../service/open-storage.ts";
 import { startService, type Service } from "../service/start-service.ts";
@@ -82,7 +82,7 @@ async function runNode({ flags, config, output, timings, channel, stopped }: Run
   let reloading: Promise<void> = Promise.resolve();
   // Reloads run one after the other, so that the latest file wins.
   process.on("SIGHUP", () => {
-    reloading = reloading.then(() => service && reload(service, flags, tell));
+    reloading = reloading.then(() => service && reload(service, flags, { tell, log }));
   });
   const starting = startService(config, output, tell, { timings, channel });
   // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
@@ -179,17 +179,18 @@ function whenOrphaned(onOrphaned: () => void): void {
 }
 
 /** Reloads the certificate and the plan. Links whose settings have not changed keep their connections. */
-async function reload(service: Service, flags: Flags, tell: (line: string) => void): Promise<void> {
+async function reload(service: Service, flags: Flags, { tell, log }: { tell: (line: string) => void; log: Log }): Promise<void> {
+  const fail = (text: string, error: unknown): void => log.warn({ event: "service.reload_failed" }, `${text}: ${(error as Error).message}`);
   try {
     if (service.reloadTls()) tell("certificate reloaded");
   } catch (error) {
-    tell(`the certificate was not reloaded, and the old one stays in use: ${(error as Error).message}`);
+    fail("the certificate was not reloaded, and the old one stays in use", error);
   }
   try {
     await service.reloadPlan(readConfig(flags, "serve"));
     tell("links, senders and routes reloaded");
   } catch (error) {
-    tell(`links, senders and routes were not reloaded, and the old ones stay in use: ${(error as Error).message}`);
+    fail("links, senders and routes were not reloaded, and the old ones stay in use", error);
   }
 }
 

@@ -119,14 +119,14 @@ export function watchQueue(registry: Registry, db: Database): void {
   // Every gauge waits for the same read. Otherwise it would report the values of the previous scrape.
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
     new Gauge({ name, help, labelNames, registers, aggregator: "first", collect: () => refresh() });
-  const depth = gauge("godwit_queue_depth", "Messages in the queue; counted up to a million.", ["lane"]);
-  const held = gauge("godwit_queue_held", "Messages in the queue of which nobody knows whether they left.", ["lane"]);
-  const oldest = gauge("godwit_queue_oldest_due_seconds", "For how long the oldest due message has waited.", ["lane"]);
-  const dead = gauge("godwit_dead_tuples", "Rows that wait for the database's cleaner.", ["table"]);
+  const depth = gauge("godwit_queue_depth", "Messages in the queue, counted up to a million.", ["lane"]);
+  const held = gauge("godwit_queue_held", "Messages in the queue with an unknown outcome.", ["lane"]);
+  const oldest = gauge("godwit_queue_oldest_due_seconds", "Waiting time of the oldest due message.", ["lane"]);
+  const dead = gauge("godwit_dead_tuples", "Rows that autovacuum has not removed yet.", ["table"]);
   const kept = gauge("godwit_inbound_kept", "Inbound messages and notifications that wait for the operator.", ["kind"]);
   const horizon = gauge(
     "godwit_oldest_xmin_age",
-    "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
+    "Age, in transactions, of the oldest one that a session still needs; dead rows since then cannot be removed.",
     [],
   );
   const refresh = remembered(CACHE_MS, async () => {

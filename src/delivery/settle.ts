@@ -15,7 +15,7 @@ import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { ProviderReference, StoredParts } from "../messages/provider-reference.ts";
 import type { AcceptedParts, SendOutcome } from "../providers/provider.ts";
 
-// Ten refusals take about half an hour. A fault that lasts longer is not temporary.
+// Ten refusals take four to nine minutes. A fault that lasts longer is not temporary.
 const MAX_REFUSALS = 10;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 600_000;

@@ -32,7 +32,7 @@ const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {
       { header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8 and without a content encoding" },
     ],
   },
-  idempotency_key_reused: { detail: "this key was first used with another method, path or body" },
+  idempotency_key_reused: { detail: "this key was first used with another method, path, query or body" },
   no_route: {
     detail:
       "No link takes a message on sms to US. This environment has no links. Create a link in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.",

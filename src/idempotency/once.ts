@@ -200,7 +200,7 @@ export class Once {
     const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
-      throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });
+      throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path, query or body" });
     await this.#db.confirmRead();
     const body = isSealed(stored.body) ? this.#openBody(stored.body, sealContext({ scopedKey }, owner)) : stored.body;
     return { kind: "replay", status: stored.status, location: stored.location, body };

@@ -149,6 +149,11 @@ export const LOG_EVENTS = {
     meaning: "Old weeks were kept, since they have unfinished messages.",
     action: "Cancel messages that are not needed any more; a week is dropped after its last message has ended.",
   },
+  "service.reload_failed": {
+    level: "warn",
+    meaning: "A reload (`SIGHUP`) found a fault, which the message contains. The certificate, or the links, senders and routes, stay as they were.",
+    action: "Correct the fault and reload again. `godwit config check` reports all faults of the configuration file.",
+  },
   "service.reload_unreadable": {
     level: "warn",
     meaning:

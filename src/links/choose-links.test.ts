@@ -110,6 +110,12 @@ const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<
     "b",
   ],
   [
+    "a longer prefix takes precedence over a shorter one with a country and an account",
+    [sms({ prefixes: ["+141"], countries: ["US"], account: "house", links: ["a"] }), sms({ prefixes: ["+1415"], links: ["b"] })],
+    {},
+    "b",
+  ],
+  [
     "a prefix takes precedence over a country",
     [sms({ countries: ["US"], links: ["a"] }), sms({ prefixes: ["+1415"], links: ["b"] })],
     {},

@@ -123,9 +123,13 @@ function rankFor(row: RouteRow, recipient: Recipient): number {
 /** The rank of a route for the number that its longest prefix matches. */
 export const highestRank = (row: RouteRow): number => rankWith(row, row.prefixes ?? []);
 
+// A prefix has at most sixteen characters.
+const PREFIX_LENGTHS = 32;
+
+/** By priority, then by the longest prefix, then a route with countries, then one with an account. */
 function rankWith({ priority = 0, countries, account }: RouteRow, prefixes: readonly string[]): number {
   const longest = Math.max(0, ...prefixes.map(({ length }) => length));
-  return priority * 100 + longest * 2 + (countries === undefined ? 0 : 3) + (account === undefined ? 0 : 1);
+  return ((priority * PREFIX_LENGTHS + longest) * 2 + (countries === undefined ? 0 : 1)) * 2 + (account === undefined ? 0 : 1);
 }
 
 /** The links of a route in the order of delivery. With weights, the first one is drawn at random; the others follow in their order. */

@@ -95,7 +95,7 @@ class Call implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal;
   readonly #maxBodyBytes: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #onAbort = (): void => this.#giveUp({ kind: "no_response", cause: "given up before the carrier's answer came" });
+  readonly #onAbort = (): void => this.#giveUp({ kind: "no_response", cause: "the time limit passed before the carrier's response" });
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #hasEnded = false;

@@ -106,6 +106,13 @@ describe("keys", () => {
     assert.deepEqual([await statusOf(old["key"]), await statusOf(last["key"])], [200, 200]);
   });
 
+  test("keep their expiry when they are rotated", async () => {
+    const old = await json("keys", "create", "--environment", "test", "--scopes", "messages:read", "--expires-in", "90d");
+    const next = await json("keys", "rotate", String(old["id"]));
+    assert.equal(typeof old["expires_at"], "string");
+    assert.equal(next["expires_at"], old["expires_at"]);
+  });
+
   test("are ended by revoke, which can be repeated, and a revoked key cannot be rotated", async () => {
     const made = await json("keys", "create", "--environment", "test", "--scopes", "messages:read");
     assert.equal(await statusOf(made["key"]), 200);

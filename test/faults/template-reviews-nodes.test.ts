@@ -165,7 +165,7 @@ describe("a failing carrier", () => {
     for (const [behaviour, error] of [
       [graphError(190, 401), /token has expired/],
       [graphError(80008), /asks for less/],
-      [{ kind: "disconnects" }, /no answer from WhatsApp/],
+      [{ kind: "disconnects" }, /no response from WhatsApp/],
     ] as const) {
       rig.graph.templates.behaviour = () => behaviour;
       for (let round = 0; round < 2; round += 1) {

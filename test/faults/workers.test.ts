@@ -137,6 +137,19 @@ describe("two workers", () => {
     assert.equal(await stopped, 0);
   });
 
+  test("do not share their port with those of another service", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    const env = {
+      DATABASE_URL: await createDatabase(),
+      GODWIT_SECRET_KEY: SECRET_KEY,
+      GODWIT_WORKERS: "2",
+      GODWIT_PORT: new URL(godwit.url).port,
+    };
+    const { code, stderr } = await runGodwit(["serve"], env);
+    assert.equal(code, 1);
+    assert.match(stderr, /port \d+ on 127\.0\.0\.1 is in use/);
+  });
+
   test("both end with a supervisor that is killed", async () => {
     await using godwit = await startGodwit(WORKERS);
     const pids = workersOf(godwit);

@@ -25,7 +25,7 @@ _log = logging.getLogger("godwit")
 
 _FIRST_SECONDS = 0.5
 _MAX_SECONDS = 30.0
-_RETRYABLE_STATUSES = frozenset({429, 500, 502, 503, 504})
+_RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
 # A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
 _MARGIN_SECONDS = 60.0

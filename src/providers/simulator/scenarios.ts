@@ -75,7 +75,7 @@ const SCRIPTS: ReadonlyMap<string, Script> = new Map<string, Script>([
   [
     "+15005550013",
     onBothChannels({
-      response: { kind: "unknown", detail: "the connection broke before the carrier's answer came" },
+      response: { kind: "unknown", detail: "the connection broke before the carrier's response" },
       receipts: [DELIVERED],
     }),
   ],

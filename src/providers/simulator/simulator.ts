@@ -34,7 +34,7 @@ const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
 };
 
 const NOT_SENT = notSent("not_sent");
-const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
+const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "the time limit passed before the carrier's response" };
 const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
 const CLOSED = notSent("link_closed");
 

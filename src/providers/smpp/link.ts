@@ -154,7 +154,7 @@ export class SmppLink implements Connection {
     const [unfit] = findTlvOptionFaults(options, this.#settings);
     if (unfit !== undefined) return refused("carrier_options_refused", unfit.detail);
     const leftMs = message.expiresAtMs - this.#host.now();
-    if (leftMs <= 0) return refused("ttl_expired", "The message was not handed to a carrier within its time to live.");
+    if (leftMs <= 0) return refused("ttl_expired", "The message was not submitted to a carrier within its time to live.");
     const source = toSource(message.sender, { ton: sourceTon, npi: sourceNpi });
     if (source === undefined) return refused("invalid_sender", "The sender is none that a carrier could take");
     const destination = toDestination(message.recipient, { ton: destinationTon, npi: destinationNpi });

@@ -51,7 +51,7 @@ export class PendingRequests {
         this.#expectLate(sequence, onLateResponse);
         settle(outcome);
       };
-      const abort = (): void => stopWaiting({ kind: "aborted", detail: "given up before the carrier's answer came" });
+      const abort = (): void => stopWaiting({ kind: "aborted", detail: "the time limit passed before the carrier's response" });
       const timer = setTimeout(() => {
         stopWaiting({ kind: "timeout", detail: "the carrier did not answer in time" });
         this.#timeouts += 1;

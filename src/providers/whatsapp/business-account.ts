@@ -146,7 +146,7 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
       case "unreachable":
         return { kind: "unavailable", reason: `no connection to WhatsApp: ${outcome.cause}` };
       case "no_response":
-        return { kind: "unavailable", reason: `no answer from WhatsApp: ${outcome.cause}` };
+        return { kind: "unavailable", reason: `no response from WhatsApp: ${outcome.cause}` };
       case "response":
         return isSuccess(outcome) ? outcome : interpretTemplateError(outcome);
       default:
