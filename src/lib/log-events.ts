@@ -151,7 +151,8 @@ export const LOG_EVENTS = {
   },
   "service.reload_failed": {
     level: "warn",
-    meaning: "A reload (`SIGHUP`) found a fault, which the message contains. The certificate, or the links, senders and routes, stay as they were.",
+    meaning:
+      "A reload (`SIGHUP`) found a fault, which the message contains. The certificate, or the links, senders and routes, stay as they were.",
     action: "Correct the fault and reload again. `godwit config check` reports all faults of the configuration file.",
   },
   "service.reload_unreadable": {

@@ -133,7 +133,7 @@ const BROWSER = "GODWIT_TEST_BROWSER";
 /** Runs the tests of this process in another browser than Chromium. */
 export const useBrowser = (name: BrowserName): void => void (process.env[BROWSER] = name);
 
-export const browserName = (): BrowserName => (process.env[BROWSER] === "Firefox" ? "Firefox" : "Chromium");
+const browserName = (): BrowserName => (process.env[BROWSER] === "Firefox" ? "Firefox" : "Chromium");
 
 type VisitorTest = (visitor: Visitor) => Promise<void>;
 
