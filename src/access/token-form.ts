@@ -20,7 +20,7 @@ export const oauthProblem = (
   code: Problem["code"],
   detail: string,
   more: { errors?: Fault[]; headers?: Record<string, string> } = {},
-): Problem => new Problem(code, { detail, ...more, members: { error, error_description: detail } });
+): Problem => new Problem(code, { detail, ...more, members: { error } });
 
 export function parseTokenForm({ headers, body }: TokenRequest): TokenForm {
   if (!FORM_TYPE.test(headers["content-type"] ?? "") || (headers["content-encoding"] ?? "identity") !== "identity")

@@ -102,10 +102,9 @@ const ERROR_CODES: Readonly<Record<number, string>> = {
 
 /** Writes a problem in the form of RFC 6749 §5.2, with the members of the problem beside those of the RFC. */
 export function writeOAuthProblem(problem: Problem, origin: string, requestId: string): string {
-  const {
-    error = ERROR_CODES[problem.status] ?? "invalid_request",
-    error_description: description = problem.detail,
-    ...members
-  } = JSON.parse(problem.toBody(origin, requestId)) as Record<string, unknown>;
-  return JSON.stringify({ error, error_description: description, ...members });
+  const { error = ERROR_CODES[problem.status] ?? "invalid_request", ...members } = JSON.parse(problem.toBody(origin, requestId)) as Record<
+    string,
+    unknown
+  >;
+  return JSON.stringify({ error, error_description: members["detail"], ...members });
 }
