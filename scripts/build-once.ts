@@ -25,13 +25,26 @@ function fingerprint(sources: readonly string[]): string {
   return hash.digest("hex");
 }
 
+const isCurrent = (dist: string, current: string): boolean =>
+  existsSync(join(dist, FINGERPRINT_FILE)) && readFileSync(join(dist, FINGERPRINT_FILE), "utf8") === current;
+
+/** Moves a new build to its place. Another process may have built the same at the same time. */
+function replace(dist: string, fresh: string, current: string): void {
+  rmSync(dist, { recursive: true, force: true });
+  try {
+    renameSync(fresh, dist);
+  } catch (error) {
+    if (!isCurrent(dist, current)) throw error;
+  }
+}
+
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
 /** With `isOptional`, a failure is only reported, and the service starts without the result, as in a read-only checkout. */
 export async function buildOnce({ name, folder, sources, write }: Build, { isOptional }: { isOptional: boolean }): Promise<void> {
   const dist = join(folder, "dist");
   const current = fingerprint(sources);
-  if (existsSync(join(dist, FINGERPRINT_FILE)) && readFileSync(join(dist, FINGERPRINT_FILE), "utf8") === current) return;
+  if (isCurrent(dist, current)) return;
   try {
     // The build goes to a new folder that then replaces dist/, so that a running service never serves half of it.
     const fresh = mkdtempSync(join(folder, ".dist-"));
@@ -40,8 +53,7 @@ export async function buildOnce({ name, folder, sources, write }: Build, { isOpt
       writeFileSync(join(fresh, FINGERPRINT_FILE), current);
       // mkdtemp keeps the folder to its owner, but a service that root starts continues as another user.
       chmodSync(fresh, 0o755);
-      rmSync(dist, { recursive: true, force: true });
-      renameSync(fresh, dist);
+      replace(dist, fresh, current);
     } finally {
       rmSync(fresh, { recursive: true, force: true });
     }
