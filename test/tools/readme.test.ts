@@ -17,16 +17,15 @@ const START_MS = 600_000;
 /** An interactive shell, into which a user pastes text. */
 class Terminal {
   readonly #shell: ChildProcessWithoutNullStreams;
-  #output = "";
+  /** All output, with the prompts and errors of the shell. */
+  output = "";
+  #printed = "";
   #pasted = 0;
 
   constructor(program: string, cwd: string, env: NodeJS.ProcessEnv) {
     this.#shell = spawn(program, ["-i"], { cwd, env, detached: true });
-    for (const stream of [this.#shell.stdout, this.#shell.stderr]) stream.on("data", (chunk: Buffer) => (this.#output += chunk.toString()));
-  }
-
-  get output(): string {
-    return this.#output;
+    this.#shell.stdout.on("data", (chunk: Buffer) => (this.#printed += chunk.toString()));
+    for (const stream of [this.#shell.stdout, this.#shell.stderr]) stream.on("data", (chunk: Buffer) => (this.output += chunk.toString()));
   }
 
   /** Pastes text, and does not wait for its end. */
@@ -42,8 +41,8 @@ class Terminal {
     this.start(text);
     this.start(`echo; echo ${end} $?`);
     const pattern = new RegExp(`^${begin}\\n([^]*)^${end} (\\d+)$`, "m");
-    const [, printed = "", code] = await until(`the end of ${text}\n${this.#output}`, () => pattern.exec(this.#output) ?? undefined);
-    assert.equal(code, "0", `${text}\n${printed}`);
+    const [, printed = "", code] = await until(`the end of ${text}`, () => pattern.exec(this.#printed) ?? undefined);
+    assert.equal(code, "0", this.output);
     return printed;
   }
 
