@@ -39,7 +39,8 @@ const KINDS: Readonly<Record<BrowserName, Kind>> = {
     variable: "FIREFOX_PATH",
     packages: [["firefox-esr", "/usr/bin/firefox-esr"]],
     otherPlaces: ["/usr/bin/firefox"],
-    // The channel selects WebDriver BiDi, which a Firefox as Mozilla and Debian publish it understands. That protocol cannot emulate reduced
+    // The channel selects WebDriver BiDi, which a Firefox as Mozilla and Debian publish it understands. Playwright from 1.65 on needs a command
+    // that Firefox 153 does not have. That protocol cannot emulate reduced
     // motion, so the preference is set for the whole browser.
     launch: (executablePath) =>
       firefox.launch({ executablePath, channel: "moz-firefox", firefoxUserPrefs: { "ui.prefersReducedMotion": 1 } }),

@@ -186,6 +186,7 @@ describe("routes", () => {
       await assertLook(visitor, "the form of a route");
       await dialog.getByLabel("Countries").fill("us, ca");
       await dialog.getByLabel("Prefixes").fill("");
+      await dialog.getByLabel("Priority").clear();
       await dialog.getByLabel("Priority").fill("5");
       await dialog.getByLabel("Weight").last().fill("1");
       await dialog.getByRole("button", { name: "Add", exact: true }).click();

@@ -267,6 +267,6 @@ describe("colours", () => {
         await visitor.heading("Overview").waitFor();
         assert.equal(await ground(), "rgb(247, 246, 243)");
       },
-      { colorScheme: "dark" },
+      { colorScheme: "dark", onlyChromium: "WebDriver BiDi of Firefox does not emulate dark colours" },
     ));
 });

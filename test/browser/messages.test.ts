@@ -60,28 +60,32 @@ describe("the session", () => {
     }));
 
   test("stays ended when the sign-out happens while the next token is created", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      const bought = Promise.withResolvers<undefined>();
-      let asked = 0;
-      await page.route("**/v1/oauth/token", async (route) => {
-        asked += 1;
-        const response = await route.fetch();
-        if (asked > 1) await bought.promise;
-        // So short a validity that the next request creates another token.
-        await route.fulfill({ response, json: { ...((await response.json()) as object), expires_in: 30 } });
-      });
-      await visitor.signIn(visits.key, "carriers");
-      await until("another token to be requested", () => (asked > 1 ? true : undefined));
-      await visitor.button("Sign out").click();
-      await visitor.sees("You are signed out.");
-      const answered = page.waitForResponse("**/v1/oauth/token");
-      bought.resolve(undefined);
-      await answered;
-      await page.reload();
-      await page.getByLabel("API key").waitFor();
-      assert.equal(await page.evaluate("sessionStorage.length"), 0);
-    }));
+    visits.visit(
+      context,
+      async (visitor) => {
+        const { page } = visitor;
+        const bought = Promise.withResolvers<undefined>();
+        let asked = 0;
+        await page.route("**/v1/oauth/token", async (route) => {
+          asked += 1;
+          const response = await route.fetch();
+          if (asked > 1) await bought.promise;
+          // So short a validity that the next request creates another token.
+          await route.fulfill({ response, json: { ...((await response.json()) as object), expires_in: 30 } });
+        });
+        await visitor.signIn(visits.key, "carriers");
+        await until("another token to be requested", () => (asked > 1 ? true : undefined));
+        await visitor.button("Sign out").click();
+        await visitor.sees("You are signed out.");
+        const answered = page.waitForResponse("**/v1/oauth/token");
+        bought.resolve(undefined);
+        await answered;
+        await page.reload();
+        await page.getByLabel("API key").waitFor();
+        assert.equal(await page.evaluate("sessionStorage.length"), 0);
+      },
+      { onlyChromium: "WebDriver BiDi of Firefox does not replace responses" },
+    ));
 
   test("ends with a notice when its key is revoked, and the next session continues at the same page", (context) =>
     visits.visit(context, async (visitor) => {
@@ -302,35 +306,39 @@ describe("messages", () => {
     }));
 
   test("that the filters show are exported as CSV, and a running search can be stopped", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      await visits.godwit.send(visits.key, { recipient: "+15005550006", body: "=1+1, really", client_reference: "to-export" });
-      await visitor.signIn(visits.key, "messages?client_reference=to-export");
-      await visitor.button("Export CSV").click();
-      const file = page.waitForEvent("download");
-      await visitor.dialog.getByRole("button", { name: "Export" }).click();
-      const stream = await (await file).createReadStream();
-      const lines = (await stream.setEncoding("utf8").toArray()).join("").split("\r\n");
-      assert.match(lines[0] ?? "", /^id,created_at,direction,/);
-      assert.match(lines[1] ?? "", /^msg_.*,\+15005550006,.*"'=1\+1, really",to-export/);
-      assert.equal(lines.length, 3, "the heading, one message, and the end of its line");
-      await visitor.sees("The file has 1 message.");
-      await visitor.dialog.getByRole("button", { name: "Close" }).click();
+    visits.visit(
+      context,
+      async (visitor) => {
+        const { page } = visitor;
+        await visits.godwit.send(visits.key, { recipient: "+15005550006", body: "=1+1, really", client_reference: "to-export" });
+        await visitor.signIn(visits.key, "messages?client_reference=to-export");
+        await visitor.button("Export CSV").click();
+        const file = page.waitForEvent("download");
+        await visitor.dialog.getByRole("button", { name: "Export" }).click();
+        const stream = await (await file).createReadStream();
+        const lines = (await stream.setEncoding("utf8").toArray()).join("").split("\r\n");
+        assert.match(lines[0] ?? "", /^id,created_at,direction,/);
+        assert.match(lines[1] ?? "", /^msg_.*,\+15005550006,.*"'=1\+1, really",to-export/);
+        assert.equal(lines.length, 3, "the heading, one message, and the end of its line");
+        await visitor.sees("The file has 1 message.");
+        await visitor.dialog.getByRole("button", { name: "Close" }).click();
 
-      const answered = Promise.withResolvers<undefined>();
-      await page.route("**/v1/messages?*limit=100*", async (route) => {
-        await answered.promise;
-        await route.continue();
-      });
-      const search = page.getByRole("searchbox", { name: /^Search by id/ });
-      await search.fill("anything");
-      await search.press("Enter");
-      await visitor.button("Stop").click();
-      answered.resolve(undefined);
-      await visitor.sees("0 messages searched, 0 found. Older ones were not searched.");
-      await visitor.button("Search older messages").click();
-      await visitor.sees(/There are no older ones\./);
-    }));
+        const answered = Promise.withResolvers<undefined>();
+        await page.route("**/v1/messages?*limit=100*", async (route) => {
+          await answered.promise;
+          await route.continue();
+        });
+        const search = page.getByRole("searchbox", { name: /^Search by id/ });
+        await search.fill("anything");
+        await search.press("Enter");
+        await visitor.button("Stop").click();
+        answered.resolve(undefined);
+        await visitor.sees("0 messages searched, 0 found. Older ones were not searched.");
+        await visitor.button("Search older messages").click();
+        await visitor.sees(/There are no older ones\./);
+      },
+      { onlyChromium: "WebDriver BiDi of Firefox does not report downloads" },
+    ));
 
   test("that are scheduled can be rescheduled, canceled, redacted, and sent again as new", (context) =>
     visits.visit(context, async (visitor) => {

@@ -165,9 +165,15 @@ export class ConsoleVisits {
     return this.#godwit ?? assert.fail("the service has not started yet");
   }
 
-  /** Runs a test in a new window, and asserts that no error occurred in it. Skips the test, with the reason, if there is no browser. */
-  visit(context: TestContext, run: VisitorTest, options: WindowOptions = {}): Promise<void> {
-    return this.with(context, async (browser) => {
+  /** Runs a test in a new window, and asserts that no error occurred in it. Skips the test, with the reason, if there is no browser.
+   *  `onlyChromium` is the reason why a test cannot run in Firefox. */
+  async visit(
+    context: TestContext,
+    run: VisitorTest,
+    { onlyChromium, ...options }: WindowOptions & { onlyChromium?: string } = {},
+  ): Promise<void> {
+    if (onlyChromium !== undefined && browserName() !== "Chromium") return context.skip(onlyChromium);
+    await this.with(context, async (browser) => {
       const visitor = await Visitor.open(browser, this.godwit.url, options);
       try {
         await run(visitor);

@@ -1,4 +1,4 @@
-/** The tests of test/browser again, in Firefox: the console and the documentation must look and work the same. */
+/** The tests of test/browser again, in Firefox: the console and the documentation work and fit the same. */
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { runTogether } from "../support/together.ts";
