@@ -11,7 +11,7 @@ from ._options import ClientCredentials, RequestEvent, ResponseEvent
 from ._streams import EventStream, RecipientExport
 from ._webhooks import verify_webhook
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ApiError",
