@@ -32,7 +32,8 @@ link = "operators"
 account = "default"
 environment = "live"
 `;
-  godwit = await startGodwit({ roles: "api,dispatch", env: { ...ALLOW, ...PASSWORDS }, config });
+  // Another process sees a change of a link later.
+  godwit = await startGodwit({ roles: "api,dispatch", isOneProcess: true, env: { ...ALLOW, ...PASSWORDS }, config });
   await godwit.unlimited();
 });
 after(async () => {

@@ -18,6 +18,8 @@ type Scene = { smsc: Smsc; godwit: Godwit; key: string };
 
 // A busy machine may renew a lease late. No test here waits for the end of a lease.
 const LASTING = { linkLeaseMs: 60_000 };
+// A reload and a pause are those of one process.
+const ONE_PROCESS = { asProcess: true, isOneProcess: true, roles: "api,dispatch" } as const;
 
 /** A service that is bound to a carrier. */
 async function withBound(
@@ -28,7 +30,7 @@ async function withBound(
   const smsc = await Smsc.start(script);
   try {
     const config = smppTable("acme", smsc, table) + OUR_NUMBER;
-    await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: LASTING });
+    await using godwit = await startGodwit({ ...ONE_PROCESS, config, env: PASSWORDS, timings: LASTING });
     await godwit.unlimited();
     await until("the link to be bound", () => smsc.bound.length === 1 || undefined);
     await run({ smsc, godwit, key: await godwit.key({ environment: "live" }) });
@@ -166,7 +168,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const planWith = (password: string): string =>
         smppTable("a", a, { password_env: password, on_unknown: "resend", hold_seconds: 1 }) + smppTable("b", b) + ROUTES;
       const config = planWith("WRONG_PASSWORD");
-      await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: LASTING });
+      await using godwit = await startGodwit({ ...ONE_PROCESS, config, env: PASSWORDS, timings: LASTING });
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
       await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined);

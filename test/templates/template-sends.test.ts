@@ -16,7 +16,8 @@ let key: string;
 let client: Client;
 let templates: TemplateClient;
 before(async () => {
-  godwit = await startGodwit();
+  // Another process sees a change of a template later.
+  godwit = await startGodwit({ isOneProcess: true });
   key = await godwit.key();
   await godwit.unlimited();
   client = clientOf(godwit, key);

@@ -24,7 +24,8 @@ let godwit: Godwit;
 let templates: TemplateClient;
 let owner: { accountId: AccountId; environment: "live" };
 before(async () => {
-  godwit = await startGodwit();
+  // Another process sees a change of a template later.
+  godwit = await startGodwit({ isOneProcess: true });
   await godwit.unlimited();
   templates = clientOf(godwit, await godwit.key({ environment: "live" })).templates;
   const [account] = await godwit.rows<{ id: AccountId }>("select id from accounts");

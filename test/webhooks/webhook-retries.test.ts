@@ -43,7 +43,7 @@ let hook: Hook;
 /** The responses of endpoints by their paths; the other endpoints respond with 200. */
 const answers = new Map<string, HookResponse | null>();
 before(async () => {
-  [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
+  [godwit, hook] = await Promise.all([startGodwit({ ...WITH_WEBHOOKS, isOneProcess: true }), Hook.listen()]);
   hook.behave = ({ path }) => {
     const answer = answers.get(path);
     return answer === undefined ? OK : answer;

@@ -14,7 +14,7 @@ import { Customer, Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, WITH_WE
 let godwit: Godwit;
 let hook: Hook;
 before(async () => {
-  [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
+  [godwit, hook] = await Promise.all([startGodwit({ ...WITH_WEBHOOKS, isOneProcess: true }), Hook.listen()]);
 });
 after(async () => {
   await godwit.stop();
