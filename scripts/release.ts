@@ -134,7 +134,8 @@ function sign(): void {
 function packPython(): void {
   const copy = mkdtempSync(join(tmpdir(), "godwit-sdk-python-"));
   cpSync(inRoot("sdk-python"), copy, { recursive: true });
-  const build = "import sys; from setuptools import build_meta as b; b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])";
+  // A build replaces the arguments of the process.
+  const build = "import sys; from setuptools import build_meta as b; out = sys.argv[1]; b.build_sdist(out); b.build_wheel(out)";
   const { status, stderr } = spawnSync(python(), ["-c", build, inRoot(OUT)], { cwd: copy, encoding: "utf8" });
   rmSync(copy, { recursive: true, force: true });
   if (status !== 0) throw new ReleaseFault(`the Python SDK cannot be packed: ${stderr.trim()}`);
