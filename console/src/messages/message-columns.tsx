@@ -22,7 +22,7 @@ export const COLUMNS: readonly Column<Message>[] = [
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
   { name: "Error", cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />) },
   { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
-  { name: "Channel", cell: ({ channel }) => channel },
+  { name: "Channel", cell: ({ channel }) => <span class="whole">{channel}</span> },
   {
     name: "Reference",
     cell: ({ client_reference: reference }) => (reference === null ? <span class="quiet">–</span> : excerpt(reference)),
