@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { GodwitEvent, Message } from "godwit-sdk";
 import { preset } from "../src/lib/time-range.ts";
-import { matches, readFilters, readSearch, toQuery, withFilter, withRange } from "../src/messages/filters.ts";
+import { asPartOfNumber, matches, readFilters, readSearch, toQuery, withFilter, withRange } from "../src/messages/filters.ts";
 import { merge, newestRecords } from "../src/messages/live-messages.ts";
 
 const message = (id: string, fields: Partial<Message> = {}): Message =>
@@ -25,6 +25,10 @@ describe("filters", () => {
     assert.deepEqual(filters, { status: "failed" });
     assert.equal(withFilter(filters, "channel", "sms").toString(), "status=failed&channel=sms");
     assert.equal(withFilter(filters, "status", "").toString(), "");
+  });
+
+  test("can search for a recipient as a part of a number", () => {
+    assert.equal(asPartOfNumber({ recipient: "+1415555", channel: "sms" }).toString(), "channel=sms&search=%2B1415555");
   });
 
   test("become a query with the period of their preset", () => {

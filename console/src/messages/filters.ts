@@ -29,6 +29,9 @@ export function withFilter(filters: Filters, name: FilterName, value: string): U
   return new URLSearchParams(changed);
 }
 
+/** Searches for the recipient as a part of a number: a part with a plus looks like a complete number. */
+export const asPartOfNumber = ({ recipient = "", ...others }: Filters): URLSearchParams => withFilter(others, "search", recipient);
+
 export const rangeOf = (filters: Filters): TimeRange => readTimeRange(new URLSearchParams(filters), ANY);
 
 export const withRange = (filters: Filters, range: TimeRange): URLSearchParams => withTimeRange(new URLSearchParams(filters), range);

@@ -10,7 +10,7 @@ import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList, type List, type Listed } from "../ui/pages.tsx";
 import { Table } from "../ui/table.tsx";
 import { ExportMessages } from "./export-messages.tsx";
-import { matches, readFilters, toQuery, type Filters, type MessageQuery } from "./filters.ts";
+import { asPartOfNumber, matches, readFilters, toQuery, type Filters, type MessageQuery } from "./filters.ts";
 import { merge, newestRecords } from "./live-messages.ts";
 import { COLUMNS } from "./message-columns.tsx";
 import { MessageFilters } from "./message-filters.tsx";
@@ -69,22 +69,18 @@ export function MessagesPage(): JSX.Element {
       }
     >
       <MessageFilters filters={filters} />
-      {wanted.search === undefined ? (
-        <LiveList list={list} isFiltered={Object.keys(filters).length > 0} />
-      ) : (
-        <SearchedMessages filters={wanted} text={wanted.search} />
-      )}
+      {wanted.search === undefined ? <LiveList list={list} filters={wanted} /> : <SearchedMessages filters={wanted} text={wanted.search} />}
       {isExporting && <ExportMessages filters={wanted} onClose={() => setExporting(false)} />}
     </Page>
   );
 }
 
-const LiveList = ({ list, isFiltered }: { list: List<Message>; isFiltered: boolean }): JSX.Element => (
+const LiveList = ({ list, filters }: { list: List<Message>; filters: Filters }): JSX.Element => (
   <section class="card" aria-label="Messages" aria-busy={list.resource.isLoading}>
     <Loaded resource={list.resource} lines={8}>
       {({ items, cursor }) =>
         items.length === 0 ? (
-          <NoMessages isFiltered={isFiltered} hasMore={cursor !== null} />
+          <NoMessages filters={filters} hasMore={cursor !== null} />
         ) : (
           <Table label="Messages" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
         )
@@ -109,8 +105,8 @@ function LiveButton({ isPaused, onPause, onReload }: { isPaused: boolean; onPaus
   );
 }
 
-function NoMessages({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): JSX.Element {
-  if (!isFiltered)
+function NoMessages({ filters, hasMore }: { filters: Filters; hasMore: boolean }): JSX.Element {
+  if (Object.keys(filters).length === 0)
     return (
       <Empty title="No messages yet">
         <p>Messages that are sent through the API or the console appear here.</p>
@@ -123,9 +119,16 @@ function NoMessages({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boo
           ? "A search reads a limited number of messages at a time. Load more to search older ones."
           : "Change or remove the filters."}
       </p>
-      <button type="button" onClick={() => replaceQuery(new URLSearchParams())}>
-        Remove the filters
-      </button>
+      <div class="actions">
+        {filters.recipient !== undefined && (
+          <button type="button" onClick={() => replaceQuery(asPartOfNumber(filters))}>
+            Search for numbers with {filters.recipient}
+          </button>
+        )}
+        <button type="button" onClick={() => replaceQuery(new URLSearchParams())}>
+          Remove the filters
+        </button>
+      </div>
     </Empty>
   );
 }
