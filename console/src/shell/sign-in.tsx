@@ -55,7 +55,10 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
               spellcheck={false}
               placeholder="gw_test_…"
               value={key}
-              onInput={(event) => setKey(event.currentTarget.value)}
+              onInput={(event) => {
+                setKey(event.currentTarget.value);
+                action.clear();
+              }}
               onBlur={() => setTyped(key !== "")}
             />
           )}
