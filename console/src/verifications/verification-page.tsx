@@ -73,7 +73,13 @@ const VerificationFacts = ({ of }: { of: Verification }): JSX.Element => (
   </section>
 );
 
-function CheckCode({ of: { id }, onChanged }: { of: Verification; onChanged: (changed: Verification) => void }): JSX.Element {
+function CheckCode({
+  of: { id, environment, code_length: digits },
+  onChanged,
+}: {
+  of: Verification;
+  onChanged: (changed: Verification) => void;
+}): JSX.Element {
   const api = useApi();
   const [code, setCode] = useState("");
   const [isWrong, setWrong] = useState(false);
@@ -91,6 +97,7 @@ function CheckCode({ of: { id }, onChanged }: { of: Verification; onChanged: (ch
   return (
     <form class="card stack" aria-label="Check a code" onSubmit={onSubmit} noValidate>
       <h2>Check a code</h2>
+      {environment === "test" && <p class="hint">In test, the code is always {"1234567890".slice(0, digits)}.</p>}
       <TextField
         label="Code"
         value={code}
