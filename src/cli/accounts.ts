@@ -6,7 +6,7 @@ import { cliOrigin } from "../lib/origin.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { neededFlag, readDuration, UsageError, type Command, type Input } from "./command.ts";
 import { print } from "./output.ts";
-import { chooseAccount, withDatabase } from "./with-database.ts";
+import { chooseAccount, withDatabase, withNewDatabase } from "./with-database.ts";
 
 const record = ({ id, name, created_at, max_key_life_seconds }: AccountRow) => ({
   id: encodeId("acct", id),
@@ -36,7 +36,7 @@ export const accounts: Command = {
     if (verb === "set-key-life") return setKeyLife(input);
     if (name === undefined || !/^[\w .-]{1,64}$/.test(name))
       throw new UsageError("name the account with up to 64 letters, digits, spaces, dots, dashes or underscores");
-    return withDatabase(input, "accounts", async ({ db, clock }) => {
+    return withNewDatabase(input, "accounts", async ({ db, clock }) => {
       const account = await createAccount(db, clock, { name, origin: cliOrigin() }, (tx, owner) => seedTemplates(tx, clock, owner));
       if (account === undefined) throw new UsageError(`there is already an account ${name}`);
       print(input.flags, record(account));

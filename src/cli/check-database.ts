@@ -32,16 +32,16 @@ type CheckRest = (database: ReadDatabase | undefined) => Promise<Check[]>;
 /** Checks the database, then runs `checkRest` with it, or without it when it cannot be used. Creates nothing and migrates nothing. */
 export async function checkDatabase(config: Config, checkRest: CheckRest): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
-  if (databaseUrl === undefined && !existsSync(clusterPath(dataDir)) && findInterruptedUpgrade(dataDir) === undefined) {
-    const none = warn(
-      "database",
-      `none in ${dataDir} yet: the first start creates it`,
-      "run godwit serve, or use the --data-dir of the service",
-    );
-    return [none, ...(await checkRest(undefined))];
-  }
   let checks: Check[] = [];
   try {
+    if (databaseUrl === undefined && !existsSync(clusterPath(dataDir)) && findInterruptedUpgrade(dataDir) === undefined) {
+      const none = warn(
+        "database",
+        `none in ${dataDir} yet: the first start creates it`,
+        "run godwit serve, or use the --data-dir of the service",
+      );
+      return [none, ...(await checkRest(undefined))];
+    }
     await withUnmigratedDatabase(config, "doctor", async ({ db, clock }) => {
       checks = await checkContents({ db: onlyReading(db), clock }, config, checkRest);
     });

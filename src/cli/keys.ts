@@ -13,7 +13,7 @@ import { isEnvironment } from "../storage/owner.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { neededFlag, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
-import { chooseAccount, withDatabase } from "./with-database.ts";
+import { chooseAccount, withDatabase, withNewDatabase } from "./with-database.ts";
 
 const PRESETS = Object.entries(SCOPE_PRESETS);
 
@@ -75,7 +75,7 @@ async function create(input: Input): Promise<void> {
   const lifeSeconds = readDuration(input, "expires-in");
   const allowedIps = readAllowedIps(textFlag(input.flags, "allowed-ips"));
   if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than 0");
-  await withDatabase(input, "keys", async ({ db, clock }) => {
+  await withNewDatabase(input, "keys", async ({ db, clock }) => {
     // Before the first start of the service the database has no account.
     await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
     const account = await chooseAccount(db, textFlag(input.flags, "account"));

@@ -7,13 +7,22 @@ import type { Database } from "../storage/database.ts";
 import { DatabaseClock } from "../storage/database-clock.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
+import { requireCluster } from "../storage/replace-cluster.ts";
 import { UsageError, type Input } from "./command.ts";
 import { say } from "./output.ts";
 
 export type OpenedDatabase = { db: Database; clock: DatabaseClock; config: Config };
 
-/** Opens the configured database, migrates it, and closes it when the work is done. */
-export const withDatabase = <T>({ flags }: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> =>
+/** Opens the configured database, migrates it, and closes it when the work is done. A data directory without one is refused: it is
+ *  a wrong folder. */
+export async function withDatabase<T>(input: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = readConfig(input.flags, "database");
+  if (databaseUrl === undefined) requireCluster(dataDir);
+  return withNewDatabase(input, command, work);
+}
+
+/** As above, for commands that prepare an installation before its first start: creates the database if there is none. */
+export const withNewDatabase = <T>({ flags }: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> =>
   withUnmigratedDatabase(readConfig(flags, "database"), command, async (database) => {
     await migrate(database.db);
     return work(database);

@@ -63,12 +63,16 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
+/** Throws where the path, or the nearest parent that exists, is not a folder. */
+export function refuseFile(path: string): void {
+  if (!existsSync(path)) refuseFile(dirname(path));
+  else if (!statSync(path).isDirectory()) throw new StartupError(`${path} is not a folder: set GODWIT_DATA_DIR to a folder`);
+}
+
 /** Creates the folder and its missing parents one by one: the recursive `mkdir` of Node never returns in /proc. */
 function makeFolder(path: string, mode: number): void {
-  if (existsSync(path)) {
-    if (!statSync(path).isDirectory()) throw new StartupError(`${path} is not a folder: set GODWIT_DATA_DIR to a folder`);
-    return;
-  }
+  refuseFile(path);
+  if (existsSync(path)) return;
   makeFolder(dirname(path), 0o755);
   try {
     mkdirSync(path, { mode });

@@ -6,7 +6,7 @@
  *  postgres.pg17                     the copy is lost; the old cluster gets its name back */
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { clusterPath, renameFlushed } from "./data-directory.ts";
+import { clusterPath, refuseFile, renameFlushed } from "./data-directory.ts";
 import { StartupError } from "./startup-error.ts";
 
 // The kernel follows as many.
@@ -14,6 +14,7 @@ const MOST_LINKS = 40;
 
 /** The folder that the cluster of a data directory has or had, also where the link to it leads nowhere. */
 export function clusterFolder(dataDir: string): string {
+  refuseFile(dataDir);
   let path = clusterPath(dataDir);
   for (let links = 0; links < MOST_LINKS && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true; links += 1)
     path = resolve(dirname(path), readlinkSync(path));

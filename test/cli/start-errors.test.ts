@@ -37,6 +37,28 @@ describe("a data directory", () => {
   });
   for (const [what, path, says] of CASES)
     test(`${what} is refused`, { timeout: 60_000 }, async () => assertOneSentence(await serve({ GODWIT_DATA_DIR: path() }), 1, says));
+
+  for (const command of ["keys list", "migrate --plan", "backup create backup", "database upgrade --old-postgres .", "hold"])
+    test(`that is a file is refused by ${command}`, async () =>
+      assertOneSentence(await runGodwit(command.split(" "), { GODWIT_DATA_DIR: join(folder, "file") }), 1, /file is not a folder: set/));
+
+  for (const command of ["keys list", "links", "hold"])
+    test(`without a database is refused by ${command}, and stays as it is`, async () => {
+      const dataDir = join(folder, "absent");
+      assertOneSentence(
+        await runGodwit(command.split(" "), { GODWIT_DATA_DIR: dataDir }),
+        1,
+        /absent has no database: name the --data-dir/,
+      );
+      assert.ok(!existsSync(dataDir), "no data directory");
+    });
+
+  test("that is a file is a failed check of doctor", async () => {
+    const result = await runGodwit(["doctor"], { GODWIT_DATA_DIR: join(folder, "file") });
+    assert.match(result.stdout, /^FAIL {2}disk .*file is not a folder$/m);
+    assert.match(result.stdout, /^FAIL {2}database .*file is not a folder/m);
+    assertOneSentence(result, 1, /^$/);
+  });
 });
 
 test("a port that is in use is noticed before a database is created", async () => {
