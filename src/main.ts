@@ -29,9 +29,10 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function refuse(name: string): Promise<number> {
   const [{ didYouMean }, { overview }] = await Promise.all([import("./cli/command.ts"), import("./cli/help.ts")]);
-  process.stderr.write(
-    `godwit: unknown command ${name}${didYouMean(name, Object.keys(COMMANDS), "godwit ")}\n\n${overview({ commands: COMMANDS })}`,
-  );
+  const suggestion = didYouMean(name, Object.keys(COMMANDS), "godwit ");
+  // The list of commands would move the suggestion out of a small terminal.
+  const more = suggestion === "" ? `\n${overview({ commands: COMMANDS })}` : "godwit help lists all commands.\n";
+  process.stderr.write(`godwit: unknown command ${name}${suggestion}\n${more}`);
   return EXIT.usage;
 }
 
