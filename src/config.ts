@@ -180,7 +180,7 @@ function readWorkers(value: SettingValue, isEmbedded: boolean, faults: string[])
 
 const clearTextRefusal = (host: string): string =>
   `GODWIT_HOST: ${host} is not a loopback address, and messages would travel in clear text; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
-  "or GODWIT_TRUSTED_PROXIES to the CIDRs of the proxy that ends TLS";
+  "or GODWIT_TRUSTED_PROXIES to the CIDRs of the proxy that terminates TLS";
 
 export const nonEmpty = (text: string | undefined): string | undefined =>
   text === undefined || text.trim() === "" ? undefined : text.trim();

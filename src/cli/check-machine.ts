@@ -69,7 +69,7 @@ export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
   const fault = faults.find(isTlsFault);
   if (fault !== undefined)
     return fail("tls", fault, "name a certificate chain and the private key that belongs to it, both readable by this user");
-  if (tls === undefined) return ok("tls", "not configured: plain HTTP on loopback, or behind a proxy that ends TLS");
+  if (tls === undefined) return ok("tls", "not configured: plain HTTP on loopback, or behind a proxy that terminates TLS");
   try {
     const checked = checkCertificate(new X509Certificate(readTlsFiles(tls).cert));
     if (checked.status !== "ok" || !isKeyShared(tls)) return checked;

@@ -202,6 +202,8 @@ async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal
   return EXIT.unknown;
 }
 
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
 function describe(record: MessageRecord, isReplayed: boolean): string {
   const { id, status, recipient, channel, sender, segments, send_at: sendAt } = record;
   const rows: (readonly [string, string])[] = [
@@ -211,12 +213,7 @@ function describe(record: MessageRecord, isReplayed: boolean): string {
     ...(sender === null ? [] : [["from", sender] as const]),
     ...(segments === null
       ? []
-      : [
-          [
-            "text",
-            `${segments.count} segment${segments.count === 1 ? "" : "s"} (${segments.encoding}, ${segments.characters} characters)`,
-          ] as const,
-        ]),
+      : [["text", `${count(segments.count, "segment")} (${segments.encoding}, ${count(segments.characters, "character")})`] as const]),
   ];
   return rows.map(([name, value]) => `${name.padEnd(6)}  ${value}\n`).join("");
 }
