@@ -1,6 +1,7 @@
 /** Gives up root after the start. The start needs it to listen on a low port, to read the private key and to prepare the data directory;
  *  nothing needs it later. */
 import { createRequire } from "node:module";
+import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Log } from "../lib/log.ts";
 import { claimDataDir, clusterPath } from "../storage/data-directory.ts";
@@ -20,7 +21,7 @@ export function dropRoot(config: Config, configFile: string | undefined, log: Lo
   become(user);
   log.info({ user: user.name, uid: user.uid }, "root privileges dropped");
   const files = [configFile, config.tls?.certPath, config.tls?.keyPath].filter((path) => path !== undefined);
-  const unreadable = files.find((path) => findForbidden(user, "-r", [path]) !== undefined);
+  const unreadable = files.find((path) => findForbidden(user, "-r", [resolve(path)]) !== undefined);
   if (unreadable !== undefined)
     log.warn({ event: "service.reload_unreadable", path: unreadable, user: user.name }, "a reload will not be able to read a file");
 }

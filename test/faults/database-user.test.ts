@@ -164,6 +164,20 @@ test("root drops its privileges also with a database elsewhere, and says which f
   assert.equal(statusOf(godwit.child.pid, "CapEff"), "0".repeat(16));
 });
 
+test("a configuration file that is named without its folder is checked in the current folder", { skip: rootOnly }, async () => {
+  const dataDir = newDataDir();
+  const folder = join(dataDir, "..");
+  writeFileSync(join(folder, "godwit.toml"), "port = 0\n");
+  const run = spawnGodwit(["serve", "--config", "godwit.toml"], { GODWIT_DATA_DIR: dataDir }, { cwd: folder });
+  await run.waitFor(({ msg }) => msg === "root privileges dropped");
+  run.child.kill("SIGTERM");
+  await run.exit;
+  assert.equal(
+    run.logs.find(({ event }) => event === "service.reload_unreadable"),
+    undefined,
+  );
+});
+
 test("a database of the user that other programs share is refused", { skip: rootOnly }, async () => {
   const dataDir = newDataDir();
   const home = join(dataDir, "..");
