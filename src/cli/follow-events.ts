@@ -93,7 +93,9 @@ async function checkStatus(response: Response): Promise<void> {
   const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
   const description = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
   if (response.status >= 500 || response.status === 429) throw new Error(description);
-  throw new StartupError(`the server refused: ${description}${response.status === 401 ? `; ${CHECK_KEY}` : ""}`);
+  throw new StartupError(
+    `the server refused: ${response.status === 401 ? `${description.replace(/\.$/, "")}; ${CHECK_KEY}` : description}`,
+  );
 }
 
 /** Parses the fields of a block and drops its comments. */
