@@ -14,6 +14,7 @@ await buildOnce(
       "console/src/{icon.svg,style/tokens.css}",
       "scripts/{errors-page,code-samples,sample-literals}.ts",
       "src/http/codes.ts",
+      "redocly.yaml",
       "package-lock.json",
       "package.json",
     ],

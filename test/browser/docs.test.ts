@@ -108,9 +108,11 @@ test("every guide is accessible and fits, narrow and wide, and its colours contr
 test("the API reference shows operations by group, with samples in three languages, and loads nothing from other hosts", (context) =>
   visits.visit(context, async (visitor) => {
     const { page } = visitor;
-    await page.goto(`${visitor.url}/docs/reference`);
+    await page.goto(`${visitor.url}/docs/reference#/messages/post_messages`);
     await page.getByText("/v1/messages/{id}/cancel").first().waitFor();
     await visitor.sees("Send a message");
+    await page.getByText("curl", { exact: true }).first().click();
+    for (const language of ["TypeScript", "Python"]) await page.getByText(language, { exact: true }).first().waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
     assert.deepEqual(await visitor.misfits(), []);
   }));
