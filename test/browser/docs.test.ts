@@ -77,6 +77,10 @@ describe("a guide", () => {
         await page.getByText("On this page", { exact: true }).click();
         await page.getByRole("navigation", { name: "On this page" }).getByRole("link").first().click();
         assert.match(page.url(), /#/);
+        // The bar, which has several lines here, does not cover the heading.
+        const heading = await page.locator(new URL(page.url()).hash).boundingBox();
+        const bar = await page.locator(".bar").boundingBox();
+        assert.ok(heading !== null && bar !== null && heading.y >= bar.y + bar.height);
       },
       { width: 360, height: 740 },
     ));
