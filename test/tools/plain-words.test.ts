@@ -1,5 +1,5 @@
-/** Comments, test names and log lines are plain technical English. This test finds the worst patterns only; `docs/glossary.md` has the
- *  terms. */
+/** Comments, test names and log lines are plain technical English. This test finds the worst patterns only; `docs/internals/words.md` has the
+ *  words. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
