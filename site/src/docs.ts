@@ -63,6 +63,8 @@ const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
 
 function useOwnOrigin(): void {
   if (location.origin === SAMPLE_ORIGIN) return;
+  for (const link of document.querySelectorAll<HTMLAnchorElement>(`a[href^="${SAMPLE_ORIGIN}/"]`))
+    link.href = link.href.replace(SAMPLE_ORIGIN, location.origin);
   for (const code of all("pre code, article p code")) {
     const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
     while (walker.nextNode() !== null) {

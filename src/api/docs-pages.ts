@@ -74,9 +74,17 @@ export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(RO
 
 const noPage = (): Problem => new Problem("not_found", { detail: "no such page; /docs lists them" });
 
-/** The source of a page, with the URL of this service in its samples. */
+/** The source of a page, with the URL of this service in its samples and links. Elsewhere the text names the default of a setting. */
 async function markdownOf(path: string, origin: string): Promise<PageResponse> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) throw noPage();
-  return { status: 200, contentType: MARKDOWN_TYPE, body: origin === "" ? text : text.replaceAll(SAMPLE_ORIGIN, origin) };
+  return { status: 200, contentType: MARKDOWN_TYPE, body: origin === "" ? text : withOrigin(text, origin) };
 }
+
+const FENCED_CODE = /^(```[^]*?^```$)/m;
+
+const withOrigin = (text: string, origin: string): string =>
+  text
+    .split(FENCED_CODE)
+    .map((part) => (part.startsWith("```") ? part.replaceAll(SAMPLE_ORIGIN, origin) : part.replaceAll(`${SAMPLE_ORIGIN}/`, `${origin}/`)))
+    .join("");

@@ -85,6 +85,9 @@ describe("the documentation", () => {
     }
     const { text } = await godwit.request("GET", "/docs/getting-started.md");
     assert.ok(text.includes(`curl -sS ${godwit.url}/v1/messages`));
+    assert.ok(text.includes(`(${godwit.url}/console)`));
+    const { text: sdk } = await godwit.request("GET", "/docs/sdk-python.md");
+    assert.ok(sdk.includes("| `base_url` | `http://127.0.0.1:8080` |"), "the default of a setting stays");
   });
 
   test("loads less than its budgets: 200 kB for a guide, 1 MB for the API reference", async () => {
@@ -145,7 +148,14 @@ describe("the documentation", () => {
         cwd: ROOT,
       },
     );
-    for (const page of [...pages(), "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/tables.md", "docs/internals/contract-notes.md"]) {
+    for (const page of [
+      ...pages(),
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "docs/internals/tables.md",
+      "docs/internals/contract-notes.md",
+      "docs/internals/words.md",
+    ]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, name = ""] of text.matchAll(/`([\w./-]+\.tsx?)`/g))
         assert.ok(
