@@ -29,7 +29,7 @@ export function initialise(
   dataDir: string,
   say: (line: string) => void,
 ): void {
-  say("first start: creating the database");
+  say(`first start: creating a database in ${dataDir}`);
   const unfinished = join(dirname(cluster), "postgres.unfinished");
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
