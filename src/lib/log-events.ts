@@ -65,7 +65,7 @@ export const LOG_EVENTS = {
   "delivery.on_hold": {
     level: "warn",
     meaning:
-      "The database was restored from a backup. Messages are accepted, and none is handed over: those that wait may have left after the backup.",
+      "The database was restored from a backup. Messages are accepted but not submitted, because waiting messages may have been sent after the backup was taken.",
     action: "Decide about the waiting messages with `godwit resume` (docs/backup.md).",
   },
   "delivery.preference_unowned": {
