@@ -183,6 +183,8 @@ describe("routes", () => {
       await faults.first().waitFor();
       assert.deepEqual(await fieldsAtFault(), ["Weight optional", "Countries optional", "Prefixes optional", "Priority optional"]);
       await visitor.sees("Entry 2 must be a country of two letters such as US", dialog);
+      await visitor.sees("See the marked fields.", dialog);
+      assert.equal(await dialog.getByText("must be a country of two letters").count(), 1, "the fault is shown once");
       await assertLook(visitor, "the form of a route");
       await dialog.getByLabel("Countries").fill("us, ca");
       await dialog.getByLabel("Prefixes").fill("");

@@ -1,6 +1,7 @@
 /** Shows an error: the description of the service, its code, and a button to retry. */
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren, JSX, RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { MismatchedKey } from "../session/session.ts";
 import { ErrorCode } from "./error-code.tsx";
 import { NextStep } from "./next-step.tsx";
@@ -37,6 +38,19 @@ export function faultIn(error: unknown, pointer: string): string | undefined {
 /** Whether the detail of an error only repeats its title. */
 const isRepetition = (title: string, detail: string): boolean => detail.replace(/\.$/, "").toLowerCase() === title.toLowerCase();
 
+type Fault = ApiError["errors"][number];
+
+/** The faults of an error that no field of the same form shows already. */
+function useOtherFaults(notice: RefObject<HTMLElement | null>, error: unknown): readonly Fault[] {
+  const [shown, setShown] = useState<readonly string[]>([]);
+  useLayoutEffect(() => {
+    const beside = notice.current?.closest("form")?.querySelectorAll(".fault") ?? [];
+    setShown(Array.from(beside, ({ textContent }) => textContent ?? ""));
+  }, [notice, error]);
+  const faults = error instanceof ApiError ? error.errors : [];
+  return faults.filter(({ detail }) => !shown.some((text) => text.includes(detail)));
+}
+
 export function Problem({
   error,
   onRetry,
@@ -46,17 +60,21 @@ export function Problem({
   onRetry?: (() => void) | undefined;
   children?: ComponentChildren;
 }): JSX.Element | null {
+  const notice = useRef<HTMLDivElement>(null);
+  const others = useOtherFaults(notice, error);
   if (error === undefined) return null;
   const { title, detail, code, requestId } = describe(error);
   const faults = error instanceof ApiError ? error.errors : [];
+  const isShownBeside = faults.length > others.length;
   return (
-    <div class="notice bad" role="alert">
+    <div class="notice bad" role="alert" ref={notice}>
       <p>
-        <strong>{title}.</strong> {faults.length > 1 || isRepetition(title, detail) ? "" : detail}
+        <strong>{title}.</strong>{" "}
+        {isShownBeside ? "See the marked fields." : faults.length > 1 || isRepetition(title, detail) ? "" : detail}
       </p>
-      {faults.length > 1 && (
+      {(isShownBeside || faults.length > 1) && others.length > 0 && (
         <ul>
-          {faults.map((fault) => (
+          {others.map((fault) => (
             <li key={JSON.stringify(fault)}>
               {"pointer" in fault && <code>{fault.pointer?.slice(1)}</code>} {fault.detail}
             </li>
