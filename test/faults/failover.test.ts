@@ -84,8 +84,8 @@ const stopping = (...parts: readonly AsyncDisposable[]): AsyncDisposable => ({
 /** Starts two servers and the service, and stops the standby: commits wait for it from then on. */
 async function startWithoutStandby() {
   const servers = await ReplicatedServers.start();
-  // A statement that waits for the standby is given up after three seconds in place of twelve.
-  const godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=3000` });
+  // A statement that waits for the standby is given up after six seconds in place of twelve, which the statements of a start on a busy machine do not need.
+  const godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=6000` });
   await godwit.unlimited();
   const apiKey = await godwit.key();
   await servers.standby.end("SIGKILL");
@@ -143,7 +143,7 @@ describe("a commit that the standby does not have", { concurrency: 3 }, () => {
   test("of a role whose sessions show no warnings gets no 202 either", async () => {
     await using servers = await ReplicatedServers.start();
     await servers.primary.query("alter role godwit set client_min_messages = error");
-    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=3000` });
+    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=6000` });
     await godwit.unlimited();
     const apiKey = await godwit.key();
     await servers.standby.end("SIGKILL");
