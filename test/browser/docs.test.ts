@@ -119,4 +119,7 @@ test("the API reference shows operations by group, with samples in three languag
     for (const language of ["TypeScript", "Python"]) await page.getByText(language, { exact: true }).first().waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
     assert.deepEqual(await visitor.misfits(), []);
+    // The library tries whether it may compile code, and works without. Firefox reports that the policy blocks it.
+    const errors = visitor.browserErrors.filter((text) => !text.includes("blocked a JavaScript eval"));
+    visitor.browserErrors.splice(0, Infinity, ...errors);
   }));

@@ -61,7 +61,7 @@ describe("a primary that hangs", () => {
   test("is given up as soon as its standby is promoted, and does not use up the time limit of each connection", async () => {
     await using servers = await ReplicatedServers.start();
     // So long that a test which waits for it fails.
-    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=600000` });
+    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=300000` });
     await godwit.unlimited();
     const apiKey = await godwit.key();
     // Several connections of the pool are open, and idle.
