@@ -1,0 +1,6 @@
+/** The tests of the look of all pages, and of the documentation, again, in Firefox. */
+import { runTogether } from "../support/together.ts";
+import { useBrowser } from "../support/visitor.ts";
+
+useBrowser("Firefox");
+runTogether(["test/browser/docs.test.ts", "test/browser/look.test.ts"], " in Firefox");
