@@ -14,7 +14,7 @@ import { connect as connectTls, type SecureVersion, type TLSSocket } from "node:
 import { findServiceUser, isRoot } from "../../src/storage/run-as.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
-import { runGodwit, SECRET_KEY, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit, type LogLine, type Reply } from "../support/harness.ts";
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 const skip = hasOpenssl ? false : "openssl, which makes the certificates, is not installed";
@@ -160,7 +160,9 @@ describe("with a certificate", { skip }, () => {
 
     writeFileSync(keyOf("used"), "not a key");
     godwit.child.kill("SIGHUP");
-    await untilOutput("the old one stays in use");
+    const isRefused = ({ event, msg = "" }: LogLine): boolean =>
+      event === "service.reload_failed" && msg.includes("the old one stays in use");
+    await until("the reload to fail", () => godwit.logs.some(isRefused));
     assert.equal(await served(), fingerprintOf("second"));
   });
 });
