@@ -529,6 +529,14 @@ describe("a stream in the process of the test", () => {
       owner,
       Array.from({ length: 450 }, (_, index) => madeAgo(50_000 - index)),
     );
+    // An older transaction of another test would make them new events of the stream.
+    const [last] = await godwit.rows<{ id: string }>("select pg_current_xact_id()::text as id");
+    await until("older transactions to end", async () => {
+      const [row] = await godwit.rows<{ is_over: boolean }>(
+        `select pg_snapshot_xmin(pg_current_snapshot()) >= '${last?.id ?? "0"}'::xid8 as is_over`,
+      );
+      return row?.is_over;
+    });
     const limiter = quotaOf(2);
     const { frames, leaving } = open(owner, anchor, streamsWith({ limiter }));
     const received: (string | undefined)[] = [];
