@@ -2,7 +2,7 @@
  *  them. Measures claims of a hundred rows, and the scan that finds rows which no node announced. */
 import { claimDue, scanAccounts } from "../src/delivery/queue.ts";
 import { claimShares, scanEndpoints } from "../src/webhooks/queue.ts";
-import type { Database } from "../src/storage/database.ts";
+import type { Database } from "../src/database/database.ts";
 import { median, openBenchDatabase, out, say, show, startGodwit } from "./godwit.ts";
 import { preload } from "./preload.ts";
 

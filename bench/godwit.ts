@@ -4,9 +4,9 @@ import { openSync, readFileSync, realpathSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Database } from "../src/storage/database.ts";
-import { missingDurability } from "../src/storage/health.ts";
-import { EMBEDDED_USER } from "../src/storage/embedded-roles.ts";
+import { Database } from "../src/database/database.ts";
+import { missingDurability } from "../src/database/health.ts";
+import { EMBEDDED_USER } from "../src/embedded/embedded-roles.ts";
 import { benchDir, children } from "./run.ts";
 
 /** The checkout that this file belongs to. */

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readPlan } from "../src/links/plan.ts";
-import { createLog } from "../src/lib/log.ts";
+import { createLog } from "../src/model/log.ts";
 import { http, type HttpSettings } from "../src/providers/http/http.ts";
 import type { Connection, Host, Outgoing } from "../src/providers/provider.ts";
 import { twilio } from "../src/providers/twilio/twilio.ts";

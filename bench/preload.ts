@@ -2,7 +2,7 @@
  *  delivered ones with the events of their delivery. */
 import type { Priority } from "../src/messages/message.ts";
 import { PRIORITY_RANK } from "../src/messages/queue-entry.ts";
-import { EMBEDDED_ADMIN } from "../src/storage/embedded-roles.ts";
+import { EMBEDDED_ADMIN } from "../src/embedded/embedded-roles.ts";
 import { openBenchDatabase } from "./godwit.ts";
 
 const CHUNK = 100_000;

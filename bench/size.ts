@@ -5,9 +5,9 @@
  *  npm run bench -- size [--messages 10000000] [--rounds 5] [--seconds 6]      10,000,000 messages take about an hour and 60 GB of disk */
 import { parseArgs } from "node:util";
 import { claimDue, scanAccounts } from "../src/delivery/queue.ts";
-import { createLog } from "../src/lib/log.ts";
+import { createLog } from "../src/model/log.ts";
 import { applyRetention, MIN_RETENTION_DAYS } from "../src/retention/drop-weeks.ts";
-import type { Database } from "../src/storage/database.ts";
+import type { Database } from "../src/database/database.ts";
 import { machine, median, openBenchDatabase, out, say, serve, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { loadPeer } from "./load-peer.ts";
 import { preload } from "./preload.ts";

@@ -4,7 +4,7 @@
  *  npm run bench -- soak [--minutes 60] [--share 0.5] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Database } from "../src/storage/database.ts";
+import type { Database } from "../src/database/database.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";

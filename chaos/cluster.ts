@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { SCOPES } from "../src/access/scope.ts";
-import { decodeId } from "../src/lib/id.ts";
+import { decodeId } from "../src/model/id.ts";
 import { uuidToText } from "../src/lib/uuid.ts";
 import { programPath } from "../test/support/programs.ts";
 import { Api } from "./api.ts";

@@ -3,9 +3,9 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { Database } from "../src/storage/database.ts";
-import { EmbeddedPostgres } from "../src/storage/embedded-postgres.ts";
-import { migrate } from "../src/storage/migrate.ts";
+import { Database } from "../src/database/database.ts";
+import { EmbeddedPostgres } from "../src/embedded/embedded-postgres.ts";
+import { migrate } from "../src/database/migrate.ts";
 import { SHIFTED_CLOCK } from "../test/support/shifted-clock.ts";
 
 const SETTINGS: Readonly<Record<string, string>> = {

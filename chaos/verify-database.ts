@@ -1,5 +1,5 @@
 /** The promises that only the database can show: the order of commits, and the ends of its queues. */
-import { encodeId, toId } from "../src/lib/id.ts";
+import { encodeId, toId } from "../src/model/id.ts";
 import { uuidFromText } from "../src/lib/uuid.ts";
 import type { Cluster } from "./cluster.ts";
 import { RECOVERY_MARGIN_MS } from "./faults.ts";

@@ -7,5 +7,5 @@ const ROOT = join(import.meta.dirname, "..");
 
 rmSync(join(ROOT, "dist"), { recursive: true, force: true });
 const { status } = spawnSync(join(ROOT, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], { cwd: ROOT, stdio: "inherit" });
-if (status === 0) cpSync(join(ROOT, "src", "storage", "migrations"), join(ROOT, "dist", "storage", "migrations"), { recursive: true });
+if (status === 0) cpSync(join(ROOT, "src", "database", "migrations"), join(ROOT, "dist", "database", "migrations"), { recursive: true });
 else process.exitCode = 1;

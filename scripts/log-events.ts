@@ -1,7 +1,7 @@
 /** Writes the table of log events into docs/operation.md, between two markers. A test fails when the page is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOG_EVENTS } from "../src/lib/log-events.ts";
+import { LOG_EVENTS } from "../src/model/log-events.ts";
 
 const PAGE = join(import.meta.dirname, "..", "docs", "operation.md");
 const BEGIN = "<!-- Log events: npm run log-events -->";

@@ -6,13 +6,13 @@ import { readConsent } from "./consent/consent-defaults.ts";
 import type { ConsentTable } from "./consent/consent-settings.ts";
 import { readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
-import type { LogStyle } from "./lib/log.ts";
+import type { LogStyle } from "./model/log.ts";
 import { nearest } from "./lib/nearest.ts";
 import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
 import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
-import { findAddressFault } from "./storage/database-address.ts";
+import { findAddressFault } from "./database/database-address.ts";
 import { ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
 import { readTracing, type TracingSettings } from "./tracing/settings.ts";
 

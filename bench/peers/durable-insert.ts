@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
-import { EMBEDDED_USER } from "../../src/storage/embedded-roles.ts";
+import { EMBEDDED_USER } from "../../src/embedded/embedded-roles.ts";
 
 const pool = new pg.Pool({ host: process.argv[2], user: EMBEDDED_USER, database: "postgres", max: 16 });
 await pool.query("create table if not exists bench_insert (id bigserial primary key, body jsonb not null)");

@@ -5,15 +5,15 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { idempotencyClaim, lockSecretOf, parseIdempotencyKey } from "../../src/idempotency/key.ts";
-import { newId, toId } from "../../src/lib/id.ts";
+import { newId, toId } from "../../src/model/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidFromBytes } from "../../src/lib/uuid.ts";
 import { simulatorLink } from "../../src/links/link.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
 import { fromRequest } from "../../src/messages/compose.ts";
-import { Database } from "../../src/storage/database.ts";
-import { EMBEDDED_USER } from "../../src/storage/embedded-roles.ts";
+import { Database } from "../../src/database/database.ts";
+import { EMBEDDED_USER } from "../../src/embedded/embedded-roles.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Link, NewLink } from "godwit-sdk";
 import { addressSet } from "../../src/lib/addresses.ts";
-import { newId } from "../../src/lib/id.ts";
+import { newId } from "../../src/model/id.ts";
 import { CARRIERS as CARRIER_FILES } from "../../src/links/carrier-files.ts";
-import { NewLinkBody, readCreatedLink, settingFaults, splitSecrets } from "../../src/setup/link-definition.ts";
-import { LinkNetwork } from "../../src/setup/link-network.ts";
+import { NewLinkBody, readCreatedLink, settingFaults, splitSecrets } from "../../src/links/link-definition.ts";
+import { LinkNetwork } from "../../src/links/link-network.ts";
 import { draftOf, newDraft, pointerOf, toEditLink, toNewLink, type Draft } from "../src/carriers/carrier-draft.ts";
 import { carrierOf, CARRIERS, type Carrier, type CarrierField } from "../src/carriers/carrier-fields.ts";
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { ACTIONS as AUDITED, AuditEventRecord } from "../../src/audit/audit-event.ts";
 import { SCOPE_PRESETS, SCOPES } from "../../src/access/scope.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
-import { ACTOR_TYPES as ACTORS } from "../../src/lib/origin.ts";
+import { ACTOR_TYPES as ACTORS } from "../../src/model/origin.ts";
 import { STATUSES as KNOWN } from "../../src/messages/states.ts";
 import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "../src/audit/actions.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";

@@ -1,11 +1,11 @@
 /** Creates accounts, with their two environments. */
 import type { Target } from "../audit/audit-event.ts";
 import { recordChange } from "../audit/record-change.ts";
-import { encodeId, newId, type AccountId } from "../lib/id.ts";
-import { SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import { ENVIRONMENTS, type Environment, type Owner } from "../storage/owner.ts";
+import { encodeId, newId, type AccountId } from "../model/id.ts";
+import { SYSTEM_ORIGIN, type ChangeOrigin } from "../model/origin.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import { ENVIRONMENTS, type Environment, type Owner } from "../model/owner.ts";
 import { insertAccount, insertEnvironment, listAccounts, setMaxKeyLife, type AccountRow } from "./queries.ts";
 
 /** Adds the initial content of a new environment. The caller passes it, since the features that own this content are above this folder. */

@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { apiKeyHint, hashApiKey, hasKeyedChecksum, isOfFirstForm, newApiKey } from "./api-key.ts";
 import { toBase62 } from "../lib/base62.ts";
-import { ENVIRONMENTS } from "../storage/owner.ts";
+import { ENVIRONMENTS } from "../model/owner.ts";
 
 const SECRET = Buffer.alloc(32, 1);
 const isApiKey = (text: string): boolean => hasKeyedChecksum(text, SECRET);

@@ -7,11 +7,11 @@ import type { AuditedChange } from "../audit/audit-event.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
-import { encodeId, newId, type AccountId } from "../lib/id.ts";
-import { actorText, type ChangeOrigin } from "../lib/origin.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import { encodeId, newId, type AccountId } from "../model/id.ts";
+import { actorText, type ChangeOrigin } from "../model/origin.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
 import { expireKey, findChecksumSecret, findKey, findMaxKeyLife, insertKey, insertKeyHash, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 

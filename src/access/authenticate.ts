@@ -1,10 +1,10 @@
 /** Authenticates `Authorization: Bearer …`: finds the credential of an API key or of an access token. */
 import { Problem } from "../http/problem.ts";
 import { addressSet, parseCidr, type AddressSet } from "../lib/addresses.ts";
-import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
+import { idKey, type AccountId, type KeyId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
-import type { Database } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Database } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
 import { hashApiKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";

@@ -4,10 +4,10 @@
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { isWithin } from "../lib/addresses.ts";
-import { encodeId, type KeyId } from "../lib/id.ts";
+import { encodeId, type KeyId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
 import { createKeyIn, expiresTooLate, revokeKeyIn, rotateKeyIn, type CreatedKey } from "./api-key.ts";
 import { invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
 import { DEFAULT_OVERLAP_SECONDS, keyRecord, type NewKey, type RotateKey } from "./key-record.ts";

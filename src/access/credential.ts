@@ -1,8 +1,8 @@
 /** The credential of a request as a record: its scopes, its tier and its expiry. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { invalidToken, type Credential } from "./authenticate.ts";
 import { findCredentialOf } from "./queries.ts";
 import { SCOPES } from "./scope.ts";

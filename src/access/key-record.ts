@@ -13,7 +13,7 @@ import {
   type Static,
 } from "../http/schema.ts";
 import { parseCidr } from "../lib/addresses.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import type { KeyRow } from "./queries.ts";
 import { SCOPES } from "./scope.ts";
 

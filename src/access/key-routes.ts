@@ -2,8 +2,8 @@
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
-import { decodeId } from "../lib/id.ts";
-import type { Database } from "../storage/database.ts";
+import { decodeId } from "../model/id.ts";
+import type { Database } from "../database/database.ts";
 import { findOwnKey, type KeyChanger } from "./change-key.ts";
 import { CredentialRecord, readCredential } from "./credential.ts";
 import { checkNewKey, KeyRecord, keyRecord, KeyWithSecret, NewKeyBody, RotateKeyBody } from "./key-record.ts";

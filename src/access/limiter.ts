@@ -2,8 +2,8 @@
  *  database a few times a second at most, and never for each request. */
 import { Problem } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import type { Credential } from "./authenticate.ts";
 import { insertBucket, lockBucket, writeBucket } from "./queries.ts";
 import { LEASE_SPEND_MS, settle, type Limit, type Report } from "./quota.ts";

@@ -1,11 +1,11 @@
 /** All SQL of accounts, environments, tiers, keys and quota. */
 import { assert } from "../lib/assert.ts";
-import type { AccountId, KeyId } from "../lib/id.ts";
+import type { AccountId, KeyId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 import type { Bucket } from "./quota.ts";
 import type { Scope } from "./scope.ts";
 

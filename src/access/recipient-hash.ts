@@ -1,9 +1,9 @@
 /** The keyed hash of a recipient, by which an erased recipient is recognised. The random key is stored sealed, and does not change with the
  *  secret key: a hash cannot be computed again without the number. PostgreSQL computes the same hash (migration 0016). */
 import { createHmac, randomBytes } from "node:crypto";
-import type { AccountId } from "../lib/id.ts";
+import type { AccountId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
 import { findRecipientKey, insertRecipientKey, replaceRecipientKey } from "./queries.ts";
 
 const KEY_BYTES = 32;

@@ -1,5 +1,5 @@
 /** Recognises API keys that this installation may have made, without a query. So made-up keys cost no work of the database. */
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import { hashApiKey, hasKeyedChecksum, isOfFirstForm } from "./api-key.ts";
 import { findChecksumSecret, listHashesOfFirstForm } from "./queries.ts";
 

@@ -1,8 +1,8 @@
 /** Checks that all nodes of one database have the same secret key, so that each can read the secrets that another one wrote. The database
  *  has a keyed hash of a constant, which shows only whether two keys are equal. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { changeSecretKeyCheck, findSecretKeyCheck, storeSecretKeyCheck } from "./queries.ts";
 
 export type SecretKeys = { secretKey: Buffer; previousSecretKey: Buffer | undefined };

@@ -1,9 +1,9 @@
 /** All SQL of signing keys. */
 import type { JWK } from "jose";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import { sql } from "../database/sql.ts";
 
 export type SigningKeyRow = { kid: string; public_key: JWK; private_key: string; active_from: Date };
 

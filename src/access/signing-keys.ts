@@ -3,10 +3,10 @@
 import { recordInstallationChange } from "../audit/record-change.ts";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from "jose";
 import { assert } from "../lib/assert.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
 import {
   deleteSigningKeys,
   insertSigningKey,

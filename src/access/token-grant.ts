@@ -5,7 +5,7 @@ import { overQuota, quotaHeaders, type Limiter } from "./limiter.ts";
 import type { CredentialRow } from "./queries.ts";
 import { isScope, type Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { CHALLENGE, parseTokenForm, oauthProblem, type Client, type TokenRequest } from "./token-form.ts";
 import type { Tokens } from "./tokens.ts";
 

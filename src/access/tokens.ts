@@ -1,10 +1,10 @@
 /** Access tokens: RFC 9068 JWTs, valid at this installation for an hour, and no longer than the API key that created them. */
 import { errors, jwtVerify, SignJWT } from "jose";
-import { decodeId, encodeId, type AccountId, type KeyId } from "../lib/id.ts";
+import { decodeId, encodeId, type AccountId, type KeyId } from "../model/id.ts";
 import { newUuid, uuidToText } from "../lib/uuid.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
 import type { ReadToken, TokenClaims } from "./authenticate.ts";
 import { isScope, type Scope } from "./scope.ts";
 import { findIssuer } from "./signing-key-queries.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import { FairLimit, type Room } from "../lib/fair-limit.ts";
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { Route } from "./route.ts";
 
 // Messages of several requests share a commit, so an account may use most of it while the others are idle. Beside others its requests must

@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server as NetServer } from "node:net";
-import { StartupError } from "../storage/startup-error.ts";
+import { StartupError } from "../database/startup-error.ts";
 
 /** The chain is valid until the first of its certificates expires, since a client needs all of them. */
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -1,8 +1,8 @@
 /** Helpers of the server that read a raw request: the methods of its path, its origin, and its line in the log. */
 import { METHODS, type IncomingMessage } from "node:http";
 import type { Credential } from "../access/authenticate.ts";
-import { encodeId } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
+import { encodeId } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
 import { readTrace } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import type { Exchange } from "./exchange.ts";

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
-import { encodeId, toId } from "../lib/id.ts";
+import { encodeId, toId } from "../model/id.ts";
 import { uuidSequence } from "../lib/uuid.ts";
-import { isDatabaseTrouble } from "../storage/database.ts";
+import { isDatabaseTrouble } from "../database/database.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_CONTENT_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;

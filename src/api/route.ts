@@ -7,7 +7,7 @@ import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, Schema } from "../http/schema.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
 import type { Trace } from "../lib/trace.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";

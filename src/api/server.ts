@@ -6,7 +6,7 @@ import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import type { IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server as HttpServer } from "nod
 import type { Socket } from "node:net";
 import type { IntakeLimits } from "../http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import type { Intake } from "./intake.ts";
 import type { Metrics } from "./metrics.ts";
 import { respondToConnect } from "./responses.ts";

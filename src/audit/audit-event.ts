@@ -1,10 +1,10 @@
 /** An entry of the audit log: who changed what. Its actions, its record in the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AuditEventId } from "../lib/id.ts";
-import { ACTOR_TYPES, type Actor } from "../lib/origin.ts";
+import { encodeId, type AuditEventId } from "../model/id.ts";
+import { ACTOR_TYPES, type Actor } from "../model/origin.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 /** The actions, by the type of their target. */
 export const ACTIONS = [

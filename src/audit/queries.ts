@@ -1,12 +1,12 @@
 /** All SQL of the audit log. */
-import type { AccountId, AuditEventId } from "../lib/id.ts";
-import type { Actor } from "../lib/origin.ts";
+import type { AccountId, AuditEventId } from "../model/id.ts";
+import type { Actor } from "../model/origin.ts";
 import { NIL_UUID, uuidToText, type Uuid } from "../lib/uuid.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import type { Environment } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import type { Environment } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { sql } from "../database/sql.ts";
 import type { Action, AuditEvent, Target } from "./audit-event.ts";
 import type { ChainLink } from "./chain.ts";
 

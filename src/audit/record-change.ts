@@ -1,9 +1,9 @@
 /** Writes a change to the audit log, in the transaction of the change. */
-import { newId, toId, type AccountId } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
+import { newId, toId, type AccountId } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
 import { NIL_UUID } from "../lib/uuid.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Tx } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
 import type { AuditedChange } from "./audit-event.ts";
 import { insertAuditEvent } from "./queries.ts";
 

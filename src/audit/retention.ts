@@ -1,9 +1,9 @@
 /** Deletes old entries of the audit log. The last deleted link of each chain stays as a checkpoint, from which verification continues. */
 import { RepeatingJob, type BackgroundJob } from "../lib/background-job.ts";
-import type { AccountId } from "../lib/id.ts";
+import type { AccountId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { deleteLinks, listChains, listOldestLinks, lockSealing } from "./queries.ts";
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import { optional, timeParameter, Type } from "../http/schema.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { AuditEventRecord, auditEventRecord } from "./audit-event.ts";
 import { listAuditEvents } from "./queries.ts";
 

@@ -1,10 +1,10 @@
 /** Seals the audit log: adds its entries to the hash chain of their account, and publishes each with its hash. One node seals at a time, so
  *  that the writers of entries do not wait for each other. An entry is sealed after its transaction has committed. */
 import { RepeatingJob, type BackgroundJob } from "../lib/background-job.ts";
-import { newId, type AccountId } from "../lib/id.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import { newId, type AccountId } from "../model/id.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
 import { auditEventRecord } from "./audit-event.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
 import { findLastLink, listUnsealed, lockSealing, storeLink, toAuditEvent, type AuditRow } from "./queries.ts";

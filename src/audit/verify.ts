@@ -1,7 +1,7 @@
 /** Verifies the hash chain of an account's audit log. */
-import { encodeId, type AccountId } from "../lib/id.ts";
+import { encodeId, type AccountId } from "../model/id.ts";
 import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
 import { findCheckpoint, listChainLinks, listEntryStates, toAuditEvent, type AuditRow, type ChainRow, type EntryState } from "./queries.ts";
 

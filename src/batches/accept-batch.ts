@@ -6,15 +6,15 @@ import { Problem, toSentence, unavailable, type Fault } from "../http/problem.ts
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
-import { encodeId, newId } from "../lib/id.ts";
+import { encodeId, newId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { consentProblem, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/accept-statement.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";

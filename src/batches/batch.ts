@@ -1,9 +1,9 @@
 /** A batch: many messages of one request, and the counts of their statuses. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type BatchId } from "../lib/id.ts";
+import { encodeId, type AccountId, type BatchId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 /** More items would make one commit too long for other requests. A campaign is many batches. */
 export const MAX_ITEMS = 1_000;

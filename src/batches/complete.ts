@@ -1,10 +1,10 @@
 /** Completes batches: a job checks from time to time whether every message has a final status, and publishes that once. */
 import { publishEvent } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import { isFinished, type Status } from "../messages/states.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
 import { batchRecord, type Batch } from "./batch.ts";
 import { claimOpenBatches, completeBatch, countStatuses, type StatusCount } from "./queries.ts";
 

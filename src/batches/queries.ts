@@ -1,8 +1,8 @@
 /** All SQL of batches. */
-import type { AccountId, BatchId } from "../lib/id.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import type { AccountId, BatchId } from "../model/id.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 import type { Batch } from "./batch.ts";
 
 type BatchRow = {

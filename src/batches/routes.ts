@@ -2,8 +2,8 @@
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { decodeId } from "../lib/id.ts";
-import type { Database } from "../storage/database.ts";
+import { decodeId } from "../model/id.ts";
+import type { Database } from "../database/database.ts";
 import type { BatchAcceptor } from "./accept-batch.ts";
 import { AcceptedBatch, BatchRecord, MAX_ITEMS, batchRecord } from "./batch.ts";
 import { toCounts } from "./complete.ts";

@@ -1,8 +1,8 @@
 /** godwit accounts: lists and creates accounts. */
 import { createAccount, limitKeyLife } from "../access/accounts.ts";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
-import { encodeId } from "../lib/id.ts";
-import { cliOrigin } from "../lib/origin.ts";
+import { encodeId } from "../model/id.ts";
+import { cliOrigin } from "../model/origin.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { neededFlag, readDuration, UsageError, type Command, type Input } from "./command.ts";
 import { print } from "./output.ts";

@@ -2,7 +2,7 @@
  *  as for a delivery. No request is sent. */
 import type { Config } from "../config.ts";
 import { within } from "../lib/wait.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import { listOrigins, readEndpointHealth } from "../webhooks/maintain-endpoints.ts";
 import { Outbound } from "../webhooks/outbound.ts";
 import { createResolve } from "../lib/resolve.ts";

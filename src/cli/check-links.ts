@@ -2,7 +2,7 @@
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
 import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
-import { readAllLinks } from "../setup/operator.ts";
+import { readAllLinks } from "../links/operator.ts";
 import type { LinkReport } from "../links/link-record.ts";
 import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";

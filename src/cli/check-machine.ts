@@ -6,7 +6,7 @@ import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
 import { hostInUrl, type Config, type ConfigInspection } from "../config.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
-import { clusterPath } from "../storage/data-directory.ts";
+import { clusterPath } from "../embedded/data-directory.ts";
 import { errorMessage, fail, ok, warn, type Check } from "./check.ts";
 
 const GIB = 1024 ** 3;

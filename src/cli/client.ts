@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { pause } from "../lib/wait.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { callApi, explainProblem, type ApiRequest, type ApiResponse } from "./api.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type FlagRow, type Input } from "./command.ts";

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { upgradeCluster } from "../storage/upgrade-cluster.ts";
+import { upgradeCluster } from "../embedded/upgrade-cluster.ts";
 import { neededFlag, UsageError, type Command } from "./command.ts";
 import { print, say } from "./output.ts";
 

@@ -3,9 +3,9 @@
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
-import type { Log } from "../lib/log.ts";
-import { claimDataDir, clusterPath } from "../storage/data-directory.ts";
-import { chooseUser, findForbidden, findServiceUser, isRoot, type RunAs } from "../storage/run-as.ts";
+import type { Log } from "../model/log.ts";
+import { claimDataDir, clusterPath } from "../embedded/data-directory.ts";
+import { chooseUser, findForbidden, findServiceUser, isRoot, type RunAs } from "../embedded/run-as.ts";
 
 /** Continues as the user of the service, or warns why the process stays root. Does nothing when the process is not root. */
 export function dropRoot(config: Config, configFile: string | undefined, log: Log): void {

@@ -1,9 +1,9 @@
 /** godwit environments: lists environments, and sets and defines their tiers. */
 import { recordChange, recordInstallationChange } from "../audit/record-change.ts";
-import { cliOrigin } from "../lib/origin.ts";
+import { cliOrigin } from "../model/origin.ts";
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
-import { encodeId } from "../lib/id.ts";
-import { isEnvironment } from "../storage/owner.ts";
+import { encodeId } from "../model/id.ts";
+import { isEnvironment } from "../model/owner.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print } from "./output.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";

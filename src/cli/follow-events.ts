@@ -1,7 +1,7 @@
 /** Follows the event stream of a service: reconnects when the stream ends, and continues after the last event. */
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { CHECK_KEY, failureReason } from "./api.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };

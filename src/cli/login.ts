@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { ConfigError, environmentVariables, nonEmpty, nonEmptyFlag } from "../config.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { callApi, explainProblem } from "./api.ts";
 import { CLIENT_SETTINGS, keyFaults, serviceUrl, urlFaults } from "./client-config.ts";
 import { textFlag, UsageError, type Command, type Input } from "./command.ts";

@@ -1,9 +1,9 @@
 /** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied, or would apply. */
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { requireCluster } from "../storage/replace-cluster.ts";
-import { migrate as runMigrations, type MigrationWatch } from "../storage/migrate.ts";
-import { planMigrations, type PlannedMigration } from "../storage/plan-migrations.ts";
+import { requireCluster } from "../embedded/replace-cluster.ts";
+import { migrate as runMigrations, type MigrationWatch } from "../database/migrate.ts";
+import { planMigrations, type PlannedMigration } from "../database/plan-migrations.ts";
 import type { Command, Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";

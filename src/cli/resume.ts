@@ -2,9 +2,9 @@
 import { createInterface } from "node:readline/promises";
 import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { cliOrigin } from "../lib/origin.ts";
+import { cliOrigin } from "../model/origin.ts";
 import { Advancer } from "../messages/advance.ts";
-import { beginHold, endHold, holdRestored, readHold } from "../setup/hold.ts";
+import { beginHold, endHold, holdRestored, readHold } from "../links/hold.ts";
 import { UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";

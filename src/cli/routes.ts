@@ -1,6 +1,6 @@
 /** godwit routes: lists, adds and removes the routes among the links of an account. */
 import { compile } from "../http/validate.ts";
-import { NewRouteBody, RouteChanger } from "../setup/route-setup.ts";
+import { NewRouteBody, RouteChanger } from "../links/route-setup.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
 import { print } from "./output.ts";

@@ -1,6 +1,6 @@
 /** godwit senders: lists, adds and removes the senders on the links of an account. */
 import { compile } from "../http/validate.ts";
-import { NewSenderBody, SenderChanger } from "../setup/sender-setup.ts";
+import { NewSenderBody, SenderChanger } from "../links/sender-setup.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
 import { print } from "./output.ts";

@@ -2,15 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { environmentVariables, inspectConfig, isUnderNpm, readConfig, type Config, type Flags } from "../config.ts";
 import { checkPort } from "../api/listening.ts";
-import { createLog, type Log, type LogOutput } from "../lib/log.ts";
+import { createLog, type Log, type LogOutput } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
 import { newNodeName, openStorage } from "../service/open-storage.ts";
 import { startService, type Service } from "../service/start-service.ts";
 import { stopAll, type Stops } from "../service/stops.ts";
 import { Supervisor } from "../service/supervisor.ts";
 import { WORKER_PORT, WorkerChannel } from "../service/worker-channel.ts";
-import { watchEmbedded } from "../storage/metrics.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import { watchEmbedded } from "../embedded/metrics.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
 import { dropRoot } from "./drop-root.ts";

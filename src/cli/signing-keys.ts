@@ -2,11 +2,11 @@
 import { checkSecretKey } from "../access/secret-key.ts";
 import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
-import { cliOrigin } from "../lib/origin.ts";
+import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { isoTime } from "../lib/time.ts";
-import { readOrMakeSecretKey } from "../storage/data-directory.ts";
-import type { Database } from "../storage/database.ts";
+import { readOrMakeSecretKey } from "../embedded/data-directory.ts";
+import type { Database } from "../database/database.ts";
 import { UsageError, type Command } from "./command.ts";
 import { print } from "./output.ts";
 import { withDatabase } from "./with-database.ts";

@@ -1,5 +1,5 @@
 /** Records as text for people: a table that fits the terminal, or one record as a list of its fields. */
-import { UNSEEN } from "../lib/unseen-characters.ts";
+import { UNSEEN } from "../model/unseen-characters.ts";
 
 export type TableRow = Readonly<Record<string, unknown>>;
 

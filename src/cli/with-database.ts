@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { readConfig, type Config } from "../config.ts";
-import { decodeId, encodeId } from "../lib/id.ts";
-import type { Database } from "../storage/database.ts";
-import { DatabaseClock } from "../storage/database-clock.ts";
-import { migrate } from "../storage/migrate.ts";
-import { openDatabase } from "../storage/open-database.ts";
-import { requireCluster } from "../storage/replace-cluster.ts";
+import { decodeId, encodeId } from "../model/id.ts";
+import type { Database } from "../database/database.ts";
+import { DatabaseClock } from "../database/database-clock.ts";
+import { migrate } from "../database/migrate.ts";
+import { openDatabase } from "../embedded/open-database.ts";
+import { requireCluster } from "../embedded/replace-cluster.ts";
 import { UsageError, type Input } from "./command.ts";
 import { say } from "./output.ts";
 

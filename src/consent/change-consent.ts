@@ -3,12 +3,12 @@
 import { recordChange } from "../audit/record-change.ts";
 import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
-import { encodeId, firstEventId, idKey, newId, newIdAfter, type MessageId } from "../lib/id.ts";
-import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../lib/origin.ts";
+import { encodeId, firstEventId, idKey, newId, newIdAfter, type MessageId } from "../model/id.ts";
+import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../model/origin.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Tx } from "../storage/database.ts";
-import { OWNER_LOCKS, shareOwner } from "../storage/locks.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Tx } from "../database/database.ts";
+import { OWNER_LOCKS, shareOwner } from "../database/locks.ts";
+import type { Owner } from "../model/owner.ts";
 import {
   countInFlight,
   deleteErasedOptOut,

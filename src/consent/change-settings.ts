@@ -3,9 +3,9 @@
 import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay } from "../idempotency/once.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import type { ConsentDefaults } from "./consent-defaults.ts";
 import { consentSettingsRecord, settingsOf, wordFaults, type ConsentSettings, type SomeSettings } from "./consent-settings.ts";
 import { findSettings, lockSettings, storeSettings } from "./queries.ts";

@@ -1,8 +1,8 @@
 /** The consent settings of the configuration file: the defaults of the environments that it names. */
 import { compile } from "../http/validate.ts";
-import type { AccountId } from "../lib/id.ts";
+import type { AccountId } from "../model/id.ts";
 import { checkTable, namedTables } from "../links/plan.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import { ConsentTable, wordFaults, type SomeSettings } from "./consent-settings.ts";
 
 const CONSENT = compile(ConsentTable, "body");

@@ -3,7 +3,7 @@
 import type { Fault } from "../http/problem.ts";
 import { nullable, oneOf, optional, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
-import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
+import { ENVIRONMENTS, type Environment } from "../model/owner.ts";
 import { foldWord, toOptWords, type OptKind, type OptWords } from "./opt-out-words.ts";
 import { DEFAULT_LANGUAGES, LANGUAGE_CODES } from "./word-lists.ts";
 

@@ -1,8 +1,8 @@
 /** Erases the consent of a recipient: suppressions, their history and service windows. Active opt-outs stay as keyed hashes, so that the
  *  recipient gets no messages although the number is not stored any more. */
-import type { Recipient } from "../lib/phone-number.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Recipient } from "../model/phone-number.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { deleteConsent, keepErasedOptOuts } from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
 

@@ -1,10 +1,10 @@
 /** Imports a list of recipients that opted out elsewhere, all or none. */
 import { Type, type Static } from "../http/schema.ts";
 import { recordChange } from "../audit/record-change.ts";
-import { encodeId } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import { encodeId } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { inFlightField, pairName, type Pair } from "./suppression.ts";

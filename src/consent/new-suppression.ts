@@ -3,7 +3,7 @@ import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
 import { MAX_FAULTS } from "../http/validate.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import type { Pair } from "./suppression.ts";
 
 // An import is one transaction.

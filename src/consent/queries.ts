@@ -1,12 +1,12 @@
 /** All SQL of consent: suppressions, their history, service windows and settings. */
-import type { AccountId, EventId, MessageId, SuppressionId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { AccountId, EventId, MessageId, SuppressionId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 import type { SomeSettings } from "./consent-settings.ts";
 import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
 

@@ -1,9 +1,9 @@
 /** Whether a message to a recipient may be sent now: as SQL for the statements that accept and advance messages, and as a query; and the
  *  locks that keep opt-outs and sends apart. */
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { CONSENT_LOCKS } from "../storage/locks.ts";
-import { prepare } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { CONSENT_LOCKS } from "../database/locks.ts";
+import { prepare } from "../database/sql.ts";
 import type { Pair } from "./suppression.ts";
 
 /** The reasons for which a message may not be sent, in the order of their numbers in `consentRefusal`. */

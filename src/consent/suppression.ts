@@ -1,11 +1,11 @@
 /** A suppression: the rule that refuses messages to a recipient, from one sender or from all, on any channel. Its statuses, its record in
  *  the API and the schema of the record. */
 import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 export const SUPPRESSION_STATUSES = ["active", "lifted"] as const;
 

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { unreachable } from "../lib/assert.ts";
 import { moment, msSince } from "../lib/elapsed.ts";
-import { encodeId } from "../lib/id.ts";
-import { errorFields, type Log } from "../lib/log.ts";
+import { encodeId } from "../model/id.ts";
+import { errorFields, type Log } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
@@ -25,7 +25,7 @@ import {
   type OutgoingTemplate,
   type SendOutcome,
 } from "../providers/provider.ts";
-import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import { isDatabaseTrouble, type Database } from "../database/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { Deadlines } from "./deadlines.ts";

@@ -1,5 +1,5 @@
 /** The messages that this node has stored in the queue of its own lanes and has not claimed yet, by account. */
-import { idKey, type AccountId } from "../lib/id.ts";
+import { idKey, type AccountId } from "../model/id.ts";
 
 export class Backlog {
   readonly #counts = new Map<string, number>();

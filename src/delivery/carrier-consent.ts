@@ -2,15 +2,15 @@
  *  made in the carrier's app. Each becomes a suppression, so that the next message is not handed to the carrier. */
 import { liftReported, optOut, optOutAll } from "../consent/change-consent.ts";
 import type { Pair } from "../consent/suppression.ts";
-import type { Log } from "../lib/log.ts";
-import { carrierOrigin } from "../lib/origin.ts";
-import { ERASED } from "../lib/phone-number.ts";
+import type { Log } from "../model/log.ts";
+import { carrierOrigin } from "../model/origin.ts";
+import { ERASED } from "../model/phone-number.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import type { InboundAddresses, Preference } from "../providers/provider.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { consentPairs, InboundOwners } from "./inbound-owner.ts";
 import { readMessages } from "./queries.ts";
 

@@ -2,8 +2,8 @@
  *  fallbacks, receipts and expiry. */
 import { isDeepStrictEqual } from "node:util";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { toId } from "../lib/id.ts";
-import { reportError, type Log } from "../lib/log.ts";
+import { toId } from "../model/id.ts";
+import { reportError, type Log } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
 import { within } from "../lib/wait.ts";
@@ -20,10 +20,10 @@ import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK, SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { Connection, LeasedHost, Provider } from "../providers/provider.ts";
-import type { Announced, Announcer } from "../storage/announce.ts";
-import type { DatabaseClock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
-import { PacedScan } from "../storage/paced-scan.ts";
+import type { Announced, Announcer } from "../database/announce.ts";
+import type { DatabaseClock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import { PacedScan } from "../database/paced-scan.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
 import { Backlog } from "./backlog.ts";

@@ -4,8 +4,8 @@ import type { Composer } from "../messages/compose.ts";
 import { claimDueFallbacks, type DueFallback } from "../messages/fallbacks.ts";
 import type { Handover } from "../messages/handover.ts";
 import { startFallback } from "../messages/start-fallback.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import { isDatabaseTrouble, type Database } from "../database/database.ts";
 
 const BATCH = 20;
 

@@ -1,13 +1,13 @@
 /** Failover: moves the messages of a link that is down on all nodes to the next link of their route. A message moves only if it is certain
  *  that no attempt of it has left. */
-import { idKey, NO_ID } from "../lib/id.ts";
+import { idKey, NO_ID } from "../model/id.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import { readUpLinks } from "../links/link-record.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
 import { readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";

@@ -4,8 +4,8 @@ import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Status } from "../messages/states.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
-import { newId, type MessageId } from "../lib/id.ts";
-import type { Database, Queryable } from "../storage/database.ts";
+import { newId, type MessageId } from "../model/id.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { readMessages } from "./queries.ts";
 import { countQueuedBefore, findQueuedBefore } from "./queue.ts";
 

@@ -2,8 +2,8 @@
  *  account that has the number, the sender of the message that it replies to, the account that last sent to the person from this number,
  *  the only account on the link, and the link's `inbound_account`. docs/decisions/0043-inbound-owners.md has the reasons. */
 import { pairName } from "../consent/suppression.ts";
-import type { AccountId, MessageId } from "../lib/id.ts";
-import { formsOf, type Recipient } from "../lib/phone-number.ts";
+import type { AccountId, MessageId } from "../model/id.ts";
+import { formsOf, type Recipient } from "../model/phone-number.ts";
 import { poll } from "../lib/wait.ts";
 import { NO_RECIPIENT, readCarrierAddress, type CarrierAddress } from "../links/address.ts";
 import type { Channel } from "../links/channel.ts";
@@ -12,8 +12,8 @@ import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import { storable, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
-import type { Database } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Database } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { findByCarrierIds, findSentTo, listAccountIds, type MatchedMessage, type SentMessage } from "./queries.ts";
 
 // A reply may arrive before the carrier id of its message is stored. The commit takes moments.

@@ -1,16 +1,16 @@
 /** Receives inbound messages of all carriers. A message is stored once, even if the carrier repeats it, and is acknowledged after its
  *  commit. A message that belongs to no account is kept for the operator. */
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { MessageAcceptance } from "../messages/acceptance.ts";
 import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { consentPairs, InboundOwners, referenceWait, type InboundOwner, type IdentifiedMessage } from "./inbound-owner.ts";
 import { keepMessages, KeptInboundFull, KeptRoom } from "./kept-inbound.ts";
 import { rememberInbound } from "./receipt-queries.ts";

@@ -2,18 +2,18 @@
  *  (`godwit inbound`). */
 import { recordChange } from "../audit/record-change.ts";
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
-import { encodeId, newId, type KeptInboundId, type MessageId } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
-import { formsOf } from "../lib/phone-number.ts";
+import { encodeId, newId, type KeptInboundId, type MessageId } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
+import { formsOf } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readCarrierAddress } from "../links/address.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import { receiveMessage, storable, toMetadata, type Received } from "../messages/receive.ts";
 import type { UnmatchedReceipt } from "../providers/provider.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { consentPairs } from "./inbound-owner.ts";
 import {
   countKept,

@@ -1,12 +1,12 @@
 /** All SQL of kept inbound messages and notifications. */
 import type { OptKind } from "../consent/opt-out-words.ts";
-import type { AccountId, KeptInboundId, MessageId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { AccountId, KeptInboundId, MessageId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { Channel } from "../links/channel.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 
 const KEPT_KINDS = ["message", "notification"] as const;
 export type KeptKind = (typeof KEPT_KINDS)[number];

@@ -2,7 +2,7 @@
  *  and is in the window from the first byte that may leave until the carrier responds. Its lease lasts until it is settled.
  *
  *  The lower priorities may fill only a part of the window, so that a verification code finds room beside any number of bulk messages. */
-import { idKey, type MessageId } from "../lib/id.ts";
+import { idKey, type MessageId } from "../model/id.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
 import type { Claimed } from "./queue.ts";
 

@@ -4,16 +4,16 @@
  *  `lane-load.ts` holds the messages and the limits, `claim-pace.ts` decides when to claim, and `waiting-accounts.ts` keeps the turns of
  *  the accounts. */
 import { backoffMs } from "../lib/backoff.ts";
-import type { MessageId } from "../lib/id.ts";
-import type { EventOf } from "../lib/log-events.ts";
-import { errorFields, type Log } from "../lib/log.ts";
+import type { MessageId } from "../model/id.ts";
+import type { EventOf } from "../model/log-events.ts";
+import { errorFields, type Log } from "../model/log.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { LaneBacklog, type Backlog } from "./backlog.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";

@@ -1,5 +1,5 @@
 /** The next link of a message when its link refuses it or is down, and the sender that the message has there. */
-import { decodeId } from "../lib/id.ts";
+import { decodeId } from "../model/id.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import { isFixed } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";

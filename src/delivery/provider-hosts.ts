@@ -2,8 +2,8 @@
  *  nothing, since a carrier's HTTP request may reach any node. */
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
-import { idKey } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import { idKey } from "../model/id.ts";
+import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { MessageAcceptance } from "../messages/acceptance.ts";
@@ -11,8 +11,8 @@ import { Advancer } from "../messages/advance.ts";
 import type { Handover } from "../messages/handover.ts";
 import { ACCOUNT_BLOCKED, type Host, type Receipt } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { CarrierConsent } from "./carrier-consent.ts";
 import { Inbound } from "./inbound.ts";

@@ -1,13 +1,13 @@
 /** The SQL with which delivery reads messages: by their ids, by their carrier ids, and by their recipient. */
-import type { AccountId, MessageId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { AccountId, MessageId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { Message } from "../messages/message.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 import { carrierIdColumns } from "./receipt-queries.ts";
 
 export type OwnedMessage = Owner & { id: MessageId };

@@ -1,13 +1,13 @@
 /** All SQL of the delivery queue: the messages that wait for a provider or for their time, their claims, and the depth of the queue. */
-import type { AccountId, MessageId } from "../lib/id.ts";
+import type { AccountId, MessageId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 
 /** The share of an account in a claim: so many of its messages of one priority that became due at `fromMs` or later. */
 export type AccountShare = { rank: number; accountId: AccountId; fromMs: number; most: number };

@@ -1,11 +1,11 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
-import type { AccountId, MessageId } from "../lib/id.ts";
+import type { AccountId, MessageId } from "../model/id.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Receipt } from "../providers/provider.ts";
-import { batchStatement, column, type Column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import { batchStatement, column, type Column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 
 // The limit of references read, of all links, and of ids returned, of one link.
 const MAX_READ = 20_000;

@@ -1,16 +1,16 @@
 /** Applies delivery receipts. A receipt finds its message within its link, by the carrier id, or by our message id where the carrier
  *  returns it. A receipt that arrives before its carrier id is known is parked, and applied when the id becomes known. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeId, encodeId, idKey } from "../lib/id.ts";
-import { errorFields, type Log } from "../lib/log.ts";
-import { ERASED } from "../lib/phone-number.ts";
+import { decodeId, encodeId, idKey } from "../model/id.ts";
+import { errorFields, type Log } from "../model/log.ts";
+import { ERASED } from "../model/phone-number.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
 import type { CarrierId, ProviderReference, StoredParts } from "../messages/provider-reference.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
-import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import { isDatabaseTrouble, type Database } from "../database/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";

@@ -6,7 +6,7 @@ import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { claimReleasable } from "./queue.ts";
 
 const BATCH = 100;

@@ -3,8 +3,8 @@ import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
 import { environmentField, nullable, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { readDepth } from "../usage/queries.ts";
 import { oldestDue } from "./queue.ts";
 

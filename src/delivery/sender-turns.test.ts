@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import type { Message } from "../messages/message.ts";
 import { SenderTurns } from "./sender-turns.ts";
 

@@ -1,6 +1,6 @@
 /** Keeps the rates of senders on one link: gives each message of a sender with a rate a turn. A message that must wait leaves its place to
  *  messages of other senders, and comes back at its turn. */
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { Message } from "../messages/message.ts";
 
 // A message further back in the line comes back after this time without a turn. A change of the rate, or of the link, then reaches it.

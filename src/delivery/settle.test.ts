@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
-import { encodeId, toId } from "../lib/id.ts";
-import { ERASED } from "../lib/phone-number.ts";
-import { USUAL_RULES } from "../lib/segments.ts";
+import { encodeId, toId } from "../model/id.ts";
+import { ERASED } from "../model/phone-number.ts";
+import { USUAL_RULES } from "../model/segments.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
 import { changeBy, type Change } from "../messages/change.ts";

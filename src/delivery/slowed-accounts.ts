@@ -1,8 +1,8 @@
 /** The accounts whose messages wait too long for the node that has their link. That node notifies all nodes, which accept fewer messages of these
  *  accounts until a moment after its last notification. A lost notification makes them accept more for a while. */
-import { idKey, toId, type AccountId } from "../lib/id.ts";
+import { idKey, toId, type AccountId } from "../model/id.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
-import type { Announcer } from "../storage/announce.ts";
+import type { Announcer } from "../database/announce.ts";
 import type { Claimed } from "./queue.ts";
 
 /** Not the name of a lane. */

@@ -1,10 +1,10 @@
 /** Sweeps: expires messages whose time to live passes in the queue and messages without a receipt, and deletes old receipts and ids. */
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { mayBecome } from "../messages/states.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { readMessages } from "./queries.ts";
 import { findExpired } from "./queue.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { newMessage } from "../messages/message.ts";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
 import type { Claimed } from "./queue.ts";
 import { TurnWaits } from "./turn-waits.ts";

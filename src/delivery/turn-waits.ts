@@ -1,5 +1,5 @@
 /** The messages of a lane that wait for the turns of their senders: in memory shortly before their turn, and in the queue until then. */
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { Message } from "../messages/message.ts";
 import type { Claimed } from "./queue.ts";
 

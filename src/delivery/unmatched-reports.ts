@@ -1,12 +1,12 @@
 /** Reports of carriers about numbers of which no link is configured: receipts that name a message of ours are applied, and the rest is kept
  *  for the operator. */
-import { decodeId, NO_ID } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import { decodeId, NO_ID } from "../model/id.ts";
+import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { UnmatchedReceipt, UnmatchedReports } from "../providers/provider.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import type { Inbound } from "./inbound.ts";
 import { keepNotifications } from "./kept-inbound.ts";
 import { findLinksOf } from "./receipt-queries.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
-import { idKey, newId, type AccountId } from "../lib/id.ts";
+import { idKey, newId, type AccountId } from "../model/id.ts";
 import type { Priority } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import type { Claimed } from "./queue.ts";

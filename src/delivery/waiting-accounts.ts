@@ -1,9 +1,9 @@
-/** The accounts whose messages wait in the queue of a lane, as far as this node knows (`storage/waiting-groups.ts`). A new message of such
+/** The accounts whose messages wait in the queue of a lane, as far as this node knows (`database/waiting-groups.ts`). A new message of such
  *  an account must wait behind them. Each priority has its own list, and in each the accounts take turns, with equal shares of a claim. */
-import { idKey, type AccountId } from "../lib/id.ts";
+import { idKey, type AccountId } from "../model/id.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
-import { WaitingGroups, type TakenGroup } from "../storage/waiting-groups.ts";
+import { WaitingGroups, type TakenGroup } from "../database/waiting-groups.ts";
 import type { LaneBacklog } from "./backlog.ts";
 import type { AccountShare, Claimed } from "./queue.ts";
 

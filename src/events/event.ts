@@ -1,9 +1,9 @@
 /** An event: one change, with the record at that moment. The API, the event stream and webhooks show the same JSON. */
 import { environmentField, nullable, openEnum, timestamp, Type } from "../http/schema.ts";
-import { encodeId, type EventId } from "../lib/id.ts";
+import { encodeId, type EventId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 /** The types of events that customers receive. */
 export const EVENT_TYPES = [

@@ -16,7 +16,7 @@
  *  Nothing depends on transaction ids, which start anew when the data is copied to another server, or on transactions of others: only a
  *  transaction that writes events can delay the readers. */
 import { pause } from "../lib/wait.ts";
-import type { Database, Queryable } from "../storage/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { lastPosition, listWriters, repairSequence } from "./queries.ts";
 
 const WRITERS_POLL_MS = 20;

@@ -1,10 +1,10 @@
 /** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
-import type { AccountId, EndpointId, EventId } from "../lib/id.ts";
+import type { AccountId, EndpointId, EventId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { prepare } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { prepare } from "../database/sql.ts";
 import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 
 /** SQL for a new id of a delivery: the first half, with the time, from its event, and a random second half. */

@@ -1,12 +1,12 @@
 /** All SQL of events and of timelines, which also have the ignored signals of a message. */
-import type { AccountId, EventId, MessageId } from "../lib/id.ts";
+import type { AccountId, EventId, MessageId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 import type { StoredEvent } from "./event.ts";
 
 /** Whether an entry is an event that customers receive: it has a record, because something changed. A redaction removes text from

@@ -4,9 +4,9 @@ import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, optional, timeParameter, Type } from "../http/schema.ts";
-import { decodeId, NO_ID, type EventId } from "../lib/id.ts";
+import { decodeId, NO_ID, type EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { Event, eventText } from "./event.ts";
 import { findEvent, listEvents } from "./queries.ts";
 import type { EventStreams } from "./stream.ts";

@@ -4,11 +4,11 @@
 import type { Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import { Problem } from "../http/problem.ts";
-import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
+import { encodeId, idKey, toId, type EventId } from "../model/id.ts";
 import { MAX_UUID, NIL_UUID, uuidFromBytes } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
-import type { Database } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Database } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { eventText, type StoredEvent } from "./event.ts";
 import { writersEnd, type EventPositions } from "./positions.ts";
 import { cursorAt, lastPosition, listEntriesAfter, readEvents, type EventCursor } from "./queries.ts";

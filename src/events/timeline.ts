@@ -1,6 +1,6 @@
 /** The timeline of a message: its events with their causes, the attempts at carriers, and ignored signals. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { EntryRow } from "./queries.ts";

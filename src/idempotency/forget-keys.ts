@@ -3,8 +3,8 @@
  *  No index shows which keys have expired. A job walks through the table in a circle, one slice of blocks at a time, with long pauses
  *  between the slices. */
 import { RepeatingJob } from "../lib/background-job.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Queryable } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { deleteExpired } from "./queries.ts";
 
 // Two megabytes, some 11,000 keys: read in a few milliseconds, deleted in fifty if every one of them has expired.

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { Problem } from "../http/problem.ts";
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromText, type Uuid } from "../lib/uuid.ts";
 

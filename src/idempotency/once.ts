@@ -1,15 +1,15 @@
 /** Executes a request with an idempotency key once. A repeated request gets the stored response, or 409 while the first one runs. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
-import type { EventId, KeyId } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { EventId, KeyId } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
-import { findOut } from "../storage/find-out.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import { ConnectionLost, type Database, type Tx } from "../database/database.ts";
+import { findOut } from "../database/find-out.ts";
+import type { Owner } from "../model/owner.ts";
 import type { IdempotencyClaim } from "./key.ts";
 import { beginClaim, findResponse, storeResponse, transactionStatus } from "./queries.ts";
 

@@ -1,10 +1,10 @@
 /** All SQL of idempotency keys. */
-import type { EventId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import type { Owner } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import type { EventId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import type { Owner } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 import type { IdempotencyKey } from "./key.ts";
 
 export type StoredResponse = { fingerprint: Buffer; status: number; location: string | null; body: string };

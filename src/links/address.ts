@@ -8,7 +8,7 @@ import {
   readNationalNumber,
   RECIPIENT_PATTERN,
   type Recipient,
-} from "../lib/phone-number.ts";
+} from "../model/phone-number.ts";
 import type { AddressType } from "../providers/provider.ts";
 
 // Carriers accept three forms of sender: a number, a short code, or a name of up to eleven characters with at least one letter.

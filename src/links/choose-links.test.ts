@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { recipientOf } from "../../test/support/recipient.ts";
-import { newId } from "../lib/id.ts";
-import { USUAL_RULES } from "../lib/segments.ts";
+import { newId } from "../model/id.ts";
+import { USUAL_RULES } from "../model/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import { LinkChooser, type RouteQuery } from "./choose-links.ts";

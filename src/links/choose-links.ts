@@ -1,7 +1,7 @@
 /** Chooses the links and the sender of a message, by its environment, account, channel, and the country or prefix of its recipient. */
-import { idKey, type AccountId } from "../lib/id.ts";
-import { countryOf, type Recipient } from "../lib/phone-number.ts";
-import type { Owner } from "../storage/owner.ts";
+import { idKey, type AccountId } from "../model/id.ts";
+import { countryOf, type Recipient } from "../model/phone-number.ts";
+import type { Owner } from "../model/owner.ts";
 import type { Channel } from "./channel.ts";
 import { candidatesFor, mayNameFor, pickSender, type Candidates, type OwnedSender, type SenderChoice } from "./choose-sender.ts";
 import { isSameAccount, SIMULATOR_LINK, type Link } from "./link.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { recipientOf } from "../../test/support/recipient.ts";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import { candidatesFor, mayNameFor, pickSender, type OwnedSender } from "./choose-sender.ts";
 
 const US = recipientOf("+14155550123");

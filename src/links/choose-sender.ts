@@ -1,7 +1,7 @@
 /** Chooses the sender of a message whose request names none, among the senders that an account has on a link. */
 import { createHash } from "node:crypto";
-import type { AccountId } from "../lib/id.ts";
-import { countryOf, type Recipient } from "../lib/phone-number.ts";
+import type { AccountId } from "../model/id.ts";
+import { countryOf, type Recipient } from "../model/phone-number.ts";
 import type { Sender } from "./plan.ts";
 
 /** Why a message has its sender. `named`: the request names it. `reply`: the person wrote to it. The others are chosen: as the sender that the

@@ -1,5 +1,5 @@
 /** Explains why no link takes a message: which links there are, what each of them lacks, and where to add one. */
-import { countryOf } from "../lib/phone-number.ts";
+import { countryOf } from "../model/phone-number.ts";
 import type { LinkChooser, RouteQuery } from "./choose-links.ts";
 import type { Link } from "./link.ts";
 

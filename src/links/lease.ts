@@ -2,8 +2,8 @@
  *  renews. Another node can take the lease seconds after the holder is gone. */
 import { randomBytes } from "node:crypto";
 import { within } from "../lib/wait.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Queryable } from "../database/database.ts";
 import { dropLease, takeLease } from "./queries.ts";
 
 export type LinkLeaseParts = {

@@ -1,5 +1,5 @@
 /** A link that one node at a time has open. The connection exists only while this node holds the lease. */
-import { errorFields, reportError, type Log } from "../lib/log.ts";
+import { errorFields, reportError, type Log } from "../model/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
 import { notSent, type Begin, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";

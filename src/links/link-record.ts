@@ -1,11 +1,11 @@
 /** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
 import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { RECEIPT_IDS } from "../providers/smpp/settings.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
 import { readReceiptIds } from "./receipt-forms.ts";
 

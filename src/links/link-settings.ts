@@ -5,7 +5,7 @@ import { createSecureContext } from "node:tls";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
 import { isLoopback } from "../lib/addresses.ts";
-import type { SegmentRules } from "../lib/segments.ts";
+import type { SegmentRules } from "../model/segments.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import {
   BIND_MODES,

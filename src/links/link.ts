@@ -1,6 +1,6 @@
 /** A link: one configured connection of a provider. */
-import type { AccountId } from "../lib/id.ts";
-import { USUAL_RULES, type SegmentRules } from "../lib/segments.ts";
+import type { AccountId } from "../model/id.ts";
+import { USUAL_RULES, type SegmentRules } from "../model/segments.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 import { CHANNELS, type Channel } from "./channel.ts";

@@ -1,8 +1,8 @@
 /** The state of every link, for Prometheus. Every node reports the same values. */
 import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import { LINK_STATES, listLinks } from "./link-record.ts";
 

@@ -1,8 +1,8 @@
 /** All SQL of links: the leases, the states that nodes report, and the learnt forms of ids in receipts. */
 import type { ReceiptIdForm } from "../providers/provider.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 
 /** Takes or renews the lease of a link. Returns whether this node holds it now. The first node to ask gets a lease that is free or has
  *  expired. */

@@ -2,7 +2,7 @@
  *  another system id starts anew. */
 import type { ReceiptIdForm } from "../providers/provider.ts";
 import { carrierAccount, type ReceiptIds, type SmppSettings } from "../providers/smpp/settings.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import type { Link } from "./link.ts";
 import { readReceiptForms, writeReceiptForm } from "./queries.ts";
 

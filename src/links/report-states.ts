@@ -1,8 +1,8 @@
 /** Reports the states of the links that this node has open, every few seconds. */
 import { RepeatingJob } from "../lib/background-job.ts";
 import type { LinkState } from "../providers/provider.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { dropState, writeState, type LinkError } from "./queries.ts";
 
 export type { LinkError };

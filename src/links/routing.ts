@@ -1,7 +1,7 @@
 /** The links, senders and routes among which a message has a choice: those of the configuration file, and those that accounts have created. */
 import { randomInt } from "node:crypto";
-import { idKey, type AccountId } from "../lib/id.ts";
-import { countryOf, type Recipient } from "../lib/phone-number.ts";
+import { idKey, type AccountId } from "../model/id.ts";
+import { countryOf, type Recipient } from "../model/phone-number.ts";
 import type { OwnedSender } from "./choose-sender.ts";
 import type { Link } from "./link.ts";
 import type { Plan, RouteRow } from "./plan.ts";

@@ -10,8 +10,8 @@ import {
   type Ordinals,
   type QueuedDeliveries,
 } from "../events/publish.ts";
-import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
+import { batchStatements, column, type Column, type Extra } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Acceptance, MessageAcceptance } from "./acceptance.ts";
 import type { Message } from "./message.ts";

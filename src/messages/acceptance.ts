@@ -3,10 +3,10 @@
 import type { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
-import { firstEventId, type AccountId, type EventId } from "../lib/id.ts";
+import { firstEventId, type AccountId, type EventId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
+import type { Environment, Owner } from "../model/owner.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
 import type { FallbackStep, NewFallback } from "./fallbacks.ts";

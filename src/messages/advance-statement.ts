@@ -3,9 +3,9 @@
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
-import { ERASED } from "../lib/phone-number.ts";
-import { batchStatements, column, wrapped, type Column, type Extra } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import { ERASED } from "../model/phone-number.ts";
+import { batchStatements, column, wrapped, type Column, type Extra } from "../database/batch.ts";
+import type { Queryable } from "../database/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";

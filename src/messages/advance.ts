@@ -2,10 +2,10 @@
  *  Status, times, sequence, timeline, queue and usage are written together, and many changes share one commit. */
 import type { WakeWebhooks } from "../events/publish.ts";
 import { existingEntries } from "../events/queries.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
-import { findOut } from "../storage/find-out.ts";
-import { GroupCommit } from "../storage/group-commit.ts";
+import type { Clock } from "../database/database-clock.ts";
+import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../database/database.ts";
+import { findOut } from "../database/find-out.ts";
+import { GroupCommit } from "../database/group-commit.ts";
 import { writeChanges } from "./advance-statement.ts";
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";

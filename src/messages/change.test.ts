@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
-import { toId } from "../lib/id.ts";
+import { toId } from "../model/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Signal } from "./change.ts";
 import type { Message, MessageError } from "./message.ts";

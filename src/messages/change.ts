@@ -2,7 +2,7 @@
 import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
-import { newIdAfter } from "../lib/id.ts";
+import { newIdAfter } from "../model/id.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
 import type { ProviderReference } from "./provider-reference.ts";

@@ -2,8 +2,8 @@
  *  row. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
-import { newId, type BatchId } from "../lib/id.ts";
-import { segmentsOf } from "../lib/segments.ts";
+import { newId, type BatchId } from "../model/id.ts";
+import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { findOptionFaults } from "../links/carrier-options.ts";
@@ -12,8 +12,8 @@ import type { LinkChooser, LinkReason, RouteQuery } from "../links/choose-links.
 import { explainNoRoute } from "../links/explain-no-route.ts";
 import type { SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Owner } from "../model/owner.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { makeContent, type Content } from "./content.ts";

@@ -1,6 +1,6 @@
 /** The content of a message: its own text, or the text of a template with its variables filled in. */
 import { Problem } from "../http/problem.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "../templates/fill-template.ts";
 import { variablesByPart } from "../templates/placeholders.ts";

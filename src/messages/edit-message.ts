@@ -1,7 +1,7 @@
 /** The request to edit a scheduled message, and its effect on the message. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
-import { segmentsOf, type SegmentRules } from "../lib/segments.ts";
+import { segmentsOf, type SegmentRules } from "../model/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";

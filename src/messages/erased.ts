@@ -2,7 +2,7 @@
  *  timeline. The rest stays, so that lists, counts and late receipts are not affected. */
 import type { EntryRow } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
-import { ERASED } from "../lib/phone-number.ts";
+import { ERASED } from "../model/phone-number.ts";
 import type { Change } from "./change.ts";
 import type { Message, MessageError, MessageRecord } from "./message.ts";
 

@@ -1,10 +1,10 @@
 /** Fallbacks: the messages that are sent, one after the other, when a message is not delivered. The accept statement writes the rows and
  *  the advance statement makes them due early; all other SQL of fallbacks is here. */
-import type { AccountId, MessageId } from "../lib/id.ts";
+import type { AccountId, MessageId } from "../model/id.ts";
 import type { Channel } from "../links/channel.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 import type { Content } from "./content.ts";
 
 /** A step is decided when the message is accepted. A later change of its template does not change the step. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isGsm7 } from "../lib/gsm7.ts";
+import { isGsm7 } from "../model/gsm7.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 
 const ROWS: readonly (readonly [what: string, characters: string, alternative: string | undefined])[] = [

@@ -1,6 +1,6 @@
 /** Alternatives in the GSM alphabet for characters that are not in it. One such character more than doubles the number of segments of a
  *  text, and most of them are inserted by word processors. */
-import { isGsm7 } from "../lib/gsm7.ts";
+import { isGsm7 } from "../model/gsm7.ts";
 
 const ALTERNATIVES: ReadonlyMap<string, string> = new Map([
   ...each("‘’‚‛′´`ʼ", "'"),

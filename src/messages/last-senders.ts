@@ -1,9 +1,9 @@
 /** The sender that a recipient knows: the one that an account last used to write to it, among the senders of a pool. */
-import { idKey } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import { idKey } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { OwnedSender } from "../links/choose-sender.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { findLastSender } from "./queries.ts";
 
 type Person = Owner & { recipient: Recipient };

@@ -1,8 +1,8 @@
 /** The message: its type, its constructor, its record in the API and the schema of that record. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
-import type { Segments } from "../lib/segments.ts";
+import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
+import type { Segments } from "../model/segments.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -10,7 +10,7 @@ import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import { LINK_REASONS, type LinkReason } from "../links/choose-links.ts";
 import { SENDER_REASONS, type SenderReason } from "../links/choose-sender.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import type { TemplateUse } from "./content.ts";
 import { STATUSES, type Status } from "./states.ts";
 

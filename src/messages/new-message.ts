@@ -1,7 +1,7 @@
 /** The request to send a message: its schema, and the rules between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
-import { isUserId } from "../lib/phone-number.ts";
+import { isUserId } from "../model/phone-number.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
 import type { CarrierOptions } from "../providers/provider.ts";

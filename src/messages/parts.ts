@@ -1,12 +1,12 @@
 /** The parts of an SMS that was sent in several: their rows, their records in the API, and the receipts that carriers send for a part.
  *  The advance statement writes the rows; all other SQL of parts is here. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import type { MessageId } from "../lib/id.ts";
+import type { MessageId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { AcceptedParts } from "../providers/provider.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "./change.ts";
 import { MessageError, type Message } from "./message.ts";

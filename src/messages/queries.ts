@@ -1,13 +1,13 @@
 /** The SQL of messages, except the accept and the advance statement, fallbacks and parts, which have files of their own. */
 import { queueDeliveries } from "../events/publish.ts";
-import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { AccountId, BatchId, MessageId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, metadataText, type MessageRow } from "./rows.ts";

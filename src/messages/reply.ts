@@ -2,11 +2,11 @@
  *  of the inbound message. They leave on its link, from the number that the person wrote to. */
 import type { ConsentSettings } from "../consent/consent-settings.ts";
 import type { OptKind } from "../consent/opt-out-words.ts";
-import { newId } from "../lib/id.ts";
-import { RECIPIENT_PATTERN } from "../lib/phone-number.ts";
+import { newId } from "../model/id.ts";
+import { RECIPIENT_PATTERN } from "../model/phone-number.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import type { Link } from "../links/link.ts";
-import type { Tx } from "../storage/database.ts";
+import type { Tx } from "../database/database.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { fromRequest } from "./compose.ts";

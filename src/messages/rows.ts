@@ -1,5 +1,5 @@
 /** The row of a message in the database, and its translation into a message. */
-import type { Encoding } from "../lib/segments.ts";
+import type { Encoding } from "../model/segments.ts";
 import type { Message } from "./message.ts";
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import type { Content } from "./content.ts";
 import type { FallbackStep } from "./fallbacks.ts";

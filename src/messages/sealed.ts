@@ -1,6 +1,6 @@
 /** Seals content that only the carrier may see, such as a verification code. Sealed content is stored only in the queue entry of its
  *  message and in the steps of its fallback. */
-import type { MessageId } from "../lib/id.ts";
+import type { MessageId } from "../model/id.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Content } from "./content.ts";

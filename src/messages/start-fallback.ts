@@ -1,10 +1,10 @@
 /** Starts the next step of a fallback: accepts a new message in place of one that was not delivered. One transaction removes the fallback
  *  and accepts the message, with the earlier message locked, so that a step starts once on any number of nodes. */
 import { Problem } from "../http/problem.ts";
-import { encodeId, type MessageId } from "../lib/id.ts";
+import { encodeId, type MessageId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { advance } from "./advance.ts";

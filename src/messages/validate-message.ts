@@ -2,14 +2,14 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
-import { encodingOf, segmentsOf, USUAL_RULES, type Alphabet } from "../lib/segments.ts";
+import { encodingOf, segmentsOf, USUAL_RULES, type Alphabet } from "../model/segments.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import { LINK_REASONS } from "../links/choose-links.ts";
 import { SENDER_REASONS, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { toAcceptance } from "./acceptance.ts";
 import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";

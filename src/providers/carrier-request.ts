@@ -1,7 +1,7 @@
 /** Requests of carriers to our URLs: secrets are compared in constant time, and a request succeeds only when everything in it is
  *  committed. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { errorFields } from "../lib/log.ts";
+import { errorFields } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
 import type { ReviewUpdate } from "./business-account.ts";
 import type { CarrierResponse, Host, InboundMessage, Preference, Receipt, UnmatchedReports } from "./provider.ts";

@@ -2,8 +2,8 @@
  *  messages one by one, returns the outcome of each, and passes on receipts, inbound messages and template reviews.
  *
  *  A new provider is a folder beside this file and a line in `providers.ts`. It must pass `test/support/provider-conformance.ts`. */
-import type { Log } from "../lib/log.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { Log } from "../model/log.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { BusinessAccountClient, ReviewUpdate, TemplateCategory } from "./business-account.ts";
 import type { ConnectionTest } from "./connection-test.ts";
 

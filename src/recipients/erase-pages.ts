@@ -5,12 +5,12 @@ import { changeBy, type Change } from "../messages/change.ts";
 import { eraseEntry, eraseMessage } from "../messages/erased.ts";
 import type { Message } from "../messages/message.ts";
 import { isFinished } from "../messages/states.ts";
-import { ERASED } from "../lib/phone-number.ts";
+import { ERASED } from "../model/phone-number.ts";
 import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
-import type { EventId } from "../lib/id.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { EventId } from "../model/id.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { erasedSince, noCounts, type ErasureCounts } from "./erasure.ts";
 import {
   deleteFallbacks,

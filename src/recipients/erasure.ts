@@ -1,7 +1,7 @@
 /** The result of an erasure: its counts, and its record in the API. */
 import { environmentField, Type, type Static } from "../http/schema.ts";
-import { ERASED } from "../lib/phone-number.ts";
-import type { Environment } from "../storage/owner.ts";
+import { ERASED } from "../model/phone-number.ts";
+import type { Environment } from "../model/owner.ts";
 
 const count = (description: string) => Type.Integer({ minimum: 0, examples: [0], description });
 

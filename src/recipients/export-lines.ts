@@ -11,13 +11,13 @@ import {
 import { changeRecord, suppressionRecord, type Suppression } from "../consent/suppression.ts";
 import { listEntries, type EntryRow } from "../events/queries.ts";
 import { toTimelineEntry } from "../events/timeline.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import { messageRecord, type Message } from "../messages/message.ts";
 import { listInbound, listMessages } from "../messages/queries.ts";
-import type { Database } from "../storage/database.ts";
-import type { ListPage } from "../storage/scan-page.ts";
+import type { Database } from "../database/database.ts";
+import type { ListPage } from "../database/scan-page.ts";
 import { listVerifications } from "../verifications/queries.ts";
 import { verificationRecord } from "../verifications/verification.ts";
 import type { Person } from "./queries.ts";

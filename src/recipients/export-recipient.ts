@@ -4,12 +4,12 @@ import type { Limiter } from "../access/limiter.ts";
 import type { RecipientHasher } from "../access/recipient-hash.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
-import { idKey } from "../lib/id.ts";
-import type { ChangeOrigin } from "../lib/origin.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import { idKey } from "../model/id.ts";
+import type { ChangeOrigin } from "../model/origin.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { pause } from "../lib/wait.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { exportLines, type ReadPage } from "./export-lines.ts";
 
 // A slow client keeps its export open, which costs a page of memory.

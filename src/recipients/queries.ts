@@ -2,15 +2,15 @@
  *  changes. `consent/erase-consent.ts` erases suppressions and service windows. */
 import { isDeliveryOf } from "../events/publish.ts";
 import type { IdempotencyKey } from "../idempotency/key.ts";
-import type { EndpointId, EventId, MessageId } from "../lib/id.ts";
-import { ERASED, type Recipient } from "../lib/phone-number.ts";
+import type { EndpointId, EventId, MessageId } from "../model/id.ts";
+import { ERASED, type Recipient } from "../model/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
-import { batchStatement, column, type Column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
-import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import { batchStatement, column, type Column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 
 /** A person, in the environment of a credential. */
 export type Person = Owner & { recipient: Recipient };

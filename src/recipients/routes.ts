@@ -1,7 +1,7 @@
 /** The HTTP routes of the data of a person. */
 import { route, toResponse, type Route } from "../api/route.ts";
 import { HINT, Type } from "../http/schema.ts";
-import { ERASED, type Recipient } from "../lib/phone-number.ts";
+import { ERASED, type Recipient } from "../model/phone-number.ts";
 import { ErasureRecord } from "./erasure.ts";
 import type { RecipientEraser } from "./erase-recipient.ts";
 import type { RecipientExporter } from "./export-recipient.ts";

@@ -2,9 +2,9 @@
  *  open a month later is finished then. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../lib/assert.ts";
-import type { Log } from "../lib/log.ts";
-import type { Database } from "../storage/database.ts";
-import type { Week } from "../storage/partitions.ts";
+import type { Log } from "../model/log.ts";
+import type { Database } from "../database/database.ts";
+import type { Week } from "../database/partitions.ts";
 import { finishStuck } from "./finish-stuck.ts";
 import {
   countBlocks,

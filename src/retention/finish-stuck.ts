@@ -1,12 +1,12 @@
 /** Finishes messages that no other part of the service finishes any more, so that their week can be dropped. A message ends within 40 days
  *  after it was accepted; one that is still open long after its retention is stuck, by a fault or by rows that were changed by hand. */
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import { advance } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
-import type { Database } from "../storage/database.ts";
-import type { Week } from "../storage/partitions.ts";
+import type { Database } from "../database/database.ts";
+import type { Week } from "../database/partitions.ts";
 import { deleteQueueRows, readUnfinished } from "./queries.ts";
 
 const PAGE = 200;

@@ -1,10 +1,10 @@
 /** The jobs that delete old data: whole weeks soon after the start and then a few times a day, rows of tables without weeks every hour. */
 import { assert } from "../lib/assert.ts";
 import { RepeatingJob, type Turn } from "../lib/background-job.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { applyRetention, MIN_RETENTION_DAYS } from "./drop-weeks.ts";
 import { AGEING_TABLES, deleteOldRows, type AgeingTable } from "./queries.ts";
 

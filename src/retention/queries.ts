@@ -4,10 +4,10 @@ import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
-import type { Queryable } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import { listWeeks, type Week } from "../storage/partitions.ts";
-import { prepare, sql, type Sql } from "../storage/sql.ts";
+import type { Queryable } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import { listWeeks, type Week } from "../database/partitions.ts";
+import { prepare, sql, type Sql } from "../database/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
 

@@ -1,8 +1,8 @@
 /** Receives the reports of carriers about templates. They arrive at any node, repeatedly and in any order; a report that is not clear
  *  requests a sync. */
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import type { SyncRequests } from "./sync-requests.ts";
 import { noteReview, type ReviewParts } from "./note-review.ts";
 import { findReviewsByName } from "./queries.ts";

@@ -1,10 +1,10 @@
 /** The business accounts of the configuration, each with its links. */
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { BusinessAccountClient } from "../providers/business-account.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import type { Reviewer } from "./review.ts";
 
 /** The channel whose carriers review templates. */

@@ -1,7 +1,7 @@
 /** Imports the templates of a carrier that no account here has, as far as our templates can express them. Templates that were written
  *  here stay unchanged. */
 import type { CarrierTemplate, ReviewableTemplate } from "../providers/business-account.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import { readImport, type NewTemplate } from "../templates/new-template.ts";
 import type { TemplateStatus } from "../templates/template.ts";

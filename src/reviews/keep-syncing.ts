@@ -2,7 +2,7 @@
 import { Counter, type Registry } from "prom-client";
 import { unreachable } from "../lib/assert.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { errorFields, reportError } from "../lib/log.ts";
+import { errorFields, reportError } from "../model/log.ts";
 import type { AccountFailure } from "../providers/business-account.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
 import { claimSync, failSync, finishSync, renewSync, releaseSync, insertSyncs, type ClaimedSync } from "./queries.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import type { CarrierTemplate, CarrierTemplateStatus } from "../providers/business-account.ts";
 import { isSame } from "../providers/whatsapp/components.ts";
 import type { Template } from "../templates/template.ts";

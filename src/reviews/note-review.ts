@@ -1,7 +1,7 @@
 /** Stores the review of a business account and the resulting status of the template, in one transaction with the event. The template is
  *  always locked first: of two accounts that decide at the same time, the second sees the decision of the first. */
-import type { Clock } from "../storage/database-clock.ts";
-import type { Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Tx } from "../database/database.ts";
 import type { TemplateChanger } from "../templates/change-template.ts";
 import type { Template } from "../templates/template.ts";
 import { REVIEWED_CHANNEL, type BusinessAccounts } from "./business-accounts.ts";

@@ -1,8 +1,8 @@
 /** All SQL of reviews: the due syncs of business accounts, their claims, and the reviews of templates. */
-import type { AccountId, TemplateId } from "../lib/id.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import type { AccountId, TemplateId } from "../model/id.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 import type { Category } from "../templates/template.ts";
 import type { Review, ReviewStatus } from "./review.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import type { Template, TemplateStatus } from "../templates/template.ts";
 import { combineReviews, type Review, type ReviewStatus } from "./review.ts";
 

@@ -1,13 +1,13 @@
 /** Builds the parts of template reviews: the changes of clients, the reports of carriers, and the syncs. */
 import type { Registry } from "prom-client";
-import type { AccountId } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import type { AccountId } from "../model/id.ts";
+import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
 import type { Templates } from "../templates/find-template.ts";
 import { SyncRequests } from "./sync-requests.ts";

@@ -1,10 +1,10 @@
 /** Requests syncs before their time: a template was submitted here, or a carrier seems to have another version. The request is stored in
  *  the table, where any node finds it. */
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../model/log.ts";
 import type { Link } from "../links/link.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import type { BusinessAccounts } from "./business-accounts.ts";
 import { hastenSyncs } from "./queries.ts";
 

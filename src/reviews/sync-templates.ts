@@ -3,7 +3,7 @@
  *  stored before the next, so that the next sync completes one that was aborted. */
 import { unreachable } from "../lib/assert.ts";
 import type { CarrierTemplate } from "../providers/business-account.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { REVIEWED_CHANNEL, type BusinessAccount } from "./business-accounts.ts";

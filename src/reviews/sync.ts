@@ -1,8 +1,8 @@
 /** The state that the steps of one template sync share. */
-import type { AccountId } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import type { AccountId } from "../model/id.ts";
+import type { Log } from "../model/log.ts";
 import type { CarrierTemplate, BusinessAccountClient, AccountFailure } from "../providers/business-account.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import type { Template } from "../templates/template.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
 import type { ReviewParts } from "./note-review.ts";

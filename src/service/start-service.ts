@@ -1,12 +1,12 @@
 /** Starts everything in order, and stops it in reverse. */
 import { createMetrics } from "../api/metrics.ts";
 import type { Config } from "../config.ts";
-import type { Log, LogOutput } from "../lib/log.ts";
+import type { Log, LogOutput } from "../model/log.ts";
 import { remembered } from "../lib/remembered.ts";
 import { within } from "../lib/wait.ts";
-import { Announcer } from "../storage/announce.ts";
-import type { Database } from "../storage/database.ts";
-import { watchStorage } from "../storage/metrics.ts";
+import { Announcer } from "../database/announce.ts";
+import type { Database } from "../database/database.ts";
+import { watchStorage } from "../embedded/metrics.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { SpanWatch } from "../tracing/exporter.ts";
 import { spanWatch } from "../tracing/metrics.ts";

@@ -3,9 +3,9 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
 import { environmentVariables } from "../config.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
-import { StartupError } from "../storage/startup-error.ts";
+import { StartupError } from "../database/startup-error.ts";
 import { portIn, WORKER_PORT, type MetricValues, type ToSupervisor, type ToWorker } from "./worker-channel.ts";
 
 export type SupervisorParts = { workers: number; log: Log };

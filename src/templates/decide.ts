@@ -1,9 +1,9 @@
 /** Stores the decision of a review, and publishes its event. */
 import { publishEvent } from "../events/publish.ts";
-import { newId, type TemplateId } from "../lib/id.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import { newId, type TemplateId } from "../model/id.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";
 import { templateRecord, type Template, type TemplateStatus } from "./template.ts";
 

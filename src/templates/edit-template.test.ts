@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { NO_ID, toId } from "../lib/id.ts";
+import { NO_ID, toId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 import { applyEdit, statusOnSubmission } from "./edit-template.ts";
 import type { EditTemplate } from "./new-template.ts";
 import type { Template } from "./template.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { NO_ID, toId } from "../lib/id.ts";
+import { NO_ID, toId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "./fill-template.ts";

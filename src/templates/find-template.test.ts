@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { encodeId, toId } from "../lib/id.ts";
+import { encodeId, toId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable } from "../database/database.ts";
 import { Templates } from "./find-template.ts";
 import type { Template } from "./template.ts";
 

@@ -1,10 +1,10 @@
 /** Finds templates. The template of a message is cached for a second, so that messages that arrive together share one query. */
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { decodeId, idKey, type TemplateId } from "../lib/id.ts";
+import { decodeId, idKey, type TemplateId } from "../model/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
 import { MAX_TEMPLATES_EACH, NAME_PATTERN, type Template } from "./template.ts";
 

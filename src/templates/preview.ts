@@ -2,8 +2,8 @@
 import { Problem } from "../http/problem.ts";
 import { nullable, oneOf, openEnum, optional, Type, type Static } from "../http/schema.ts";
 import { assert } from "../lib/assert.ts";
-import { encodeId } from "../lib/id.ts";
-import { segmentsOf } from "../lib/segments.ts";
+import { encodeId } from "../model/id.ts";
+import { segmentsOf } from "../model/segments.ts";
 import { CHANNELS, SegmentsRecord } from "../links/channel.ts";
 import { channelMismatch, fillTemplate } from "./fill-template.ts";
 import { fill, MAX_VARIABLES } from "./placeholders.ts";

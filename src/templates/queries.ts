@@ -1,12 +1,12 @@
 /** All SQL of templates. */
-import type { AccountId, TemplateId } from "../lib/id.ts";
+import type { AccountId, TemplateId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare, sql, type Prepared } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
 
 /** By id, archived or not, or by name, which an archived template does not have any more. */

@@ -3,7 +3,7 @@ import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging
 import { route, toResponse, type Route } from "../api/route.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { CHANNELS } from "../links/channel.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import type { TemplateChanger } from "./change-template.ts";
 import { findOwnTemplate, TemplateParams } from "./find-template.ts";
 import { checkEditTemplate, checkNewTemplate, EditTemplateBody, NewTemplateBody } from "./new-template.ts";

@@ -1,9 +1,9 @@
 /** The template that every new environment has. */
-import { newId } from "../lib/id.ts";
-import { actorText, SYSTEM_ORIGIN } from "../lib/origin.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import { newId } from "../model/id.ts";
+import { actorText, SYSTEM_ORIGIN } from "../model/origin.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { insertTemplate } from "./queries.ts";
 
 /** Inserts the template of a new environment. Migration 0004 inserted it for environments that existed before. */

@@ -1,11 +1,11 @@
 /** A template: a text with variables, which is reviewed before it may be sent. Its statuses, its record in the API and the schema of the
  *  record. */
 import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
+import { encodeId, type AccountId, type TemplateId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 import { variablesOf } from "./placeholders.ts";
 
 export const TEMPLATE_STATUSES = ["draft", "pending", "approved", "rejected", "paused", "archived"] as const;

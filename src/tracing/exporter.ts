@@ -1,7 +1,7 @@
 /** Sends recorded spans to the collector: many spans in a request, one request at a time. The number of waiting spans is limited. If the
  *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
 import { backoffMs } from "../lib/backoff.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import type { EndedSpan } from "./otlp.ts";
 
 /** Counts spans. */

@@ -1,5 +1,5 @@
 /** Records spans and passes them to the exporter. Loaded only where a collector is configured. */
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../model/log.ts";
 import { isSampled, newTrace, sampledChildOf, spanIdOf, traceIdOf, type Trace } from "../lib/trace.ts";
 import { VERSION } from "../version.ts";
 import { Exporter, type SpanWatch } from "./exporter.ts";

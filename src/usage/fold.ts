@@ -1,8 +1,8 @@
 /** The job that folds the changes of usage into hours and minutes and deletes old ones. It runs on every node; a lock lets one node work
  *  at a time. */
 import { RepeatingJob } from "../lib/background-job.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { FOLD_ROWS, foldUsage, forgetHours, forgetMinutes } from "./queries.ts";
 
 // Readers add up the changes that are not folded yet. Two seconds of them take milliseconds.

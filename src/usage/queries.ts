@@ -1,11 +1,11 @@
 /** All SQL of usage: folding of changes into hours and minutes, deletion of old counts, and reads of both together. The statements that
  *  write messages insert the changes. */
 import { assert } from "../lib/assert.ts";
-import type { AccountId } from "../lib/id.ts";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import type { Environment } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import type { AccountId } from "../model/id.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
+import type { Environment } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 
 const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage})`);
 const tryLock = (tx: Tx) =>

@@ -1,7 +1,7 @@
 /** Usage as the API reports it: one row for each kind of message in each minute, hour or day, and their totals. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 import type { UsageRange, UsageRow } from "./queries.ts";
 import { quantileMs, type Histogram } from "./usage.ts";
 

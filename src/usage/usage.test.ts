@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { toId } from "../lib/id.ts";
+import { toId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import { bucketUpperMs, countedOf, deliveryBucket, quantileMs, type Countable } from "./usage.ts";
 

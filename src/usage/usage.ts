@@ -1,6 +1,6 @@
 /** The count to which a message belongs: the minute of its creation, with its current channel, status and error. A message that changes
  *  moves from one count to another. Also the buckets of delivery times, and the quantiles that they yield. */
-import type { MessageId } from "../lib/id.ts";
+import type { MessageId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 
 export const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { newId } from "../model/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { concealing, hashCode, isCode, MAX_LENGTH, MIN_LENGTH, newCode } from "./code.ts";
 

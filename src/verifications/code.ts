@@ -1,10 +1,10 @@
 /** Creates, hashes and compares codes. */
 import { randomInt } from "node:crypto";
-import type { VerificationId } from "../lib/id.ts";
+import type { VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Content } from "../messages/content.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 export const MIN_LENGTH = 4;
 export const MAX_LENGTH = 10;

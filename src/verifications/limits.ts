@@ -1,6 +1,6 @@
 /** Limits of how often codes are sent. They protect against SMS pumping: many codes to one number, or to adjacent numbers. */
 import { Problem } from "../http/problem.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { Recipient } from "../model/phone-number.ts";
 
 export type Limits = { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 

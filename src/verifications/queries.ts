@@ -1,12 +1,12 @@
 /** All SQL of verifications. */
-import type { AccountId, MessageId, VerificationId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import type { AccountId, MessageId, VerificationId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 import { prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
 

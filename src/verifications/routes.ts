@@ -1,8 +1,8 @@
 /** The HTTP routes of verifications. */
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
-import { decodeId } from "../lib/id.ts";
-import type { Database } from "../storage/database.ts";
+import { decodeId } from "../model/id.ts";
+import type { Database } from "../database/database.ts";
 import { CheckBody, checkNewVerification, NewVerificationBody } from "./new-verification.ts";
 import { findVerification } from "./queries.ts";
 import { CheckedVerification, verificationRecord, VerificationRecord } from "./verification.ts";

@@ -1,11 +1,11 @@
 /** A verification: a code that is sent to a recipient and checked once. Its record in the API and the schema of the record. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type MessageId, type VerificationId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
+import { encodeId, type AccountId, type MessageId, type VerificationId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 /** Five attempts find a code of six digits with a probability of 1 in 200,000. */
 export const MAX_ATTEMPTS = 5;

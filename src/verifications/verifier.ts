@@ -3,16 +3,16 @@
 
 import { Problem, type Fault } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
-import { encodeId, newId, type MessageId, type VerificationId } from "../lib/id.ts";
+import { encodeId, newId, type MessageId, type VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { consentProblem, type Composer } from "../messages/compose.ts";
 import { removeFallback } from "../messages/fallbacks.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/accept-statement.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";

@@ -1,8 +1,8 @@
 /** Announcements of queued deliveries between nodes: the endpoints, or that any endpoint may have some. */
 import type { QueuedDeliveries } from "../events/publish.ts";
-import { toId } from "../lib/id.ts";
+import { toId } from "../model/id.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
-import type { Announced, Announcer } from "../storage/announce.ts";
+import type { Announced, Announcer } from "../database/announce.ts";
 
 /** The name of the webhook workers among the lanes that announcements name. */
 export const WEBHOOK_LANE = "@webhooks";

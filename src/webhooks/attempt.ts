@@ -1,6 +1,6 @@
 /** One attempt at an endpoint: signs and sends the event, and decides by the response how the delivery is settled. */
 import { eventText } from "../events/event.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { childOf, traceHeaders } from "../lib/trace.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";

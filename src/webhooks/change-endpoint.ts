@@ -7,11 +7,11 @@ import { publishEventTo } from "../events/publish.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
-import { decodeId, encodeId, newId, type EndpointId } from "../lib/id.ts";
-import { actorText } from "../lib/origin.ts";
+import { decodeId, encodeId, newId, type EndpointId } from "../model/id.ts";
+import { actorText } from "../model/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Tx } from "../database/database.ts";
 import {
   countEndpoints,
   deleteEndpoint,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { idKey, newId } from "../lib/id.ts";
+import { idKey, newId } from "../model/id.ts";
 import { isAnyShareFull, planShares } from "./claim-shares.ts";
 import type { ClaimedRow, WaitingRow } from "./queue.ts";
 

@@ -1,5 +1,5 @@
 /** The shares of a claim: how many due deliveries of each endpoint it takes. Pure. */
-import { idKey } from "../lib/id.ts";
+import { idKey } from "../model/id.ts";
 import type { ClaimedRow, Share, WaitingRow } from "./queue.ts";
 
 export type SharePlan = {

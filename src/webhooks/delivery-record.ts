@@ -1,6 +1,6 @@
 /** A delivery: one event for one endpoint, with its attempts. Its record in the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type DeliveryId, type EndpointId, type EventId } from "../lib/id.ts";
+import { encodeId, type DeliveryId, type EndpointId, type EventId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { FAILURES } from "./outbound.ts";

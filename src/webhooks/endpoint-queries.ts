@@ -1,10 +1,10 @@
 /** All SQL of endpoints. */
-import type { AccountId, EndpointId } from "../lib/id.ts";
+import type { AccountId, EndpointId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { prepare, sql } from "../database/sql.ts";
 import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
 
 export type EndpointRow = {

@@ -1,10 +1,10 @@
 /** An endpoint: a URL of a customer that receives events. Its statuses, its record in the API and the schema of the record. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type EndpointId } from "../lib/id.ts";
+import { encodeId, type AccountId, type EndpointId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment } from "../model/owner.ts";
 
 export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];

@@ -2,12 +2,12 @@
  *  health for the operator. */
 import { recordChange } from "../audit/record-change.ts";
 import { publishEvent } from "../events/publish.ts";
-import { encodeId, newId, NO_ID, type EndpointId } from "../lib/id.ts";
-import { SYSTEM_ORIGIN } from "../lib/origin.ts";
+import { encodeId, newId, NO_ID, type EndpointId } from "../model/id.ts";
+import { SYSTEM_ORIGIN } from "../model/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Queryable, Tx } from "../storage/database.ts";
-import type { Owner } from "../storage/owner.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { countHealth, listEnabled, listSealed, lockEndpoint, storeEndpoint, type EndpointHealth } from "./endpoint-queries.ts";
 import { endpointRecord, secretContext, type DisabledReason, type Endpoint } from "./endpoint.ts";
 

@@ -1,7 +1,7 @@
 /** The Prometheus metrics of webhooks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../database/database.ts";
 import { isSuccess } from "./attempt.ts";
 import { readQueueDepth } from "./queue.ts";
 import type { WebhookWatch, WebhookWorker } from "./worker.ts";

@@ -1,13 +1,13 @@
 /** All SQL of webhook deliveries except the claims (queue.ts): lists, results of attempts, retries and recovery. */
 import { deliveryId, isDeliveryOf, wantsAnyType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable, Tx } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare } from "../storage/sql.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
+import { prepare } from "../database/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";

@@ -1,14 +1,14 @@
 /** All SQL that claims webhook deliveries: the endpoints that have rows in the queue, and a share of the rows for each. */
 import type { StoredEvent } from "../events/event.ts";
 import { EVENT_COLUMNS } from "../events/queries.ts";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { traceOfEvent } from "../messages/rows.ts";
-import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
-import { sql } from "../storage/sql.ts";
-import type { TakenGroup } from "../storage/waiting-groups.ts";
+import { batchStatement, column } from "../database/batch.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { sql } from "../database/sql.ts";
+import type { TakenGroup } from "../database/waiting-groups.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
 
 /** An endpoint that has rows in the queue. */

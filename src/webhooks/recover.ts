@@ -4,8 +4,8 @@
  *  A transaction that did not see the endpoint as enabled queued nothing for it, and may commit after the recovery was requested. So a
  *  page is read when all such transactions have ended (`events/positions.ts`); each later one queues its deliveries itself. */
 import { writersEnd } from "../events/positions.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
 import { findRecovering, lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
 import { recoverNext } from "./queries.ts";
 

@@ -2,7 +2,7 @@
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
 import type { AuditedCall, Executed, Replay, WriteCall } from "../idempotency/once.ts";
-import type { DeliveryId, EndpointId } from "../lib/id.ts";
+import type { DeliveryId, EndpointId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import { shownPlain, type EndpointChanger } from "./change-endpoint.ts";
 import { deliveryRecord } from "./delivery-record.ts";

@@ -1,10 +1,10 @@
 /** Stores the outcomes of deliveries, many in one commit, and disables endpoints that have failed for too long. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeId } from "../lib/id.ts";
-import { errorFields, reportError, type Log } from "../lib/log.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import { isRowRefused, type Database } from "../storage/database.ts";
-import { GroupCommit } from "../storage/group-commit.ts";
+import { encodeId } from "../model/id.ts";
+import { errorFields, reportError, type Log } from "../model/log.ts";
+import type { Clock } from "../database/database-clock.ts";
+import { isRowRefused, type Database } from "../database/database.ts";
+import { GroupCommit } from "../database/group-commit.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { disableEndpoint } from "./maintain-endpoints.ts";
 import { storeSettlements, type Settlement } from "./queries.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId, type EndpointId } from "../lib/id.ts";
+import { newId, type EndpointId } from "../model/id.ts";
 import type { ClaimedRow, QueuedEndpoint, Share } from "./queue.ts";
 import { WaitingEndpoints } from "./waiting-endpoints.ts";
 

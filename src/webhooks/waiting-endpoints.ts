@@ -1,7 +1,7 @@
-/** The endpoints whose deliveries wait in the queue, as far as this node knows (`storage/waiting-groups.ts`): those with new deliveries, and
+/** The endpoints whose deliveries wait in the queue, as far as this node knows (`database/waiting-groups.ts`): those with new deliveries, and
  *  those with retries. In each list the endpoints take turns. */
-import { idKey, type EndpointId } from "../lib/id.ts";
-import { WaitingGroups } from "../storage/waiting-groups.ts";
+import { idKey, type EndpointId } from "../model/id.ts";
+import { WaitingGroups } from "../database/waiting-groups.ts";
 import type { ClaimedRow, QueuedEndpoint, Share, TakenEndpoint } from "./queue.ts";
 
 /** A claim serves at most so many endpoints with first attempts, and as many with retries. The next claim goes on with others. */

@@ -4,12 +4,12 @@
  *  `claim-pace.ts` decides when to claim, `claim-shares.ts` how many deliveries of each endpoint, and `load.ts` how many calls run. */
 import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { encodeId, idKey } from "../lib/id.ts";
-import { errorFields, reportError, type Log } from "../lib/log.ts";
+import { encodeId, idKey } from "../model/id.ts";
+import { errorFields, reportError, type Log } from "../model/log.ts";
 import { poll } from "../lib/wait.ts";
-import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
-import { PacedScan } from "../storage/paced-scan.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import { PacedScan } from "../database/paced-scan.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
 import { WebhookClaimPace } from "./claim-pace.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { apiKeyHint } from "../../src/access/api-key.ts";
 import type { ErrorCode } from "../../src/http/codes.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { madeUpKey } from "../support/made-up-keys.ts";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
-import { encodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
+import { encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { recordOf, itemsOf, search, walk, type Json, type Page, type Query } from "../support/client/request.ts";
 import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";

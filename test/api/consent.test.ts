@@ -6,11 +6,11 @@ import { lift, openWindow, optIn, optOut, optOutAll, type OptOut } from "../../s
 import { findRefusal, isSuppressed, isWindowClosed } from "../../src/consent/refusal.ts";
 import { findSuppression, listSuppressions, lockSuppression } from "../../src/consent/queries.ts";
 import type { Pair, Suppression } from "../../src/consent/suppression.ts";
-import { encodeId, newId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/model/id.ts";
 import { MAX_UUID, newUuid, uuidFromBytes, uuidTimeMs, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
-import { Database, type Queryable, type Tx } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import type { Sql } from "../../src/storage/sql.ts";
+import { Database, type Queryable, type Tx } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import type { Sql } from "../../src/database/sql.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { recipientOf } from "../support/recipient.ts";

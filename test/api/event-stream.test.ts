@@ -12,7 +12,7 @@ import type { QuotaDecision } from "../../src/access/limiter.ts";
 import { pumpFrames } from "../../src/api/stream.ts";
 import { EventPositions } from "../../src/events/positions.ts";
 import { EventStreams } from "../../src/events/stream.ts";
-import { decodeId, newId, type EventId } from "../../src/lib/id.ts";
+import { decodeId, newId, type EventId } from "../../src/model/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { decodeJwt } from "jose";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
 import { assertOAuthError, createToken, newOAuthClient, oauthClientOf, requestToken, type OAuthClient } from "../support/client/tokens.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashApiKey } from "../../src/access/api-key.ts";
 import { KeyRecogniser } from "../../src/access/recognise-key.ts";
-import type { Queryable } from "../../src/storage/database.ts";
+import type { Queryable } from "../../src/database/database.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { keyOfFirstForm, madeUpKey } from "../support/made-up-keys.ts";
 

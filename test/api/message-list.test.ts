@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeCursor } from "../../src/api/paging.ts";
-import { encodeId, newId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/model/id.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
 import { clientOf, clientOfAccount } from "../support/client.ts";
 import { recordOf, idsOf, search, walk, type Page, type Query } from "../support/client/request.ts";

@@ -1,8 +1,8 @@
 /** GET /v1/messages/{id}/parts: the parts that were transmitted, as the carrier reports them. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { AccountId } from "../../src/lib/id.ts";
-import type { Recipient } from "../../src/lib/phone-number.ts";
+import type { AccountId } from "../../src/model/id.ts";
+import type { Recipient } from "../../src/model/phone-number.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";

@@ -1,7 +1,7 @@
 /** POST /v1/messages: every field with its limits, and the stored record. Reading is in message-list.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 

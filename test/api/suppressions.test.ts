@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { optOut } from "../../src/consent/change-consent.ts";
-import { encodeId, newId, type AccountId } from "../../src/lib/id.ts";
+import { encodeId, newId, type AccountId } from "../../src/model/id.ts";
 import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
 import { walk, type Json } from "../support/client/request.ts";
 import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { connect as connectTls, type SecureVersion, type TLSSocket } from "node:tls";
-import { findServiceUser, isRoot } from "../../src/storage/run-as.ts";
+import { findServiceUser, isRoot } from "../../src/embedded/run-as.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit, type LogLine, type Reply } from "../support/harness.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { isGsm7 } from "../../src/lib/gsm7.ts";
+import { isGsm7 } from "../../src/model/gsm7.ts";
 import { clientOf } from "../support/client.ts";
 import type { Json } from "../support/client/request.ts";
 import { newName, type TemplateClient } from "../support/client/templates.ts";

@@ -1,7 +1,7 @@
 /** A code is only for the recipient: the carrier receives it on any channel, and it is readable nowhere else. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
+import { decodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";

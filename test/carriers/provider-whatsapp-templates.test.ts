@@ -1,7 +1,7 @@
 /** The client of a WhatsApp business account: submissions, lists, deletions, and the handling of errors. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createLog } from "../../src/lib/log.ts";
+import { createLog } from "../../src/model/log.ts";
 import type { ReviewableContent, ReviewableTemplate, BusinessAccountClient } from "../../src/providers/business-account.ts";
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MAX_KEPT_MESSAGES } from "../../src/delivery/kept-inbound.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { until } from "../support/expect.ts";
 import { FakeGraph, graphCall, GRAPH_SECRETS, graphSignature, status } from "../support/fakes/graph.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";

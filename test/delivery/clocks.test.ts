@@ -1,7 +1,7 @@
 /** Clocks that are wrong for a while: no message is sent early, and none gets a time that is not its own. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { encodeId, toId, type AccountId } from "../../src/lib/id.ts";
+import { encodeId, toId, type AccountId } from "../../src/model/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import { clientOf, type Client } from "../support/client.ts";
 import type { Json } from "../support/client/request.ts";

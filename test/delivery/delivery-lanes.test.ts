@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
+import { newId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";

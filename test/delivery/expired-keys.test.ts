@@ -7,12 +7,12 @@ import { deleteExpiredKeys, deleteSlice, keyCleanup, restAfter } from "../../src
 import { parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { findResponse, deleteExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
-import { newId } from "../../src/lib/id.ts";
+import { newId } from "../../src/model/id.ts";
 import { uuidToText, type Uuid } from "../../src/lib/uuid.ts";
-import { Database } from "../../src/storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import type { Sql } from "../../src/storage/sql.ts";
+import { Database } from "../../src/database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import type { Sql } from "../../src/database/sql.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { cteOf } from "../support/statement.ts";

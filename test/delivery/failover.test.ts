@@ -6,7 +6,7 @@ import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { sendingSignal } from "../../src/delivery/settle.ts";
-import { encodeId, newId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/model/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";

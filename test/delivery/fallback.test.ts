@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
-import type { MessageId } from "../../src/lib/id.ts";
+import type { MessageId } from "../../src/model/id.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import { recordOf, type Json } from "../support/client/request.ts";
 import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";

@@ -1,12 +1,12 @@
 /** The lease of a link: one node has it at a time, and no other node has a connection open meanwhile. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createLog } from "../../src/lib/log.ts";
+import { createLog } from "../../src/model/log.ts";
 import { LinkLease } from "../../src/links/lease.ts";
 import { LeasedConnection } from "../../src/links/leased-connection.ts";
 import type { Host, Outgoing } from "../../src/providers/provider.ts";
-import { Database, type Queryable } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
+import { Database, type Queryable } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
 import { TIMINGS } from "../../src/timings.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";

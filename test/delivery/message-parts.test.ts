@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
-import { createLog } from "../../src/lib/log.ts";
+import { createLog } from "../../src/model/log.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";

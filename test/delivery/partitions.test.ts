@@ -1,10 +1,10 @@
 /** The weekly partitions: created one at a time, also where a wrong clock has put rows of a coming week into the default partition. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newId, type Id } from "../../src/lib/id.ts";
+import { newId, type Id } from "../../src/model/id.ts";
 import { uuidSequence, type Uuid } from "../../src/lib/uuid.ts";
-import { Database } from "../../src/storage/database.ts";
-import { countStrayRows, createPartitions, listWeeks } from "../../src/storage/partitions.ts";
+import { Database } from "../../src/database/database.ts";
+import { countStrayRows, createPartitions, listWeeks } from "../../src/database/partitions.ts";
 import { createDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";

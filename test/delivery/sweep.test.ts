@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { expireQueued, expireWithoutReceipt } from "../../src/delivery/sweep.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { advance, Advancer } from "../../src/messages/advance.ts";
 import { changeBy, type Change } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
-import type { Clock } from "../../src/storage/database-clock.ts";
-import type { Database } from "../../src/storage/database.ts";
+import type { Clock } from "../../src/database/database-clock.ts";
+import type { Database } from "../../src/database/database.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { listEntries, listEvents } from "../../src/events/queries.ts";
-import { newId, type MessageId } from "../../src/lib/id.ts";
+import { newId, type MessageId } from "../../src/model/id.ts";
 import { MAX_UUID, NIL_UUID, uuidToText } from "../../src/lib/uuid.ts";
-import { Database, type Queryable } from "../../src/storage/database.ts";
+import { Database, type Queryable } from "../../src/database/database.ts";
 import { freshOwner, planOf, rowsOf, statementOf } from "../support/counting.ts";
 import { createDatabase } from "../support/database.ts";
 

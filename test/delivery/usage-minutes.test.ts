@@ -1,12 +1,12 @@
 /** The counts per minute: equal to those per hour, kept for a day, and never incomplete. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { toId, type MessageId } from "../../src/lib/id.ts";
+import { toId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt } from "../../src/lib/uuid.ts";
-import { Database, type Tx } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { knownMigrations } from "../../src/storage/migrations.ts";
-import type { Sql } from "../../src/storage/sql.ts";
+import { Database, type Tx } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { knownMigrations } from "../../src/database/migrations.ts";
+import type { Sql } from "../../src/database/sql.ts";
 import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";

@@ -1,13 +1,13 @@
 /** The counts of messages: exact at every moment, also with concurrent writers, folders and readers. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newId, toId, type MessageId } from "../../src/lib/id.ts";
+import { newId, toId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt } from "../../src/lib/uuid.ts";
 import { oldestDue } from "../../src/delivery/queue.ts";
-import { Database } from "../../src/storage/database.ts";
-import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { sql } from "../../src/storage/sql.ts";
+import { Database } from "../../src/database/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { sql } from "../../src/database/sql.ts";
 import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";

@@ -5,8 +5,8 @@ import { chmodSync, cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rea
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { connectAsAdmin } from "../../src/storage/embedded-roles.ts";
-import { socketDir } from "../../src/storage/data-directory.ts";
+import { connectAsAdmin } from "../../src/embedded/embedded-roles.ts";
+import { socketDir } from "../../src/embedded/data-directory.ts";
 import { until } from "../support/expect.ts";
 import { baseEnv, runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { programPath } from "../support/programs.ts";

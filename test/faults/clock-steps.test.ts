@@ -9,7 +9,7 @@ import { LinkLease } from "../../src/links/lease.ts";
 import { Advancer } from "../../src/messages/advance.ts";
 import { claimDueFallbacks } from "../../src/messages/fallbacks.ts";
 import { claimSync, failSync, finishSync, hastenSyncs, insertSyncs, releaseSync, renewSync } from "../../src/reviews/queries.ts";
-import { Database } from "../../src/storage/database.ts";
+import { Database } from "../../src/database/database.ts";
 import { forgetHours, forgetMinutes } from "../../src/usage/queries.ts";
 import { clientOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";

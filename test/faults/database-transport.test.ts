@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { Database } from "../../src/storage/database.ts";
-import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
-import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
-import { sql } from "../../src/storage/sql.ts";
+import { Database } from "../../src/database/database.ts";
+import { EmbeddedPostgres } from "../../src/embedded/embedded-postgres.ts";
+import { EMBEDDED_ADMIN } from "../../src/embedded/embedded-roles.ts";
+import { sql } from "../../src/database/sql.ts";
 import { runGodwit, SECRET_KEY } from "../support/harness.ts";
 import { FAST } from "../support/test-server.ts";
 

@@ -18,10 +18,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { Database } from "../../src/storage/database.ts";
-import { socketDir } from "../../src/storage/data-directory.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { findPrograms } from "../../src/storage/postgres-binaries.ts";
+import { Database } from "../../src/database/database.ts";
+import { socketDir } from "../../src/embedded/data-directory.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { findPrograms } from "../../src/embedded/postgres-binaries.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
-import { createLog } from "../../src/lib/log.ts";
-import { Announcer } from "../../src/storage/announce.ts";
+import { createLog } from "../../src/model/log.ts";
+import { Announcer } from "../../src/database/announce.ts";
 import { announcingHandover } from "../../src/delivery/delivery.ts";
 import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { claimDue, scanAccounts, setDueTimes, type Claimed } from "../../src/delivery/queue.ts";
-import { Database } from "../../src/storage/database.ts";
+import { Database } from "../../src/database/database.ts";
 import { sendingSignal } from "../../src/delivery/settle.ts";
 import { LINK, linkTo, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { queueOnly } from "../support/engine.ts";

@@ -21,7 +21,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import pg from "pg";
-import { socketDir } from "../../src/storage/data-directory.ts";
+import { socketDir } from "../../src/embedded/data-directory.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
-import { Database } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { createPartitions } from "../../src/storage/partitions.ts";
+import { Database } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { createPartitions } from "../../src/database/partitions.ts";
 import { LINK, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";

@@ -7,7 +7,7 @@ import type { Message } from "../../src/messages/message.ts";
 import { startFallback } from "../../src/messages/start-fallback.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import type { Database } from "../../src/storage/database.ts";
+import type { Database } from "../../src/database/database.ts";
 import { linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { composerOf } from "../support/engine.ts";
 import { until } from "../support/expect.ts";

@@ -2,7 +2,7 @@
  *  and none is lost. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { gate, prompt, Scene, type Node } from "../support/dispatching.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
-import { Database } from "../../src/storage/database.ts";
-import { sql } from "../../src/storage/sql.ts";
+import { Database } from "../../src/database/database.ts";
+import { sql } from "../../src/database/sql.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { NEVER_MS, until } from "../support/expect.ts";

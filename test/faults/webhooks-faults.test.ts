@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeId, type EventId } from "../../src/lib/id.ts";
+import { encodeId, type EventId } from "../../src/model/id.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pino from "pino";
 import { applyRetention } from "../../src/retention/drop-weeks.ts";
-import { createPartitions } from "../../src/storage/partitions.ts";
+import { createPartitions } from "../../src/database/partitions.ts";
 import { clientOf, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until, untilListening } from "../support/expect.ts";

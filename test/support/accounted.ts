@@ -1,6 +1,6 @@
 /** Compares the messages in the database with the submissions that the witness recorded. */
 import assert from "node:assert/strict";
-import { encodeId, type MessageId } from "../../src/lib/id.ts";
+import { encodeId, type MessageId } from "../../src/model/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
 import { until } from "./expect.ts";
 import type { Line, Witness } from "./fakes/witness.ts";

@@ -2,11 +2,11 @@
  *  read. */
 import assert from "node:assert/strict";
 import pg from "pg";
-import { newId, toId, type AccountId, type MessageId } from "../../src/lib/id.ts";
+import { newId, toId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt, uuidFromBytes, uuidToText } from "../../src/lib/uuid.ts";
-import { batchStatement, column } from "../../src/storage/batch.ts";
-import type { Database, Queryable } from "../../src/storage/database.ts";
-import type { Sql } from "../../src/storage/sql.ts";
+import { batchStatement, column } from "../../src/database/batch.ts";
+import type { Database, Queryable } from "../../src/database/database.ts";
+import type { Sql } from "../../src/database/sql.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { advanceStatement } from "../../src/messages/advance-statement.ts";
 import { countedOf, usageKey, usageMinute, type Countable, type Counted } from "../../src/usage/usage.ts";

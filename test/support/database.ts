@@ -1,7 +1,7 @@
 /** Databases for tests, on the shared server that `global-setup.ts` starts. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import type { DatabaseTarget } from "../../src/storage/connections.ts";
+import type { DatabaseTarget } from "../../src/database/connections.ts";
 
 /** The migrated database from which all other test databases are copied. */
 export const TEMPLATE = "godwit_template";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
-import { decodeId, encodeId, newId, type AccountId } from "../../src/lib/id.ts";
-import type { Recipient } from "../../src/lib/phone-number.ts";
-import { USUAL_RULES } from "../../src/lib/segments.ts";
+import { decodeId, encodeId, newId, type AccountId } from "../../src/model/id.ts";
+import type { Recipient } from "../../src/model/phone-number.ts";
+import { USUAL_RULES } from "../../src/model/segments.ts";
 import type { Acceptor } from "../../src/messages/accept.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -15,14 +15,14 @@ import type { Provider } from "../../src/providers/provider.ts";
 import type { ProviderName } from "../../src/providers/providers.ts";
 import type { Link } from "../../src/links/link.ts";
 import { LinkChooser, type LinkChoice } from "../../src/links/choose-links.ts";
-import type { DatabaseClock } from "../../src/storage/database-clock.ts";
-import { Database } from "../../src/storage/database.ts";
+import type { DatabaseClock } from "../../src/database/database-clock.ts";
+import { Database } from "../../src/database/database.ts";
 import { atEnd } from "./at-end.ts";
 import { acceptorOf, closeStorage, credentialOf, deliveryOf, openStorage, queueOnly, type DeliveryOptions } from "./engine.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "./database.ts";
 import { recipientOf } from "./recipient.ts";
-import type { Environment } from "../../src/storage/owner.ts";
+import type { Environment } from "../../src/model/owner.ts";
 
 /** The default link of messages. */
 export const LINK = "first";

@@ -1,9 +1,9 @@
 /** The embedded database of a service that a test has started with GODWIT_DATA_DIR. */
 import assert from "node:assert/strict";
 import pg from "pg";
-import { socketDir } from "../../src/storage/data-directory.ts";
-import { Database } from "../../src/storage/database.ts";
-import { EMBEDDED_ADMIN, EMBEDDED_DATABASE, EMBEDDED_USER } from "../../src/storage/embedded-roles.ts";
+import { socketDir } from "../../src/embedded/data-directory.ts";
+import { Database } from "../../src/database/database.ts";
+import { EMBEDDED_ADMIN, EMBEDDED_DATABASE, EMBEDDED_USER } from "../../src/embedded/embedded-roles.ts";
 import { inspectionOf } from "./database.ts";
 import { runGodwit } from "./harness.ts";
 

@@ -1,11 +1,11 @@
 /** Readers that record the event stream, and events that a test inserts with a chosen time. */
 import assert from "node:assert/strict";
-import { encodeId, toId, type AccountId, type EventId } from "../../src/lib/id.ts";
+import { encodeId, toId, type AccountId, type EventId } from "../../src/model/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { until } from "./expect.ts";
 import type { Godwit } from "./harness.ts";
-import type { Environment } from "../../src/storage/owner.ts";
+import type { Environment } from "../../src/model/owner.ts";
 
 export type Streamed = { id: string; type: string; data: string };
 

@@ -1,7 +1,7 @@
 /** Locks that stop statements of the service inside their transactions until the test releases the lock. */
 import assert from "node:assert/strict";
 import pg from "pg";
-import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
 import { until } from "./expect.ts";
 import { rowId } from "./tables.ts";
 

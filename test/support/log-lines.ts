@@ -1,5 +1,5 @@
 /** A log that keeps its lines for a test. */
-import { logTo, type Log } from "../../src/lib/log.ts";
+import { logTo, type Log } from "../../src/model/log.ts";
 import type { LogLine } from "./harness.ts";
 
 export function keepLines(): { log: Log; lines: readonly LogLine[] } {

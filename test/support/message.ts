@@ -1,7 +1,7 @@
 /** Messages for tests of transitions. */
-import { newId, NO_ID } from "../../src/lib/id.ts";
+import { newId, NO_ID } from "../../src/model/id.ts";
 import { newMessage, type Message } from "../../src/messages/message.ts";
-import type { Owner } from "../../src/storage/owner.ts";
+import type { Owner } from "../../src/model/owner.ts";
 import { recipientOf } from "./recipient.ts";
 
 /** A message as a request creates it, with the given fields replaced. */

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { chooseUser } from "../../src/storage/run-as.ts";
+import { chooseUser } from "../../src/embedded/run-as.ts";
 import { atEnd } from "./at-end.ts";
 import { missingProgram } from "./debian-package.ts";
 import { until } from "./expect.ts";

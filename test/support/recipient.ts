@@ -1,6 +1,6 @@
 /** Recipients for tests. */
 import assert from "node:assert/strict";
-import { RECIPIENT_PATTERN, type Recipient } from "../../src/lib/phone-number.ts";
+import { RECIPIENT_PATTERN, type Recipient } from "../../src/model/phone-number.ts";
 
 /** Parses a phone number or a user id as a request does. */
 export function recipientOf(text: string): Recipient {

@@ -1,7 +1,7 @@
 /** A host for providers under test: records the receipts and messages that they pass, and waits for them with a time limit. */
 import assert from "node:assert/strict";
-import { encodeId, newId } from "../../src/lib/id.ts";
-import { createLog } from "../../src/lib/log.ts";
+import { encodeId, newId } from "../../src/model/id.ts";
+import { createLog } from "../../src/model/log.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import type {
   Begin,

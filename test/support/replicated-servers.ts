@@ -6,9 +6,9 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { identity } from "../../src/storage/cluster.ts";
-import { findPrograms, type Programs } from "../../src/storage/postgres-binaries.ts";
-import { chooseUser, type RunAs } from "../../src/storage/run-as.ts";
+import { identity } from "../../src/embedded/cluster.ts";
+import { findPrograms, type Programs } from "../../src/embedded/postgres-binaries.ts";
+import { chooseUser, type RunAs } from "../../src/embedded/run-as.ts";
 import { childProcesses, signalProcess } from "./child-processes.ts";
 import { atEnd } from "./at-end.ts";
 import { until } from "./expect.ts";

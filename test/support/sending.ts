@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeId, type MessageId } from "../../src/lib/id.ts";
+import { encodeId, type MessageId } from "../../src/model/id.ts";
 import { poll, within } from "../../src/lib/wait.ts";
-import type { Queryable } from "../../src/storage/database.ts";
+import type { Queryable } from "../../src/database/database.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { sms, type Godwit, type Reply } from "./harness.ts";
 

@@ -1,6 +1,6 @@
 /** Reads and changes rows of the service's tables directly, where the API shows too little. */
 import assert from "node:assert/strict";
-import { decodeId, type IdPrefix } from "../../src/lib/id.ts";
+import { decodeId, type IdPrefix } from "../../src/model/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import type { Godwit } from "./harness.ts";
 

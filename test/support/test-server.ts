@@ -5,13 +5,13 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { Database } from "../../src/storage/database.ts";
-import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
-import { EMBEDDED_ADMIN } from "../../src/storage/embedded-roles.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { knownMigrations } from "../../src/storage/migrations.ts";
-import { createPartitions } from "../../src/storage/partitions.ts";
-import { findPrograms } from "../../src/storage/postgres-binaries.ts";
+import { Database } from "../../src/database/database.ts";
+import { EmbeddedPostgres } from "../../src/embedded/embedded-postgres.ts";
+import { EMBEDDED_ADMIN } from "../../src/embedded/embedded-roles.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { knownMigrations } from "../../src/database/migrations.ts";
+import { createPartitions } from "../../src/database/partitions.ts";
+import { findPrograms } from "../../src/embedded/postgres-binaries.ts";
 import { cachedFolder, moveIntoPlace } from "./cache.ts";
 import { TEMPLATE, urlOf } from "./database.ts";
 

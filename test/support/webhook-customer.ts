@@ -13,7 +13,7 @@ import { LIMIT_MS, until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
 import type { Godwit, StartOptions } from "./harness.ts";
 import { rowId } from "./tables.ts";
-import type { Environment } from "../../src/storage/owner.ts";
+import type { Environment } from "../../src/model/owner.ts";
 
 /** The options of a service with all roles, a fast simulator, and webhook endpoints on this machine. */
 export const WITH_WEBHOOKS = { roles: "api,dispatch,webhooks", simulatorSpeed: 50, env: ALLOW_LOOPBACK } satisfies StartOptions;

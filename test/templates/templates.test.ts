@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { findTemplateVersion } from "../../src/templates/find-template.ts";
 import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
-import { toId, type AccountId } from "../../src/lib/id.ts";
+import { toId, type AccountId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import { clientOf, clientOfAccount } from "../support/client.ts";
 import { itemsOf, walk, type Json } from "../support/client/request.ts";
@@ -14,7 +14,7 @@ import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { rowId } from "../support/tables.ts";
-import type { Environment } from "../../src/storage/owner.ts";
+import type { Environment } from "../../src/model/owner.ts";
 
 let godwit: Godwit;
 let key: string;

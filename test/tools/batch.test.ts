@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
-import { batchStatement, column } from "../../src/storage/batch.ts";
-import { Database } from "../../src/storage/database.ts";
+import { batchStatement, column } from "../../src/database/batch.ts";
+import { Database } from "../../src/database/database.ts";
 import { createDatabase } from "../support/database.ts";
 
 type Item = {

@@ -4,10 +4,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readPage } from "../../scripts/log-events.ts";
-import { CARRIER_LOG_EVENTS } from "../../src/lib/carrier-log-events.ts";
-import { LOG_EVENTS } from "../../src/lib/log-events.ts";
+import { CARRIER_LOG_EVENTS } from "../../src/model/carrier-log-events.ts";
+import { LOG_EVENTS } from "../../src/model/log-events.ts";
 
-const TABLES = new Set(["src/lib/log-events.ts", "src/lib/carrier-log-events.ts"]);
+const TABLES = new Set(["src/model/log-events.ts", "src/model/carrier-log-events.ts"]);
 const root = join(import.meta.dirname, "..", "..");
 
 test("docs/operation.md is the output of npm run log-events", () => {

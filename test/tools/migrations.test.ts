@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { Database } from "../../src/storage/database.ts";
-import { migrate, readSchema } from "../../src/storage/migrate.ts";
-import { knownMigrations, parseMigration, type Migration } from "../../src/storage/migrations.ts";
-import { planMigrations, readLocks } from "../../src/storage/plan-migrations.ts";
+import { Database } from "../../src/database/database.ts";
+import { migrate, readSchema } from "../../src/database/migrate.ts";
+import { knownMigrations, parseMigration, type Migration } from "../../src/database/migrations.ts";
+import { planMigrations, readLocks } from "../../src/database/plan-migrations.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY } from "../support/harness.ts";
@@ -63,7 +63,7 @@ test("the file of locks has the locks that the migrations take", async () => {
     const found: Record<string, Record<string, string>> = {};
     for (const migration of knownMigrations()) found[migration.name] = await locksOf(db, migration);
     if (process.env["GODWIT_WRITE_LOCKS"] === "1")
-      writeFileSync(join(import.meta.dirname, "../../src/storage/migrations/locks.json"), `${JSON.stringify(found, null, 2)}\n`);
+      writeFileSync(join(import.meta.dirname, "../../src/database/migrations/locks.json"), `${JSON.stringify(found, null, 2)}\n`);
     assert.deepEqual(readLocks(), found, "npm run migration-locks writes the file");
   } finally {
     await db.close();

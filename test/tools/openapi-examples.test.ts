@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isDateTime } from "../../src/http/validate.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId } from "../../src/model/id.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 
 type Reference = { $ref: string };

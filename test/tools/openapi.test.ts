@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isDateTime } from "../../src/http/validate.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
-import { decodeId, encodeId, toId } from "../../src/lib/id.ts";
+import { decodeId, encodeId, toId } from "../../src/model/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/client/tokens.ts";
 import { assertCommonHeaders, assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";

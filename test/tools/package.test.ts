@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { knownMigrations } from "../../src/storage/migrations.ts";
+import { knownMigrations } from "../../src/database/migrations.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../support/expect.ts";
 import { isRegistryReachable, npm, userEnvironment } from "../support/user-npm.ts";
@@ -59,7 +59,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
     "package.json",
   ])
     assert.ok(paths.includes(path), path);
-  for (const { name } of knownMigrations()) assert.ok(paths.includes(`dist/storage/migrations/${name}.sql`), name);
+  for (const { name } of knownMigrations()) assert.ok(paths.includes(`dist/database/migrations/${name}.sql`), name);
   assert.deepEqual(
     paths.filter(
       (path) =>

@@ -11,7 +11,7 @@ import { parse as parseYaml } from "yaml";
 import { DASHBOARD_PATH, dashboardText } from "../../scripts/dashboard.ts";
 import { addressSet, parseCidr } from "../../src/lib/addresses.ts";
 import { SETTINGS } from "../../src/settings.ts";
-import { socketDir } from "../../src/storage/data-directory.ts";
+import { socketDir } from "../../src/embedded/data-directory.ts";
 import { VERSION } from "../../src/version.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Database } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
+import { Database } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 
 let db: Database;

@@ -11,13 +11,13 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   "retention/queries.ts ${table}": ["batches", "verifications", "message_parts", "kept_inbound"],
   "retention/queries.ts ${DEFAULTS[table]}": ["messages", "events", "webhook_deliveries"],
   'retention/queries.ts ${tablesOf(week).join(", ")}': ["messages", "events", "webhook_deliveries"],
-  "storage/partitions.ts ${name}": ["messages", "events", "webhook_deliveries"],
-  "storage/partitions.ts ${table}": ["messages", "events", "webhook_deliveries"],
+  "database/partitions.ts ${name}": ["messages", "events", "webhook_deliveries"],
+  "database/partitions.ts ${table}": ["messages", "events", "webhook_deliveries"],
   "usage/queries.ts ${table}": ["usage_hours", "usage_minutes"],
 };
 
 /** Copies every table into a new database. */
-const COPIES = "src/storage/upgrade-cluster.ts";
+const COPIES = "src/embedded/upgrade-cluster.ts";
 /** A table of one transaction, and the one by which migrations know the schema. */
 const UNLISTED = new Set(["godwit_probe", "schema_migrations"]);
 
@@ -69,7 +69,7 @@ test("every statement that writes a table is in docs/internals/tables.md, and no
 });
 
 test("every table of the schema is in docs/internals/tables.md", () => {
-  const created = globSync("src/storage/migrations/*.sql", { cwd: ROOT }).flatMap((path) =>
+  const created = globSync("src/database/migrations/*.sql", { cwd: ROOT }).flatMap((path) =>
     Array.from(readFileSync(join(ROOT, path), "utf8").matchAll(/create table (?:if not exists )?([a-z_]+)/g), ([, name]) => name ?? ""),
   );
   // A default partition belongs to its table.

@@ -10,37 +10,38 @@ type Rule = (file: SourceFile) => string[];
 
 // Higher may import lower. Files outside of folders are named with their extension.
 const RANKS: Readonly<Record<string, number>> = {
-  "main.ts": 13,
-  cli: 12,
-  service: 11,
-  "routes.ts": 10,
+  "main.ts": 14,
+  cli: 13,
+  service: 12,
+  "routes.ts": 11,
   // The examples of the OpenAPI document are records of all features.
-  examples: 9,
-  api: 8,
+  examples: 10,
+  api: 9,
   // The data of a person is in the records of all features.
-  recipients: 8,
-  delivery: 7,
-  webhooks: 7,
-  retention: 7,
-  reviews: 7,
-  batches: 7,
-  verifications: 7,
-  messages: 6,
-  templates: 5,
-  consent: 5,
-  "config.ts": 6,
-  "settings.ts": 3,
-  setup: 4,
-  events: 4,
-  usage: 4,
-  access: 3,
-  links: 3,
-  audit: 2,
-  idempotency: 2,
-  http: 1,
-  storage: 1,
-  providers: 1,
-  tracing: 1,
+  recipients: 9,
+  delivery: 8,
+  webhooks: 8,
+  retention: 8,
+  reviews: 8,
+  batches: 8,
+  verifications: 8,
+  messages: 7,
+  templates: 6,
+  consent: 6,
+  "config.ts": 7,
+  "settings.ts": 4,
+  events: 5,
+  usage: 5,
+  access: 4,
+  links: 4,
+  audit: 3,
+  embedded: 3,
+  idempotency: 3,
+  http: 2,
+  database: 2,
+  providers: 2,
+  tracing: 2,
+  model: 1,
   lib: 0,
   "timings.ts": 0,
   "version.ts": 0,
@@ -162,7 +163,7 @@ const goodNames: Rule = ({ path }) => {
 };
 
 const depth: Rule = ({ path }) =>
-  path.startsWith("src/") && path.split("/").length > 3 && !/^src\/(storage\/migrations|providers\/[a-z]+)\//.test(path)
+  path.startsWith("src/") && path.split("/").length > 3 && !/^src\/(database\/migrations|providers\/[a-z]+)\//.test(path)
     ? [`${path} is nested too deep: it belongs to src/${home(path)}/, or to a folder of its own under src/`]
     : [];
 
@@ -187,7 +188,7 @@ const purpose: Rule = (file) =>
 
 const noConsole: Rule = (file) =>
   (isSource(file) || isPackage(file)) && /\bconsole\s*\./.test(file.text)
-    ? [`${file.path} uses console: log through lib/log.ts, or print through cli/output.ts`]
+    ? [`${file.path} uses console: log through model/log.ts, or print through cli/output.ts`]
     : [];
 
 const reasonedSkips: Rule = (file) => {
@@ -201,7 +202,8 @@ const reasonedSkips: Rule = (file) => {
   return found.map(([what]) => `${file.path}: ${what} without a reason: run it, or write { skip: "why, and until when" }`);
 };
 
-const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/(queries|[a-z-]+-queries|[a-z]+-statement|refusal|publish|queue|fallbacks|parts))\.ts$/;
+const SQL_HOMES =
+  /^src\/((?:database|embedded)\/.*|[a-z]+\/(queries|[a-z-]+-queries|[a-z]+-statement|refusal|publish|queue|fallbacks|parts))\.ts$/;
 
 const sqlHomes: Rule = (file) => {
   if (!isSource(file) || SQL_HOMES.test(file.path)) return [];
@@ -227,7 +229,7 @@ const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["every source file starts with its purpose", purpose],
   ["no test is skipped without a reason, or marked as the only one", reasonedSkips],
   ["nothing is written to the console", noConsole],
-  ["SQL is only in queries.ts and storage", sqlHomes],
+  ["SQL is only in queries.ts, database and embedded", sqlHomes],
 ];
 
 const root = join(import.meta.dirname, "..", "..");
@@ -351,7 +353,7 @@ test("a name that two files export is reported", () => {
 type Sample = readonly [what: string, rule: Rule, path: string, text: string];
 
 const REFUSED: readonly Sample[] = [
-  ["an import upwards", importDirection, "src/lib/id.ts", 'import { x } from "../storage/sql.ts";'],
+  ["an import upwards", importDirection, "src/lib/id.ts", 'import { x } from "../database/sql.ts";'],
   ["an import over several lines", importDirection, "src/http/x.ts", 'import {\n  a,\n  b,\n} from "../access/scope.ts";'],
   ["an import from a folder of the same rank", importDirection, "src/usage/x.ts", 'import { x } from "../events/x.ts";'],
   ["a dynamic import upwards", importDirection, "src/lib/x.ts", 'const x = await import("../routes.ts");'],
@@ -393,11 +395,11 @@ for (const [what, rule, path, text] of REFUSED) {
 }
 
 const FINE: readonly Sample[] = [
-  ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../lib/id.ts";'],
+  ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../model/id.ts";'],
   ["an import of messages on the send page", consoleDirection, "console/src/send/x.tsx", 'import { x } from "../messages/x.ts";'],
   ["an import of a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
   ["a test that imports another feature", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
-  ["a migration", depth, "src/storage/migrations/0001_x.sql", ""],
+  ["a migration", depth, "src/database/migrations/0001_x.sql", ""],
   ["a provider's folder", depth, "src/providers/smpp/session.ts", ""],
   ["a skip with a reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],
   ["isTTY", environmentReader, "src/cli/x.ts", "process.stdout.isTTY;"],

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Credential } from "../../src/access/authenticate.ts";
-import { encodeId, NO_ID, toId, type AccountId, type TemplateId } from "../../src/lib/id.ts";
+import { encodeId, NO_ID, toId, type AccountId, type TemplateId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
-import { Database } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { knownMigrations } from "../../src/storage/migrations.ts";
+import { Database } from "../../src/database/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { knownMigrations } from "../../src/database/migrations.ts";
 import type { AuditedCall } from "../../src/idempotency/once.ts";
-import { cliOrigin } from "../../src/lib/origin.ts";
+import { cliOrigin } from "../../src/model/origin.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { clientOf } from "../support/client.ts";

@@ -1,9 +1,9 @@
 /** Claims of webhook deliveries: an outcome settles only the claim that it belongs to. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { EndpointId } from "../../src/lib/id.ts";
+import type { EndpointId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
-import type { Database } from "../../src/storage/database.ts";
+import type { Database } from "../../src/database/database.ts";
 import type { Endpoint as EndpointFields } from "../../src/webhooks/endpoint.ts";
 import { queueAgain, storeSettlements, type Settlement } from "../../src/webhooks/queries.ts";
 import { claimShares, releaseRows, type ClaimedRow } from "../../src/webhooks/queue.ts";

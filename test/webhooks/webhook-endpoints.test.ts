@@ -11,7 +11,7 @@ import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { rowId, waitingFor } from "../support/tables.ts";
-import type { Environment } from "../../src/storage/owner.ts";
+import type { Environment } from "../../src/model/owner.ts";
 
 let godwit: Godwit;
 let key: string;

@@ -2,7 +2,7 @@
  *  restarts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { encodeId, type EventId } from "../../src/lib/id.ts";
+import { encodeId, type EventId } from "../../src/model/id.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
 import { clientOfAccount } from "../support/client.ts";
 import type { EndpointClient } from "../support/client/endpoints.ts";

@@ -1,7 +1,7 @@
 /** Failed deliveries of events: retried by the schedule, failed, or retried on request. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/lib/id.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/model/id.ts";
 import { storeSettlements } from "../../src/webhooks/queries.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";

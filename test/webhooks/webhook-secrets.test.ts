@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { secretContext } from "../../src/webhooks/endpoint.ts";
-import { newId, type EndpointId } from "../../src/lib/id.ts";
+import { newId, type EndpointId } from "../../src/model/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { clientOf } from "../support/client.ts";

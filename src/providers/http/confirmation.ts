@@ -1,7 +1,7 @@
 /** Confirms a subscription to a carrier's notifications, for carriers that send a URL to call before they send anything else. */
 import type { LookupFunction } from "node:net";
 import { isLoopback } from "../../lib/addresses.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../../model/log.ts";
 import { textResponse } from "../carrier-request.ts";
 import { HttpCaller } from "../http-call.ts";
 import type { CarrierResponse } from "../provider.ts";

@@ -1,7 +1,7 @@
 /** Any carrier with an HTTP API, by a definition in the configuration file: a request for each message, and callbacks for receipts and
  *  inbound messages. */
 import type { LookupFunction } from "node:net";
-import { segmentsOf } from "../../lib/segments.ts";
+import { segmentsOf } from "../../model/segments.ts";
 import { testConnection } from "../connection-test.ts";
 import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Connection, LeasedHost, Provider } from "../provider.ts";

@@ -1,6 +1,6 @@
 /** Fetches the reports of a carrier that sends no callbacks, page by page. The position is stored when everything on a page is committed. */
 import type { LookupFunction } from "node:net";
-import { errorFields } from "../../lib/log.ts";
+import { errorFields } from "../../model/log.ts";
 import { RepeatingJob } from "../../lib/background-job.ts";
 import { parseIdentifier } from "../carrier-fields.ts";
 import { storeReports, type CarrierReports } from "../carrier-request.ts";

@@ -1,5 +1,5 @@
 /** The request for a message: the variables of its templates, and their values. */
-import { segmentsOf } from "../../lib/segments.ts";
+import { segmentsOf } from "../../model/segments.ts";
 import type { HttpRequest } from "../http-call.ts";
 import type { Outgoing } from "../provider.ts";
 import type { RequestDefinition } from "./definition.ts";

@@ -1,7 +1,7 @@
 /** Reports of the simulated carrier. Passes them to the host one batch at a time and in order, and repeats a batch until the host has
  *  stored it, since a carrier repeats an unacknowledged report. */
 import { backoffMs } from "../../lib/backoff.ts";
-import { errorFields, type Log } from "../../lib/log.ts";
+import { errorFields, type Log } from "../../model/log.ts";
 import { pause, within } from "../../lib/wait.ts";
 
 // A batch costs one commit. Batches of this size keep up with thousands of receipts a second even when a commit is slow.

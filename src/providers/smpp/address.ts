@@ -1,5 +1,5 @@
 /** Addresses with type of number and numbering plan, which follow from the form of the text. */
-import { digitsOf, type Recipient } from "../../lib/phone-number.ts";
+import { digitsOf, type Recipient } from "../../model/phone-number.ts";
 import type { AddressType, InboundAddresses } from "../provider.ts";
 import type { Address } from "./pdu.ts";
 

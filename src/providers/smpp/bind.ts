@@ -2,7 +2,7 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { assert } from "../../lib/assert.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../../model/log.ts";
 import { pause } from "../../lib/wait.ts";
 import type { LinkState } from "../provider.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";

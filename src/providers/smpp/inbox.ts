@@ -1,6 +1,6 @@
 /** Receipts and messages that the carrier delivers. Each is acknowledged when the host has committed it. The carrier is asked to send
  *  again what the host did not commit. */
-import { errorFields } from "../../lib/log.ts";
+import { errorFields } from "../../model/log.ts";
 import type { InboundMessage, LeasedHost, Receipt, ReceiptIdForm } from "../provider.ts";
 import { toAddresses } from "./address.ts";
 import { MessageIds } from "./ids.ts";

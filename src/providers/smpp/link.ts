@@ -1,6 +1,6 @@
 /** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window, the rate and the ids of messages. */
 import { randomInt } from "node:crypto";
-import { digitsOf } from "../../lib/phone-number.ts";
+import { digitsOf } from "../../model/phone-number.ts";
 import { poll } from "../../lib/wait.ts";
 import { hasLease, notSent } from "../provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, Receipt, ReceiptIdForm, SendOutcome } from "../provider.ts";

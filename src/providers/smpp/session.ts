@@ -1,7 +1,7 @@
 /** One connection to the carrier: requests and responses in both directions. A session ends once; then every request has an outcome. */
 import type { Socket } from "node:net";
-import { errorFields, type Log } from "../../lib/log.ts";
-import type { EventOf } from "../../lib/log-events.ts";
+import { errorFields, type Log } from "../../model/log.ts";
+import type { EventOf } from "../../model/log-events.ts";
 import { within } from "../../lib/wait.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";

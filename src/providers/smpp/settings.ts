@@ -1,6 +1,6 @@
 /** The settings of an SMPP link, and its time limits. */
 import type { LookupFunction } from "node:net";
-import type { Alphabet } from "../../lib/segments.ts";
+import type { Alphabet } from "../../model/segments.ts";
 import type { StatusSettings } from "./status.ts";
 import type { TlvSettings } from "./tlvs.ts";
 

@@ -1,6 +1,6 @@
 /** SMPP 3.4, the protocol of SMS carriers, over TCP or TLS. */
 import { assert } from "../../lib/assert.ts";
-import { errorFields } from "../../lib/log.ts";
+import { errorFields } from "../../model/log.ts";
 import { within } from "../../lib/wait.ts";
 import type { LeasedHost, Provider } from "../provider.ts";
 import { SmppLink, type Earlier } from "./link.ts";

@@ -1,5 +1,5 @@
 /** Tests the settings of an SMPP link: binds and unbinds. */
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../../model/log.ts";
 import { connectionFailure, failed, succeeded, type ConnectionTest } from "../connection-test.ts";
 import { bindRequest, openSocket } from "./bind.ts";
 import { STATUS } from "./pdu.ts";

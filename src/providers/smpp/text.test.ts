@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Alphabet } from "../../lib/segments.ts";
+import type { Alphabet } from "../../model/segments.ts";
 import { parsePart } from "./inbound-part.ts";
 import type { ShortMessage } from "./pdu.ts";
 import type { LongText } from "./settings.ts";

@@ -1,6 +1,6 @@
 /** Encodes a text into the bytes of its parts, and decodes inbound texts. */
-import { fromGsm7, toGsm7 } from "../../lib/gsm7.ts";
-import { encodingOf, HEADER_BYTES, partsOf, type Alphabet, type SegmentRules } from "../../lib/segments.ts";
+import { fromGsm7, toGsm7 } from "../../model/gsm7.ts";
+import { encodingOf, HEADER_BYTES, partsOf, type Alphabet, type SegmentRules } from "../../model/segments.ts";
 import { TLV, type Tlvs } from "./pdu.ts";
 import type { LongText } from "./settings.ts";
 

@@ -2,7 +2,7 @@
  *  messages. */
 import type { LookupFunction } from "node:net";
 import { assert } from "../../lib/assert.ts";
-import { segmentsOf } from "../../lib/segments.ts";
+import { segmentsOf } from "../../model/segments.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
 import { HttpLink, type Reconnect } from "../http-link.ts";
 import type { Provider } from "../provider.ts";

@@ -1,7 +1,7 @@
 /** A WhatsApp business account: lists, submits, edits and deletes its templates, one call at a time. */
 import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../../lib/assert.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../../model/log.ts";
 import type {
   AccountFailure,
   BusinessAccountClient,

@@ -1,6 +1,6 @@
 /** The notifications in a webhook request of the Cloud API: statuses of sent messages, inbound messages, choices of people and template reviews. A request
  *  has many, of several kinds. Unreadable ones are counted and skipped: a refused request would be repeated with all its contents. */
-import { isUserId } from "../../lib/phone-number.ts";
+import { isUserId } from "../../model/phone-number.ts";
 import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
 import { asList, asObject, parseAddress, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
 import type { InboundMessage, Preference, Receipt, ReceiptStatus } from "../provider.ts";

@@ -1,5 +1,5 @@
 /** The Cloud API's request body of a message: free text, or a template, whose variables WhatsApp fills in. */
-import { digitsOf, isUserId } from "../../lib/phone-number.ts";
+import { digitsOf, isUserId } from "../../model/phone-number.ts";
 import type { Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { languageCode } from "./language.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { hashApiKey } from "../../../src/access/api-key.ts";
 import { ERRORS, type ErrorCode } from "../../../src/http/codes.ts";
-import { encodeId, type KeyId } from "../../../src/lib/id.ts";
+import { encodeId, type KeyId } from "../../../src/model/id.ts";
 import { assertCommonHeaders } from "../expect.ts";
 import type { Godwit, KeyOptions, Reply } from "../harness.ts";
 import { recordOf } from "./request.ts";

@@ -1,5 +1,5 @@
 /** A process that only delivers messages. Its one link leads to the witness. Tests kill and freeze it, and cut its connections. */
-import { createLog } from "../../../src/lib/log.ts";
+import { createLog } from "../../../src/model/log.ts";
 import { simulatorLink, type Link } from "../../../src/links/link.ts";
 import { LinkChooser } from "../../../src/links/choose-links.ts";
 import { closeStorage, deliveryOf, openStorage } from "../engine.ts";

@@ -1,0 +1,277 @@
+/** The embedded PostgreSQL: a child process whose cluster is created at the first start and recovered at every later one. The server is
+ *  restarted if it ends, and stopped before this process. It listens on a Unix socket that only its user can open, and on no port. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { poll, within } from "../lib/wait.ts";
+import { checkMajor, identity, initialise, isAbsent, writeAuthentication } from "./cluster.ts";
+import {
+  claimDataDir,
+  claimFolder,
+  clusterPath,
+  explainDiskError,
+  findClusterFolder,
+  linkCluster,
+  makeDataDir,
+  makeSocketDir,
+  socketDir,
+} from "./data-directory.ts";
+import type { DatabaseTarget } from "../database/connections.ts";
+import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
+import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
+import { findPrograms, type Programs } from "./postgres-binaries.ts";
+import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
+import { chooseUser, type RunAs } from "./run-as.ts";
+import {
+  ended,
+  endOrphan,
+  FAST_STOP_MS,
+  hasEnded,
+  IMMEDIATE_STOP_MS,
+  readPidFile,
+  removeStaleLocks,
+  watchOwner,
+} from "./server-processes.ts";
+import { StartupError } from "../database/startup-error.ts";
+
+// A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
+const READY_TIMEOUT_MS = 120_000;
+const RESTART_PAUSE_MS = 500;
+// After `kill -9` of the postmaster its children need a moment to end. Until then a new postmaster is refused.
+const START_ATTEMPTS = 20;
+
+/** The settings that differ from PostgreSQL's defaults, with reasons. The durability settings keep their default: on. */
+const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "",
+  max_connections: "120",
+  shared_buffers: "256MB",
+  // Few checkpoints, spread over time: after each one, the first write of every page logs the whole page.
+  max_wal_size: "4GB",
+  checkpoint_timeout: "15min",
+  // The statements are short; compiling them would take longer than running them.
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  // The queue and the table of idempotency keys change all the time, so they are vacuumed early and in small steps.
+  autovacuum_vacuum_scale_factor: "0.05",
+  autovacuum_naptime: "15s",
+  // No plan depends on fine statistics. The default samples four times as many rows, again and again as tables grow.
+  default_statistics_target: "25",
+  autovacuum_analyze_scale_factor: "0.3",
+  // A DETAIL line quotes the row, and the text and number of a message must not be in a log.
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_checkpoints: "off",
+  log_line_prefix: "",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  unix_socket_permissions: "0700",
+};
+
+export type EmbeddedOptions = {
+  dataDir: string;
+  command: string;
+  say: (line: string) => void;
+  onLog: (line: string) => void;
+  /** Settings in place of those above. The tests run their shared server without durability. */
+  settings?: Readonly<Record<string, string>>;
+  /** The user of a new cluster, in place of the user of the service. */
+  runAs?: RunAs | undefined;
+};
+
+type ServerParts = {
+  programs: Programs;
+  runAs: RunAs | undefined;
+  cluster: string;
+  sockets: string;
+  lock: DirectoryLock;
+  onLog: (line: string) => void;
+  settings: Readonly<Record<string, string>>;
+};
+
+export class EmbeddedPostgres {
+  readonly target: DatabaseTarget;
+  readonly #programs: Programs;
+  readonly #runAs: RunAs | undefined;
+  readonly #cluster: string;
+  readonly #socketDir: string;
+  readonly #lock: DirectoryLock;
+  readonly #onLog: (line: string) => void;
+  readonly #settings: Readonly<Record<string, string>>;
+  #child: ChildProcess | undefined;
+  #watcher: ChildProcess | undefined;
+  #isStopping = false;
+  #restarts = 0;
+  #recentLines: string[] = [];
+
+  private constructor({ programs, runAs, cluster, sockets, lock, onLog, settings }: ServerParts) {
+    this.#programs = programs;
+    this.#runAs = runAs;
+    this.#cluster = cluster;
+    this.#socketDir = sockets;
+    this.#lock = lock;
+    this.#onLog = onLog;
+    this.#settings = settings;
+    this.target = embeddedTarget(sockets);
+  }
+
+  /** Starts the server of a data directory, or returns the process that is using the directory. */
+  static async start({
+    dataDir,
+    command,
+    say,
+    onLog,
+    settings = {},
+    ...options
+  }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
+    makeDataDir(dataDir);
+    let lock: DirectoryLock | { owner: LockHolder };
+    try {
+      lock = await takeLock(dataDir, command);
+    } catch (error) {
+      throw explainDiskError(error, dataDir);
+    }
+    if ("owner" in lock) return lock;
+    try {
+      refuseInterruptedUpgrade(dataDir);
+      const runAs = options.runAs ?? chooseUser(clusterPath(dataDir));
+      claimDataDir(dataDir, runAs, say);
+      const programs = findPrograms(runAs, say);
+      const cluster = findClusterFolder(dataDir, runAs, say);
+      if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
+      await endOrphan(cluster);
+      claimFolder(cluster, runAs, say);
+      writeAuthentication(cluster, runAs);
+      linkCluster(dataDir, cluster);
+      checkMajor(cluster, programs);
+      const sockets = socketDir(dataDir);
+      removeStaleLocks(cluster, sockets);
+      if (sockets !== cluster) makeSocketDir(sockets, runAs);
+      const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings });
+      await server.#startChild();
+      await server.#ensureRoles();
+      return server;
+    } catch (error) {
+      lock.release();
+      throw explainDiskError(error, dataDir);
+    }
+  }
+
+  /** The folder of the cluster. */
+  get folder(): string {
+    return this.#cluster;
+  }
+
+  /** The number of unexpected ends of the server. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const child = this.#child;
+    if (child !== undefined && !hasEnded(child)) {
+      const exited = new Promise<true>((resolve) => child.once("exit", () => resolve(true)));
+      child.kill("SIGINT");
+      if ((await within(exited, FAST_STOP_MS)) === undefined) {
+        child.kill("SIGQUIT");
+        // The next server recovers from the log in any case, so a longer wait has no benefit.
+        if ((await within(exited, IMMEDIATE_STOP_MS)) === undefined) child.unref();
+      }
+    }
+    this.#watcher?.kill("SIGKILL");
+    this.#lock.release();
+  }
+
+  async #startChild(): Promise<void> {
+    for (let attempt = 1; !this.#isStopping; attempt += 1) {
+      const child = this.#spawn();
+      this.#child = child;
+      const outcome = await Promise.race([ended(child), this.#isReady(child)]);
+      if (this.#isStopping) return;
+      if (outcome === "ready") {
+        child.once("exit", () => this.#onExit());
+        this.#watcher?.kill("SIGKILL");
+        this.#watcher = watchOwner(child.pid ?? 0, this.#cluster, this.#runAs);
+        return;
+      }
+      const reason =
+        this.#recentLines.findLast((line) => /FATAL|PANIC|could not/.test(line)) ?? this.#recentLines.at(-1) ?? "no reason given";
+      const isTransient = /shared memory block|still in use|lock file/.test(reason);
+      if (outcome === "timeout" || !isTransient || attempt === START_ATTEMPTS) {
+        child.kill("SIGQUIT");
+        throw new StartupError(`the embedded PostgreSQL did not start: ${reason.replace(/^(FATAL|PANIC|LOG):\s*/, "")}`);
+      }
+      await sleep(RESTART_PAUSE_MS);
+    }
+  }
+
+  #spawn(): ChildProcess {
+    const settings = {
+      ...SERVER_SETTINGS,
+      ...this.#settings,
+      unix_socket_directories: this.#socketDir,
+      max_worker_processes: String(Math.max(8, availableParallelism())),
+    };
+    const child = spawn(
+      this.#programs.postgres,
+      ["-D", this.#cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      {
+        ...identity(this.#runAs),
+        cwd: "/",
+        env: { LC_ALL: "C", TZ: "UTC" },
+        stdio: ["ignore", "ignore", "pipe"],
+        // A separate process group: Ctrl-C at the terminal must reach this process first, and the database last.
+        detached: true,
+      },
+    );
+    createInterface({ input: child.stderr as NodeJS.ReadableStream }).on("line", (line) => {
+      this.#recentLines = [...this.#recentLines.slice(-19), line];
+      this.#onLog(line);
+    });
+    return child;
+  }
+
+  async #ensureRoles(): Promise<void> {
+    try {
+      await ensureRoles({ host: this.#socketDir, port: Number(this.#settings["port"] ?? DEFAULT_PORT) });
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Waits until the server is ready. The postmaster writes its state into its pid file. */
+  async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
+    const check = async (): Promise<"ready" | "timeout" | undefined> => {
+      if (hasEnded(child)) return "timeout";
+      const lines = readPidFile(this.#cluster);
+      return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
+    };
+    return (await poll(check, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
+  }
+
+  #onExit(): void {
+    if (this.#isStopping) return;
+    this.#restarts += 1;
+    this.#onLog("FATAL:  the embedded PostgreSQL ended unexpectedly; starting it again");
+    void this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        await this.#startChild();
+        return;
+      } catch (error) {
+        this.#onLog(`FATAL:  ${(error as Error).message}`);
+        await sleep(RESTART_PAUSE_MS * 10);
+      }
+    }
+  }
+}
+export const embeddedTarget = (sockets: string): DatabaseTarget => ({
+  socketDir: sockets,
+  user: EMBEDDED_USER,
+  database: EMBEDDED_DATABASE,
+});

@@ -1,0 +1,70 @@
+/** Restores a backup into a data directory without a database. The next start of the service recovers it, and begins with a hold. */
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { copyFile, FILES, readManifest, syncFolders, type BackupManifest, type Progress } from "./backup-files.ts";
+import { isAbsent } from "./cluster.ts";
+import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir } from "./data-directory.ts";
+import { takeLock } from "./directory-lock.ts";
+import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
+import { chooseUser, type RunAs } from "./run-as.ts";
+import { StartupError } from "../database/startup-error.ts";
+
+const MARK = "godwit.restored";
+const markPath = (dataDir: string): string => join(clusterPath(dataDir), MARK);
+
+/** Whether the database was restored and has not been started since. */
+export const isRestored = (dataDir: string): boolean => existsSync(markPath(dataDir));
+
+/** Copies the mark of a restoration to the cluster that replaces the restored one. The old cluster keeps its mark: it has not begun a hold,
+ *  and may be used again. */
+export function keepRestored(fromCluster: string, toCluster: string, runAs: RunAs | undefined): void {
+  if (!existsSync(join(fromCluster, MARK))) return;
+  const copy = join(toCluster, MARK);
+  writeFileSync(copy, readFileSync(join(fromCluster, MARK)), { mode: 0o600, flush: true });
+  if (runAs !== undefined) chownSync(copy, runAs.uid, runAs.gid);
+}
+
+export const forgetRestored = (dataDir: string): void => rmSync(markPath(dataDir), { force: true });
+
+type RestoreOptions = { dataDir: string; progress: Progress; say: (line: string) => void };
+
+export async function restoreBackup(backup: string, { dataDir, progress, say }: RestoreOptions): Promise<BackupManifest> {
+  const manifest = readManifest(backup);
+  makeDataDir(dataDir);
+  const lock = await takeLock(dataDir, "backup");
+  if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid})`);
+  try {
+    refuseInterruptedUpgrade(dataDir);
+    const runAs = chooseUser(clusterPath(dataDir));
+    claimDataDir(dataDir, runAs, say);
+    const cluster = findClusterFolder(dataDir, runAs, say);
+    if (!isAbsent(cluster)) throw new StartupError(`${cluster} has a database: name another --data-dir, or move it away`);
+    const unfinished = join(dirname(cluster), "postgres.unfinished");
+    rmSync(unfinished, { recursive: true, force: true });
+    await copyBack(join(backup, FILES), unfinished, manifest, progress);
+    writeFileSync(join(unfinished, MARK), `${manifest.created_at}\n`, { mode: 0o600, flush: true });
+    if (runAs !== undefined)
+      for (const path of ["", MARK, ...manifest.folders, ...manifest.files.map((file) => file.path)])
+        chownSync(join(unfinished, path), runAs.uid, runAs.gid);
+    await syncFolders(manifest.folders.map((folder) => join(unfinished, folder)));
+    rmSync(cluster, { recursive: true, force: true });
+    renameSync(unfinished, cluster);
+    await syncFolders([dirname(cluster)]);
+    linkCluster(dataDir, cluster);
+    return manifest;
+  } finally {
+    lock.release();
+  }
+}
+
+async function copyBack(from: string, to: string, { folders, files }: BackupManifest, progress: Progress): Promise<void> {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const folder of folders) mkdirSync(join(to, folder), { recursive: true, mode: 0o700 });
+  const all = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  for (const { path, bytes, sha256 } of files) {
+    const found = await copyFile(join(from, path), join(to, path), (count) => progress((done += count), all));
+    if (found.bytes !== bytes || found.sha256 !== sha256)
+      throw new StartupError(`the backup is damaged: ${path} is not what was saved; godwit backup verify lists every difference`);
+  }
+}

@@ -1,0 +1,170 @@
+/** Follows the links, senders and routes that accounts create, and the pauses of links. A node applies its own changes at once, and those of
+ *  other nodes when they announce them, or with the next look at the version of the tables. */
+import { RepeatingJob } from "../lib/background-job.ts";
+import { encodeId, idKey } from "../model/id.ts";
+import { errorFields, reportError, type Log } from "../model/log.ts";
+import { actorText, carrierOrigin } from "../model/origin.ts";
+import type { LinkChooser } from "./choose-links.ts";
+import type { OwnedSender } from "./choose-sender.ts";
+import type { CreatedPlan } from "./routing.ts";
+import type { Announcer } from "../database/announce.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import type { LinkReader } from "./link-reader.ts";
+import {
+  raiseVersion,
+  readLinksById,
+  readRevisions,
+  readPauses,
+  readRoutes,
+  readSenders,
+  readVersion,
+  writePause,
+  type PauseRow,
+} from "./setup-queries.ts";
+import type { RouteDefinition } from "./route-setup.ts";
+import type { SenderOptions } from "./sender-setup.ts";
+import type { UsableLink } from "./stored-link.ts";
+
+/** The name of the setup among the lanes that announcements name. */
+const SETUP_LANE = "@setup";
+// An announcement can be lost, and a pause that a carrier caused ends by itself.
+const LOOK_EVERY_MS = 2_000;
+// A person needs minutes to act. Messages that are sent after a pause, while the account is still blocked, fail.
+const CARRIER_PAUSE_MS = 15 * 60_000;
+
+export type CreatedPlansParts = {
+  db: Database;
+  clock: Clock;
+  linkReader: LinkReader;
+  announcer: Announcer;
+  linkChooser: LinkChooser;
+  /** Opens and closes the links that have changed. */
+  reload: () => Promise<void>;
+  log: Log;
+};
+
+export class CreatedPlans {
+  readonly #parts: CreatedPlansParts;
+  readonly #job: RepeatingJob;
+  #version = "";
+  #pauses: readonly PauseRow[] = [];
+  #applying: Promise<void> = Promise.resolve();
+
+  constructor(parts: CreatedPlansParts) {
+    this.#parts = parts;
+    const onError = reportError(parts.log, "links.created_unread", "created links, senders and routes could not be read");
+    this.#job = new RepeatingJob({ onError });
+  }
+
+  /** Reads the tables for the first time, before links are opened. */
+  async load(): Promise<void> {
+    await this.#read(await readVersion(this.#parts.db));
+  }
+
+  start(): void {
+    const { announcer } = this.#parts;
+    announcer.hear((lane) => {
+      if (lane === SETUP_LANE) void this.#look().catch(() => undefined);
+    });
+    this.#job.repeat(async () => {
+      await this.#look();
+      return LOOK_EVERY_MS;
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#job.stop();
+  }
+
+  /** Applies a change that this node has committed, and announces it to the others. Resolves when new messages follow it. */
+  async changed(): Promise<void> {
+    this.#parts.announcer.announce(SETUP_LANE, { group: "*", dueAtMs: 0 });
+    // The change has committed: where this look fails, the next one follows it.
+    await this.#look().catch(() => undefined);
+  }
+
+  /** Pauses a link whose carrier blocks the account, for a while: the account may be free again without anybody's doing. */
+  async pauseByCarrier(link: string, reason: string): Promise<void> {
+    const { db, clock, log } = this.#parts;
+    const endsAt = new Date(clock.now() + CARRIER_PAUSE_MS);
+    const isNew = await db.transaction(async (tx) => {
+      const isPaused = (await readPauses(tx, clock.now())).some((each) => each.link === link);
+      if (!isPaused && (await writePause(tx, { link, reason, ends_at: endsAt, paused_by: actorText(carrierOrigin(link).actor) })))
+        await raiseVersion(tx);
+      return !isPaused;
+    });
+    if (!isNew) return;
+    log.error({ event: "links.paused", link, reason }, "the link is paused: its carrier blocks the account");
+    await this.changed();
+  }
+
+  /** Reads the tables again where they have changed, one look after the other. */
+  async #look(): Promise<void> {
+    const look = this.#applying.then(() => this.#lookNow());
+    this.#applying = look.catch(() => undefined);
+    await look;
+  }
+
+  async #lookNow(): Promise<void> {
+    const { db, clock, reload, log } = this.#parts;
+    const version = await readVersion(db);
+    const nowMs = clock.now();
+    const hasEnded = this.#pauses.some(({ ends_at: endsAt }) => endsAt !== null && endsAt.getTime() <= nowMs);
+    if (version === this.#version && !hasEnded) return;
+    await this.#read(version);
+    // Opening and closing connections takes seconds, and no request waits for it.
+    void reload().catch((error: unknown) =>
+      log.error({ event: "links.created_unread", ...errorFields(error) }, "created links could not be opened"),
+    );
+  }
+
+  async #read(version: string): Promise<void> {
+    const { db, clock, linkChooser } = this.#parts;
+    const [usable, senders, routes, pauses] = await Promise.all([
+      this.#readLinks(),
+      readSenders(db, null),
+      readRoutes(db, null),
+      readPauses(db, clock.now()),
+    ]);
+    const faults = usable.flatMap(({ link, fault }): [string, string][] => (fault === undefined ? [] : [[link.name, fault]]));
+    const created: CreatedPlan = {
+      links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
+      closed: usable.flatMap(({ link, fault }) => (fault === undefined ? [] : [link])),
+      senders: senders.map(({ account_id: accountId, link_id: linkId, number, definition }): OwnedSender => ({
+        ...(definition as SenderOptions),
+        accountId,
+        environment: "live",
+        number,
+        link: encodeId("lnk", linkId),
+      })),
+      routes: routes.map(({ account_id: accountId, definition }) => ({ ...(definition as RouteDefinition), accountId })),
+      pauses: new Map([...pauses.map(({ link, reason }) => [link, reason] as const), ...faults]),
+    };
+    linkChooser.replaceCreated(created);
+    this.#version = version;
+    this.#pauses = pauses;
+  }
+
+  /** Reads the links that have changed; the others are known. */
+  async #readLinks(): Promise<UsableLink[]> {
+    const { db, linkReader, log } = this.#parts;
+    const revisions = await readRevisions(db);
+    linkReader.keep(revisions);
+    const changed = revisions.filter((row) => linkReader.find(row) === undefined);
+    const rows =
+      changed.length === 0
+        ? []
+        : await readLinksById(
+            db,
+            changed.map(({ id }) => id),
+          );
+    for (const row of rows) {
+      const { link, fault } = linkReader.read(row);
+      if (fault !== undefined) log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
+    }
+    // A link that has changed once more since follows with the next look.
+    const now = new Map(rows.map((row) => [idKey(row.id), row]));
+    return revisions.flatMap((row) => linkReader.find(now.get(idKey(row.id)) ?? row) ?? []);
+  }
+}

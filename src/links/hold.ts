@@ -1,0 +1,55 @@
+/** The hold: no node hands over a message, starts a fallback or expires a message of the queue. Messages are accepted, and receipts applied, as
+ *  before. A restored database begins with a hold: messages that wait in it may have been handed over after the backup. */
+import { recordInstallationChange } from "../audit/record-change.ts";
+import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../model/origin.ts";
+import { isoTime } from "../lib/time.ts";
+import { HOLD } from "./routing.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { forgetRestored, isRestored } from "../embedded/restore-backup.ts";
+import { deletePause, newestQueuedMs, raiseVersion, readPauses, writePause } from "./setup-queries.ts";
+
+/** `sinceMs`: messages from before may have been handed over after the backup. */
+export type Hold = { sinceMs: number; reason: string };
+
+const SINCE = /^on hold since (\S+): /;
+
+/** Begins a hold. One that has begun already stays as it is. Returns whether it is new. */
+export const beginHold = (db: Database, clock: Clock, why: string, origin: ChangeOrigin): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const nowMs = clock.now();
+    // The clock of the machine that accepted the newest message may have been ahead of this one.
+    const sinceMs = Math.max(nowMs, (await newestQueuedMs(tx)) + 1);
+    const reason = `on hold since ${isoTime(sinceMs)}: ${why}`;
+    if (!(await writePause(tx, { link: HOLD, reason, ends_at: null, paused_by: actorText(origin.actor) }))) return false;
+    await raiseVersion(tx);
+    await recordInstallationChange(tx, nowMs, origin, { action: "link.paused", target: { type: "link", id: HOLD } });
+    return true;
+  });
+
+/** Begins the hold of a database that was restored from a backup. The mark of the restoration is deleted after the commit. */
+export async function holdRestored(
+  { databaseUrl, dataDir }: { databaseUrl: string | undefined; dataDir: string },
+  db: Database,
+  clock: Clock,
+): Promise<void> {
+  if (databaseUrl !== undefined || !isRestored(dataDir)) return;
+  await beginHold(db, clock, "the database was restored from a backup", SYSTEM_ORIGIN);
+  forgetRestored(dataDir);
+}
+
+export async function readHold(db: Queryable, nowMs: number): Promise<Hold | undefined> {
+  const hold = (await readPauses(db, nowMs)).find(({ link }) => link === HOLD);
+  if (hold === undefined) return undefined;
+  const sinceMs = Date.parse(SINCE.exec(hold.reason)?.[1] ?? "");
+  return { sinceMs: Number.isNaN(sinceMs) ? nowMs : sinceMs, reason: hold.reason };
+}
+
+/** Ends the hold on all nodes. */
+export const endHold = (db: Database, clock: Clock, origin: ChangeOrigin): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    if (!(await deletePause(tx, HOLD))) return false;
+    await raiseVersion(tx);
+    await recordInstallationChange(tx, clock.now(), origin, { action: "link.resumed", target: { type: "link", id: HOLD } });
+    return true;
+  });
