@@ -63,22 +63,26 @@ export async function measureDeadRows(): Promise<string[]> {
   await addDeadRows(db, peer.account);
   await preload(peer, { account: peer.account, total: LIVE_ROWS, priority: "normal" }, say);
   await addLiveDeliveries(db, peer.account);
-  const accounts = await scanAccounts(db);
-  const shares = accounts.map(({ rank, accountId, dueAtMs }) => ({ rank, accountId, fromMs: dueAtMs, most: 100 }));
+  const accounts = (await scanAccounts(db)).get("simulator") ?? [];
+  const shares = accounts.map(({ rank, group, dueAtMs }) => ({ rank, group, fromMs: dueAtMs, most: 100 }));
   const endpoints = await scanEndpoints(db, Date.now());
-  const deliveries = endpoints.map(({ endpointId, isRetry, dueAtMs }) => ({
-    endpointId,
-    isRetry,
-    isUncallable: false,
-    fromMs: dueAtMs,
-    most: 100,
-  }));
+  const claimDeliveries = (nowMs: number): ReturnType<typeof claimShares> =>
+    claimShares(
+      db,
+      endpoints.map(({ dueAtMs, ...endpoint }) => ({
+        ...endpoint,
+        fromMs: dueAtMs,
+        most: 100,
+        untilMs: nowMs,
+        leasedUntilMs: nowMs + 60_000,
+      })),
+    );
   const measured: [string, Times][] = [
     [
       "claim of 100 messages",
       await timesOf(CLAIMS, () => claimDue(db, { lane: "simulator", shares, most: 100, nowMs: Date.now(), leaseMs: 60_000 })),
     ],
-    ["claim of 100 deliveries", await timesOf(CLAIMS, () => claimShares(db, deliveries, { nowMs: Date.now(), leaseMs: 60_000 }))],
+    ["claim of 100 deliveries", await timesOf(CLAIMS, () => claimDeliveries(Date.now()))],
     ["scan of the queue of messages", await timesOf(CLAIMS, () => scanAccounts(db))],
     ["scan of the queue of deliveries", await timesOf(CLAIMS, () => scanEndpoints(db, Date.now()))],
   ];

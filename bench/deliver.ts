@@ -188,7 +188,12 @@ async function drained(peer: GodwitPeer): Promise<void> {
 /** Returns the median time of a claim of 100 rows. The claims have no lease, so that the rows are due again at once. */
 async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
   const db = openBenchDatabase(peer);
-  const shares = (await scanAccounts(db)).map(({ rank, accountId, dueAtMs }) => ({ rank, accountId, fromMs: dueAtMs, most: 100 }));
+  const shares = ((await scanAccounts(db)).get("simulator") ?? []).map(({ rank, group, dueAtMs }) => ({
+    rank,
+    group,
+    fromMs: dueAtMs,
+    most: 100,
+  }));
   const times: number[] = [];
   for (let count = 0; count < claims; count += 1) {
     const startedAt = performance.now();

@@ -48,10 +48,10 @@ async function get({ peer }: Contender, path: string): Promise<{ data?: { id: st
 
 /** Claims messages that the load has left in the queue. */
 async function claim({ db }: Contender): Promise<void> {
-  const [account] = await scanAccounts(db);
+  const [[lane, [account]] = ["", []]] = await scanAccounts(db);
   if (account === undefined) throw new Error("the queue is empty");
-  const share = { rank: account.rank, accountId: account.accountId, fromMs: account.dueAtMs, most: CLAIM };
-  const claimed = await claimDue(db, { lane: account.lane, shares: [share], most: CLAIM, nowMs: Date.now(), leaseMs: 3_600_000 });
+  const share = { rank: account.rank, group: account.group, fromMs: account.dueAtMs, most: CLAIM };
+  const claimed = await claimDue(db, { lane, shares: [share], most: CLAIM, nowMs: Date.now(), leaseMs: 3_600_000 });
   if (claimed.length < CLAIM) throw new Error(`a claim found only ${claimed.length} messages`);
 }
 

@@ -1,8 +1,6 @@
 /** One attempt of a message at one link: stores the change to `sending`, submits the message to the carrier, and stores the outcome. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { unreachable } from "../lib/assert.ts";
-import { moment, msSince } from "../lib/elapsed.ts";
 import { encodeId } from "../model/id.ts";
 import { errorFields, type Log } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -10,26 +8,20 @@ import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
-import type { Content, TemplateUse } from "../messages/content.ts";
+import type { Content } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
 import { readAcceptedParts } from "../messages/parts.ts";
 import { mayBecome } from "../messages/states.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
-import {
-  RECIPIENT_OPTED_OUT,
-  type AcceptedParts,
-  type Begin,
-  type Connection,
-  type Outgoing,
-  type OutgoingTemplate,
-  type SendOutcome,
-} from "../providers/provider.ts";
+import { RECIPIENT_OPTED_OUT, type AcceptedParts, type Connection, type Outgoing, type SendOutcome } from "../providers/provider.ts";
 import { isDatabaseTrouble, type Database } from "../database/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
+import { beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
+import { toOutgoing } from "./outgoing.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import {
@@ -40,7 +32,6 @@ import {
   settleChange,
   unreadableSignal,
   consentSignal,
-  sendingSignal,
   type SettleContext,
 } from "./settle.ts";
 import type { DeliveryWatch } from "./watch.ts";
@@ -81,30 +72,9 @@ type AttemptInput = {
   responded: (outcome: SendOutcome) => void;
 };
 
-/** Why a message is not sent although its link was ready for it. */
-type Obstacle =
-  | { kind: "expired" }
-  /** The message has changed: it was canceled, or another node has claimed it. */
-  | { kind: "changed" }
-  /** An opt-out of its recipient is about to commit, or not to. */
-  | { kind: "busy" }
-  /** `from` is the version of the message that the refusal applies to. */
-  | { kind: "refused"; code: ConsentRefusal; from: Message }
-  | { kind: "failed"; error: unknown };
-
-type SendInput = { connection: Connection; outgoing: Outgoing; link: Link; progress: Progress; begin: Begin };
-
-/** A message on its way to the carrier: `sending` as soon as that is committed, or the obstacle. */
-type Progress = { sending?: Message; obstacle?: Obstacle | undefined; isAbandoned?: true };
-
-// Bytes leave right after the commit. A process that took longer than this was suspended or starved, and other nodes may have decided
-// otherwise in the meantime.
-const MAX_DELAY_MS = 1_000;
-
 const DONE: AttemptResult = { kind: "done" };
 // An opt-out commits within milliseconds after it has locked its recipient.
 const OPT_OUT_UNDER_WAY: SendOutcome = { kind: "throttled", scope: "recipient", retryAfterMs: 100, providerCode: null };
-const DATABASE_RETRY_MS = 500;
 // Signals compete for a message a few times at most. More rounds mean a fault in this code.
 const MAX_ROUNDS = 20;
 
@@ -155,7 +125,7 @@ export class Attempts {
     if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
     if (!mayBecome(message, "sending")) return DONE;
     const acceptedParts = await this.#acceptedParts(message, link);
-    return this.#submitMessage(input, { ...toOutgoing(message, content), acceptedParts });
+    return this.#submitMessage(input, toOutgoing(message, content, acceptedParts));
   }
 
   /** The parts that the carrier of this link has accepted in an attempt whose outcome is unknown. */
@@ -166,91 +136,33 @@ export class Attempts {
 
   /** Submits the message. The provider waits for its turn and then calls `begin`, which commits `sending`. */
   async #submitMessage({ message, link, connection, responded }: AttemptInput, outgoing: Outgoing): Promise<AttemptResult> {
-    const { watch, tracing } = this.#parts;
-    const progress: Progress = {};
+    const { deadlines, watch, tracing } = this.#parts;
+    let isOver = false;
+    let begun: Promise<Begun> | undefined;
+    const begin = (): Promise<Begun> => (begun ??= this.#commitSending(message, link, () => isOver));
+    // After the end of the attempt nothing may leave: another attempt may be under way, and the commit may have outlasted the time limit.
+    const mayLeave = async (): Promise<boolean> => !isOver && (await begin()).kind === "sending" && !isOver;
     const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(outgoing, link));
-    const outcome = await this.#send({ connection, outgoing, link, progress, begin: () => this.#commitSending(message, link, progress) });
+    const outcome = await deadlines.within(
+      async (signal, renew) => connection.send(outgoing, signal, mayLeave, renew),
+      (late) => void this.#storeLate(begun, late, link),
+    );
     span?.end(outcomeAttributes(outcome), outcome.kind !== "accepted");
     responded(outcome);
     // A provider can refuse a message before its turn. The refusal counts as an attempt like any other.
-    if (outcome.kind === "refused" || outcome.kind === "accepted") await this.#commitSending(message, link, progress);
-    else progress.isAbandoned = true;
-    const { sending, obstacle } = progress;
-    if (obstacle !== undefined) return this.#giveUp(message, obstacle);
-    if (sending === undefined) return { kind: "not_begun", outcome };
+    const isAttempt = outcome.kind === "refused" || outcome.kind === "accepted";
+    isOver = !isAttempt;
+    const result = await (isAttempt ? begin() : begun);
+    if (result === undefined) return { kind: "not_begun", outcome };
+    if (result.kind !== "sending") return this.#giveUp(message, result);
     watch.attempted(link.name, outcome.kind);
-    return resultOf(outcome, await this.#store(sending, outcome, link));
+    return resultOf(outcome, await this.#store(result.message, outcome, link));
   }
 
-  /** Commits `sending`, and returns whether the message may leave now. */
-  async #commitSending(message: Message, link: Link, progress: Progress): Promise<boolean> {
-    const { advancer, watch } = this.#parts;
-    if (progress.sending !== undefined) return true;
-    // The attempt has ended without this message: another one may be under way.
-    if (progress.obstacle !== undefined || progress.isAbandoned === true) return false;
-    const nowMs = advancer.now();
-    const started = moment();
-    try {
-      if ((message.expiresAtMs ?? 0) <= nowMs) progress.obstacle = { kind: "expired" };
-      else {
-        const change = changeBy(message, sendingSignal(message, link), nowMs);
-        const code = await this.#findPoolRefusal(message);
-        if (code !== undefined) progress.obstacle = { kind: "refused", code, from: message };
-        else if (change === undefined) progress.obstacle = { kind: "changed" };
-        else if (!(await advancer.submit(change))) progress.obstacle = await this.#findObstacle(message);
-        else if (msSince(started) > MAX_DELAY_MS) progress.obstacle = await this.#checkAgain(change.after, progress);
-        if (progress.obstacle === undefined) progress.sending = change?.after as Message;
-      }
-    } catch (error) {
-      progress.obstacle = { kind: "failed", error };
-    }
-    if (progress.sending !== undefined) watch.submitted(link.name, message, advancer.now());
-    // The time limit of the attempt may have passed during the commit.
-    return progress.sending !== undefined && progress.isAbandoned !== true;
-  }
-
-  /** Why a message did not become `sending`. */
-  async #findObstacle(message: Message): Promise<Obstacle> {
-    const code = await this.#findRefusal(message);
-    if (code !== undefined) return { kind: "refused", code, from: message };
-    const [now] = await readMessages(this.#parts.db, [message]);
-    return now?.status === message.status && now.sequence === message.sequence ? { kind: "busy" } : { kind: "changed" };
-  }
-
-  /** Checks a message that is `sending`, after a delay. Repeats the check where the check itself is delayed or finds no database, within the
-   *  time limit of the attempt: otherwise a message that did not leave would end with an unknown outcome. */
-  async #checkAgain(sending: Message, progress: Progress): Promise<Obstacle | undefined> {
-    while (progress.isAbandoned !== true) {
-      const started = moment();
-      try {
-        const [now] = await readMessages(this.#parts.db, [sending]);
-        if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
-        const code = await this.#findRefusal(sending);
-        if (code !== undefined) return { kind: "refused", code, from: sending };
-        if (msSince(started) <= MAX_DELAY_MS) return undefined;
-      } catch (error) {
-        if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
-        await sleep(DATABASE_RETRY_MS);
-      }
-    }
-    return { kind: "changed" };
-  }
-
-  async #findRefusal(message: Message): Promise<ConsentRefusal | undefined> {
-    if (message.isOptOutReply === true) return undefined;
-    const isFreeWhatsApp = message.channel === "whatsapp" && message.template === null;
-    return findRefusal(this.#parts.db, { ...message, isFreeWhatsApp }, this.#parts.advancer.now());
-  }
-
-  /** An opt-out from one number of a pool is stored for all its numbers. A number that has joined the pool since then has none of its own. */
-  async #findPoolRefusal(message: Message): Promise<ConsentRefusal | undefined> {
-    const { sender } = message;
-    const others = sender === null ? [] : this.#parts.linkChooser.poolOf(message, sender).filter((number) => number !== sender);
-    for (const other of others) {
-      const code = await this.#findRefusal({ ...message, sender: other });
-      if (code === "recipient_opted_out") return code;
-    }
-    return undefined;
+  async #commitSending(message: Message, link: Link, isOver: () => boolean): Promise<Begun> {
+    const begun = await beginSending(this.#parts, message, link, isOver);
+    if (begun.kind === "sending") this.#parts.watch.submitted(link.name, message, this.#parts.advancer.now());
+    return begun;
   }
 
   /** Handles a message that must not be submitted. */
@@ -282,16 +194,11 @@ export class Attempts {
     }
   }
 
-  async #send({ connection, outgoing, link, progress, begin }: SendInput): Promise<SendOutcome> {
-    return this.#parts.deadlines.within(
-      async (signal, renew) => connection.send(outgoing, signal, begin, renew),
-      (late) => void (progress.sending && this.#storeLate(progress.sending, late, link)),
-    );
-  }
-
   /** Stores a response that arrived after its time limit. The message is held by then, or has a later status. */
-  async #storeLate(message: Message, outcome: SendOutcome, link: Link): Promise<void> {
-    if (outcome.kind === "unknown" || outcome.kind === "withdrawn") return;
+  async #storeLate(begun: Promise<Begun> | undefined, outcome: SendOutcome, link: Link): Promise<void> {
+    const result = await begun;
+    if (result?.kind !== "sending" || outcome.kind === "unknown" || outcome.kind === "withdrawn") return;
+    const { message } = result;
     // A response that cannot be stored is lost. The hold then ends as without a response.
     await this.#store(message, outcome, link).catch((error: unknown) => {
       const facts = { link: link.name, message_id: encodeId("msg", message.id), ...errorFields(error) };
@@ -366,31 +273,3 @@ const whenDueAgain = ({ move }: Change): AttemptResult =>
   move.kind === "wait" && move.state === "waiting" && move.atMs !== undefined
     ? { kind: "later", dueAtMs: move.atMs, ...(move.lane === undefined ? {} : { lane: move.lane }) }
     : DONE;
-
-/** The next attempt of a message. */
-const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
-  id: encodeId("msg", message.id),
-  attempt: message.attempts + 1,
-  channel: message.channel,
-  recipient: message.recipient,
-  sender: message.sender,
-  body,
-  template: template && toOutgoingTemplate(template),
-  expiresAtMs: message.expiresAtMs ?? 0,
-  priority: message.priority,
-  carrierOptions: message.carrierOptions,
-});
-
-function toOutgoingTemplate({ name, language, category, variables, parts }: TemplateUse): OutgoingTemplate {
-  const values = variables ?? {};
-  const { header, body } = parts ?? { header: [], body: inOrder(Object.keys(values)) };
-  // A variable may have the name `constructor`.
-  const valueOf = (variable: string): string => (Object.hasOwn(values, variable) ? (values[variable] ?? "") : "");
-  const filled = (names: readonly string[]) => names.map((variable) => ({ name: variable, value: valueOf(variable) }));
-  return { name, language, category: category ?? null, header: filled(header), body: filled(body) };
-}
-
-/** The variables in the order in which the carrier expects them, for a message from before template parts were stored. All of them belong
- *  to the body then. */
-const inOrder = (names: readonly string[]): string[] =>
-  names.every((name) => /^\d+$/.test(name)) ? names.toSorted((a, b) => Number(a) - Number(b)) : [...names];

@@ -1,5 +1,8 @@
 /** The messages that this node has stored in the queue of its own lanes and has not claimed yet, by account. */
-import { idKey, type AccountId } from "../model/id.ts";
+import { idKey } from "../model/id.ts";
+import type { Message } from "../messages/message.ts";
+import { PRIORITY_RANK } from "../messages/queue-entry.ts";
+import type { EndedShare, Group } from "../queue/waiting-groups.ts";
 
 export class Backlog {
   readonly #counts = new Map<string, number>();
@@ -31,17 +34,19 @@ export class LaneBacklog {
     this.#backlog = backlog;
   }
 
-  stored(rank: number, accountId: AccountId): void {
+  /** Counts a message that this node has stored in the queue. Urgent ones do not make others wait, and batches are meant to wait. */
+  stored({ priority, accountId, batchId }: Pick<Message, "priority" | "accountId" | "batchId">): void {
+    if (priority === "high" || batchId !== null) return;
     const account = idKey(accountId);
-    const name = `${rank} ${account}`;
+    const name = `${PRIORITY_RANK[priority]} ${account}`;
     const { count } = this.#counts.get(name) ?? { count: 0 };
     this.#counts.set(name, { account, count: count + 1 });
     this.#backlog.add(account, 1);
   }
 
   /** Messages were claimed. Without more in the queue, other nodes have claimed the rest. */
-  claimed(rank: number, accountId: AccountId, { count, mayHaveMore }: { count: number; mayHaveMore: boolean }): void {
-    const account = idKey(accountId);
+  claimed({ share: { rank, group }, count, mayHaveMore }: EndedShare<Group>): void {
+    const account = group.key;
     const name = `${rank} ${account}`;
     const known = this.#counts.get(name)?.count ?? 0;
     const taken = mayHaveMore ? Math.min(count, known) : known;
@@ -50,6 +55,7 @@ export class LaneBacklog {
     this.#backlog.add(account, -taken);
   }
 
+  /** Counts nothing any more: the lane cannot send, so its messages wait for the link, and not for this node. */
   clear(): void {
     for (const { account, count } of this.#counts.values()) this.#backlog.add(account, -count);
     this.#counts.clear();

@@ -12,6 +12,8 @@ const claimed = (priority: Priority): Claimed => ({
   dueAtMs: 0,
 });
 
+const laneLoad = (window: number, owned = (): number => 0): LaneLoad => new LaneLoad({ window: () => window, owned });
+
 describe("a lane has room", () => {
   const ROWS: readonly (readonly [window: number, room: Record<Priority, number>])[] = [
     [1, { high: 2, normal: 2, bulk: 2 }],
@@ -21,26 +23,25 @@ describe("a lane has room", () => {
   ];
   for (const [window, room] of ROWS)
     test(`for ${room.high} high, ${room.normal} normal or ${room.bulk} bulk messages where its window is ${window}`, () => {
-      const load = new LaneLoad(() => window);
+      const load = laneLoad(window);
       assert.deepEqual({ high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") }, room);
     });
 
   test("less for each reservation and each message that the node owns", () => {
-    const load = new LaneLoad(() => 10);
-    const message = claimed("bulk");
+    let owned = 1;
+    const load = laneLoad(10, () => owned);
     load.reserve();
-    load.add(message, 0);
-    assert.deepEqual([load.room("high"), load.room("bulk"), load.size, load.isEmpty], [18, 12, 1, false]);
+    assert.deepEqual([load.room("high"), load.room("bulk"), load.isEmpty], [18, 12, false]);
     load.unreserve();
-    load.disown(message.message.id);
-    assert.deepEqual([load.room("high"), load.room("bulk"), load.size, load.isEmpty], [20, 14, 0, true]);
+    owned = 0;
+    assert.deepEqual([load.room("high"), load.room("bulk"), load.isEmpty], [20, 14, true]);
   });
 });
 
 describe("the window", () => {
   test("takes the most urgent messages first, and each priority up to its share", () => {
-    const load = new LaneLoad(() => 10);
-    for (const priority of ["bulk", "normal", "high"] as const) for (let count = 0; count < 4; count += 1) load.add(claimed(priority), 0);
+    const load = laneLoad(10);
+    for (const priority of ["bulk", "normal", "high"] as const) for (let count = 0; count < 4; count += 1) load.add(claimed(priority));
     const entered = Array.from({ length: 12 }, () => load.next()?.message.priority);
     assert.deepEqual(entered, [
       ...Array<string>(4).fill("high"),
@@ -55,20 +56,11 @@ describe("the window", () => {
 });
 
 test("messages that only wait can be removed, and those in the window stay", () => {
-  const load = new LaneLoad(() => 1);
+  const load = laneLoad(1);
   const [first, second] = [claimed("normal"), claimed("normal")];
-  load.add(first, 0);
-  load.add(second, 0);
+  load.add(first);
+  load.add(second);
   load.next();
-  assert.deepEqual(load.removeWaiting(), [second.message]);
-  assert.equal(load.size, 1);
-});
-
-test("a lease is due for renewal by the time of its last renewal", () => {
-  const load = new LaneLoad(() => 10);
-  const [older, newer] = [claimed("normal").message.id, claimed("normal").message.id];
-  load.own(older, 100);
-  load.own(newer, 200);
-  const [due, ...others] = load.leasedBefore(200);
-  assert.deepEqual([due?.id, others], [older, []]);
+  assert.deepEqual(load.removeWaiting(), [second]);
+  assert.deepEqual(load.removeWaiting(), []);
 });

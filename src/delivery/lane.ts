@@ -1,10 +1,8 @@
 /** The lane of one link on this node. It takes messages from the API and from the queue, submits them within the link's window, and
  *  renews their leases until they are settled. Lanes share nothing, so a slow or throttled link delays no other link.
  *
- *  `lane-load.ts` holds the messages and the limits, `claim-pace.ts` decides when to claim, and `waiting-accounts.ts` keeps the turns of
- *  the accounts. */
+ *  `lane-claims.ts` claims from the queue, `lane-load.ts` holds the messages that wait for the window, and `lane-leases.ts` the leases. */
 import { backoffMs } from "../lib/backoff.ts";
-import type { MessageId } from "../model/id.ts";
 import type { EventOf } from "../model/log-events.ts";
 import { errorFields, type Log } from "../model/log.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -14,17 +12,17 @@ import type { LinkError } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Database } from "../database/database.ts";
+import type { DueGroup } from "../queue/waiting-groups.ts";
 import type { Attempts } from "./attempt.ts";
-import { LaneBacklog, type Backlog } from "./backlog.ts";
-import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
+import type { Backlog } from "./backlog.ts";
+import { LaneClaims } from "./lane-claims.ts";
+import { LaneLeases } from "./lane-leases.ts";
 import { LaneLoad } from "./lane-load.ts";
-import { claimDue, deleteRows, setDueTimes, type Claimed, type QueuedAccount } from "./queue.ts";
+import { deleteRows, type Claimed, type WaitingAccount } from "./queue.ts";
 import { SenderTurns } from "./sender-turns.ts";
 import { errorOf, throttleMs } from "./settle.ts";
 import type { SlowedAccounts } from "./slowed-accounts.ts";
 import { TurnWaits } from "./turn-waits.ts";
-import { WaitingAccounts } from "./waiting-accounts.ts";
-import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 
 export type LaneParts = {
   db: Database;
@@ -50,43 +48,45 @@ export type LaneParts = {
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
-const CLAIM_AGAIN_MS = 500;
+// The due times of messages that come back together differ by less than this.
+const GROUP_SPREAD_MS = 500;
 // The lane is woken every second in any case, so a few precise timers are enough.
 const MAX_TIMERS = 50;
 
 export class Lane {
   readonly #parts: LaneParts;
+  readonly #leases: LaneLeases;
   readonly #load: LaneLoad;
-  readonly #pace = new ClaimPace();
-  readonly #accounts: WaitingAccounts;
+  readonly #claims: LaneClaims;
   readonly #senderTurns: SenderTurns;
   readonly #turnWaits: TurnWaits;
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #renewEveryMs: number;
-  readonly #renewing: NodeJS.Timeout;
   #pausedUntilMs = 0;
   /** Pauses since the last message that the carrier accepted. */
   #pauses = 0;
   #lastError: LinkError | null = null;
-  /** Messages that go back to the queue, and the statement that takes them there. */
-  readonly #unsent: { id: MessageId; dueAtMs: number }[] = [];
-  #returning: Promise<void> | undefined;
   #isStopping = false;
 
   constructor(parts: LaneParts) {
+    const { db, now, leaseMs } = parts;
     this.#parts = parts;
-    this.#load = new LaneLoad(() => parts.connection.window);
-    this.#accounts = new WaitingAccounts(new LaneBacklog(parts.backlog));
+    this.#leases = new LaneLeases({ db, now, leaseMs, onError: (event, message, error) => this.#logError(event, message, error) });
+    this.#load = new LaneLoad({ window: () => parts.connection.window, owned: () => this.#leases.size });
+    this.#claims = new LaneClaims({
+      ...parts,
+      lane: parts.link.name,
+      load: this.#load,
+      advancer: parts.attempts,
+      mayWork: () => this.#mayWork(),
+      onClaimed: (claimed) => this.#addAll(claimed),
+      onError: (error) => this.#logError("delivery.claim_failed", "a claim of due messages failed", error),
+    });
     this.#senderTurns = new SenderTurns(parts.rateOf);
     this.#turnWaits = new TurnWaits({
-      resume: (claimed) => this.#resume(claimed),
+      resume: (claimed) => this.#addAll([claimed]),
       putBack: (message, afterMs) => void this.#putBack(message, afterMs),
-      // The due times of a group differ by some milliseconds.
-      due: (message) => this.expect(message, parts.now() - CLAIM_AGAIN_MS),
+      due: (message) => this.expect(message, now() - GROUP_SPREAD_MS),
     });
-    // Two renewals may fail before the lease ends.
-    this.#renewEveryMs = parts.leaseMs / 3;
-    this.#renewing = setInterval(() => void this.#renewLeases(), this.#renewEveryMs);
   }
 
   get link(): Link {
@@ -104,7 +104,7 @@ export class Lane {
 
   /** The number of messages that this node owns in the lane. */
   get ownedCount(): number {
-    return this.#load.size;
+    return this.#leases.size;
   }
 
   readonly #isReady = (): boolean => !this.isPaused && this.#parts.connection.isReady && !this.#parts.isHalted();
@@ -112,13 +112,12 @@ export class Lane {
     return performance.now() < this.#pausedUntilMs;
   }
 
-  /** Reserves a place for a message that is about to be stored. Returns false where the message must wait in the queue: the lane has no
+  /** Reserves a place for a message that is about to be stored. Returns false if the message must wait in the queue: the lane has no
    *  room, or older messages of the account wait there. */
   reserve(message: Message): boolean {
-    if (message.priority !== "bulk") this.#pace.sawUrgent(performance.now());
-    if (!this.#mayWork() || this.#accounts.has(message, this.#parts.now())) return false;
+    if (this.#claims.mustWait(message) || !this.#mayWork()) return false;
     if (this.#load.room(message.priority) <= 0) {
-      this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, message.updatedAtMs);
+      this.#claims.expect(message, message.updatedAtMs);
       return false;
     }
     this.#load.reserve();
@@ -133,49 +132,45 @@ export class Lane {
   /** Takes a message that was stored with a reservation. */
   take(message: Message): void {
     this.#load.unreserve();
-    if (this.#isStopping) return void this.#returnToQueue([message]);
-    this.#load.add({ message, state: "waiting", sealedContent: null, dueAtMs: message.updatedAtMs }, performance.now());
-    this.#submitWaiting();
+    this.#addAll([{ message, state: "waiting", sealedContent: null, dueAtMs: message.updatedAtMs }]);
   }
 
   /** A message of this node was stored in the queue. */
   queued(message: Message, dueAtMs: number): void {
-    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
-    if (this.#mayWork()) this.#accounts.count(message);
-    this.#pace.queued();
-    this.#claim();
+    this.#claims.expect(message, dueAtMs);
+    if (this.#mayWork()) this.#claims.count(message);
+    this.#claims.claim();
   }
 
   /** Another node has stored messages in the queue. */
-  announced({ rank, accountId, dueAtMs }: Omit<QueuedAccount, "lane">): void {
-    this.#accounts.add(rank, accountId, dueAtMs);
+  announced(account: DueGroup<WaitingAccount>): void {
+    this.#claims.add(account);
     this.wake();
   }
 
   /** The queue was scanned: these accounts have messages in the lane. */
-  scanned(found: readonly QueuedAccount[]): void {
-    this.#accounts.refresh(found, this.#parts.now());
+  scanned(found: readonly DueGroup<WaitingAccount>[]): void {
+    this.#claims.refresh(found);
     this.wake();
   }
 
   /** A message of the lane is due at this time. */
   expect(message: Message, dueAtMs: number): void {
-    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+    this.#claims.expect(message, dueAtMs);
     this.wakeAfter(Math.max(0, dueAtMs - this.#parts.now()));
   }
 
   /** Claims now: messages may have become due, or the link may work again. */
   wake(): void {
-    this.#pace.wake();
     if (!this.#isReady()) this.#stall();
     this.#submitWaiting();
-    this.#claim();
+    this.#claims.wake();
   }
 
   /** Another node may have the link now, or another link may take the messages. Both need their leases to end. */
   #stall(): void {
-    this.#accounts.clearCounts();
-    void this.#returnToQueue(this.#load.removeWaiting());
+    this.#claims.clearCounts();
+    void this.#returnWaiting();
   }
 
   wakeAfter(ms: number): void {
@@ -190,13 +185,14 @@ export class Lane {
   /** Stops new work. Returns claimed messages to the queue, and waits for the outcome of submitted ones. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    await this.#returnToQueue(this.#load.removeWaiting());
-    await poll(async () => (this.#load.isEmpty && !this.#pace.isClaiming ? true : undefined), { timeoutMs, everyMs: 20 });
+    this.#claims.stop();
+    await this.#returnWaiting();
+    await poll(async () => (this.#load.isEmpty && !this.#claims.isClaiming ? true : undefined), { timeoutMs, everyMs: 20 });
   }
 
   async close(): Promise<void> {
-    this.#accounts.clearCounts();
-    clearInterval(this.#renewing);
+    this.#claims.clearCounts();
+    this.#leases.stop();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#turnWaits.stop();
     await this.#parts.connection.close();
@@ -206,53 +202,14 @@ export class Lane {
     return !this.#isStopping && this.#isReady();
   }
 
-  /** Claims where the pace says so. One claim runs at a time. */
-  #claim(): void {
-    if (!this.#mayWork()) return;
-    const load = this.#load;
-    const room = { high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") };
-    const { pending } = this.#parts.attempts;
-    const planned = this.#pace.begin({ room, bulkCapacity: load.capacity("bulk"), pending }, performance.now());
-    if (planned !== undefined) void this.#runClaim(planned);
-  }
-
-  async #runClaim({ most, bulkAfterMs }: PlannedClaim): Promise<void> {
-    if (bulkAfterMs !== null) this.wakeAfter(bulkAfterMs);
-    let hasMore = false;
-    try {
-      hasMore = await this.#claimDue(most);
-    } catch (error) {
-      this.#logError("delivery.claim_failed", "a claim of due messages failed", error);
-      this.wakeAfter(CLAIM_AGAIN_MS);
+  /** Adds messages that this node has leased. A lane that stops returns them to the queue. */
+  #addAll(claimed: readonly Claimed[]): void {
+    for (const each of claimed) {
+      this.#leases.own(each.message.id);
+      this.#load.add(each);
     }
-    this.#pace.end(hasMore);
-    this.#claim();
-  }
-
-  /** Returns whether the queue may have more. */
-  async #claimDue(most: PlannedClaim["most"]): Promise<boolean> {
-    const { db, link, leaseMs } = this.#parts;
-    const nowDbMs = this.#parts.now();
-    const shares = this.#accounts.plan(most, nowDbMs);
-    if (shares.length === 0) return false;
-    let claimed: Claimed[];
-    try {
-      claimed = await claimDue(db, { lane: link.name, shares, most: most[0], nowMs: nowDbMs, leaseMs });
-    } catch (error) {
-      this.#accounts.giveBack(shares);
-      throw error;
-    }
-    const hasMore = this.#accounts.end(shares, claimed, most[0]);
-    if (this.#isStopping) {
-      await this.#returnToQueue(claimed.map(({ message }) => message));
-      return hasMore;
-    }
-    const nowMs = performance.now();
-    if (hasMore && this.#parts.attempts.isBusy) this.#parts.slowed.slowDown(claimed, nowDbMs);
-    for (const each of claimed) this.#load.add(each, nowMs);
-    if (claimed.some(({ message }) => message.priority !== "bulk")) this.#pace.sawUrgent(nowMs);
-    this.#submitWaiting();
-    return hasMore;
+    if (this.#isStopping) void this.#returnWaiting();
+    else this.#submitWaiting();
   }
 
   /** Submits the waiting messages that fit into the window, the most urgent first. */
@@ -268,19 +225,12 @@ export class Lane {
     }
   }
 
-  /** Takes a message whose sender has its turn. */
-  #resume(claimed: Claimed): void {
-    this.#load.add(claimed, performance.now());
-    if (this.#isStopping) void this.#returnToQueue(this.#load.removeWaiting());
-    else this.#submitWaiting();
-  }
-
   async #putBack(message: Message, afterMs: number): Promise<void> {
     const dueAtMs = this.#parts.now() + afterMs;
-    await this.#storeDue(message, dueAtMs);
-    this.#load.disown(message.id);
-    this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
-    this.#claim();
+    await this.#leases.putBack(message.id, dueAtMs);
+    this.#leases.disown(message.id);
+    this.#claims.expect(message, dueAtMs);
+    this.#claims.claim();
   }
 
   /** Makes one attempt of a message that is in the window. */
@@ -299,7 +249,7 @@ export class Lane {
       else if (next.kind === "accepted") this.#pauses = 0;
       else if (next.kind === "not_begun") {
         await this.#returnUnsent(message, next.outcome);
-        this.#pace.wake();
+        this.#claims.wake();
       } else if (next.kind === "later") {
         if (next.lane === undefined) this.expect(message, next.dueAtMs);
         else this.#parts.passOn(next.lane, message, next.dueAtMs);
@@ -309,37 +259,21 @@ export class Lane {
       this.#logError("delivery.attempt_failed", "an attempt failed", error);
     } finally {
       responded();
-      this.#load.disown(message.id);
-      this.#claim();
+      this.#leases.disown(message.id);
+      this.#claims.claim();
     }
   }
 
-  /** Returns a message to the queue for which the link had no turn: to its place in the lane, or for as long as its recipient is throttled.
-   *  Many messages come back at once when a link closes, and share a statement. */
+  /** Returns a message to the queue for which the link had no turn: to its place in the lane, or for as long as its recipient is throttled. */
   async #returnUnsent(message: Message, outcome: SendOutcome): Promise<void> {
     const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
     const isLink = outcome.kind === "throttled" && outcome.scope === "link";
     const nowMs = this.#parts.now();
     // The id of a message from a wrong clock may be in the future.
     const dueAtMs = isLink ? Math.min(nowMs, uuidTimeMs(message.id)) : nowMs + (waitMs ?? FIRST_PAUSE_MS);
-    await this.#storeDue(message, dueAtMs);
+    await this.#leases.putBack(message.id, dueAtMs);
     // A claim that came before would find the message leased, and would not look for it again.
     this.expect(message, dueAtMs);
-  }
-
-  /** Stores the due time of a message that returns to the queue. */
-  async #storeDue(message: Message, dueAtMs: number): Promise<void> {
-    this.#unsent.push({ id: message.id, dueAtMs });
-    await (this.#returning ??= this.#flushUnsent());
-  }
-
-  async #flushUnsent(): Promise<void> {
-    await new Promise(setImmediate);
-    this.#returning = undefined;
-    // A message that cannot be returned is claimed again after its lease.
-    await setDueTimes(this.#parts.db, this.#unsent.splice(0)).catch((error: unknown) =>
-      this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
-    );
   }
 
   /** Takes note of an error, and pauses a throttled link at once: other messages must not be submitted while the outcome is stored. */
@@ -358,33 +292,15 @@ export class Lane {
     this.wakeAfter(ms + 1);
   }
 
-  /** Ends the leases, so that any node can claim the messages at once. */
-  async #returnToQueue(messages: readonly Message[]): Promise<void> {
-    if (messages.length === 0) return;
+  /** Ends the leases of the messages that only wait, so that any node can claim them at once. */
+  async #returnWaiting(): Promise<void> {
+    const messages = this.#load.removeWaiting().map(({ message }) => message);
     const dueAtMs = this.#parts.now();
-    const times = messages.map(({ id }) => ({ id, dueAtMs }));
-    await setDueTimes(this.#parts.db, times).catch((error: unknown) =>
-      this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
-    );
+    for (const { id } of messages) this.#leases.disown(id);
+    await Promise.all(messages.map(({ id }) => this.#leases.putBack(id, dueAtMs)));
     for (const message of messages) {
-      this.#accounts.add(PRIORITY_RANK[message.priority], message.accountId, dueAtMs);
+      this.#claims.expect(message, dueAtMs);
       this.#parts.announce(message, dueAtMs);
-    }
-  }
-
-  async #renewLeases(): Promise<void> {
-    const nowMs = performance.now();
-    const due = this.#load.leasedBefore(nowMs - this.#renewEveryMs);
-    if (due.length === 0) return;
-    const dueAtMs = this.#parts.now() + this.#parts.leaseMs;
-    try {
-      await setDueTimes(
-        this.#parts.db,
-        due.map(({ id }) => ({ id, dueAtMs })),
-      );
-      for (const lease of due) lease.leasedAtMs = nowMs;
-    } catch (error) {
-      this.#logError("delivery.lease_renewal_failed", "the leases of messages in hand could not be renewed", error);
     }
   }
 

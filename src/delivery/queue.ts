@@ -1,5 +1,5 @@
 /** All SQL of the delivery queue: the messages that wait for a provider or for their time, their claims, and the depth of the queue. */
-import type { AccountId, MessageId } from "../model/id.ts";
+import { idKey, type AccountId, type MessageId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
@@ -8,9 +8,10 @@ import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { prepare, sql } from "../database/sql.ts";
+import type { DueGroup, Share } from "../queue/waiting-groups.ts";
 
-/** The share of an account in a claim: so many of its messages of one priority that became due at `fromMs` or later. */
-export type AccountShare = { rank: number; accountId: AccountId; fromMs: number; most: number };
+/** An account that has messages in a lane, with its id as a key. */
+export type WaitingAccount = { key: string; accountId: AccountId };
 
 export const claimStatement = prepare(`
 with picked as materialized (
@@ -37,7 +38,7 @@ select claimed.state as queue_state, claimed.sealed_content, claimed.due_at as q
   from claimed${joinMessage("claimed")}`);
 
 /** `shares`: in the order in which they are served. `most`: the limit of all shares together. */
-export type Claim = { lane: string; shares: readonly AccountShare[]; most: number; nowMs: number; leaseMs: number };
+export type Claim = { lane: string; shares: readonly Share<WaitingAccount>[]; most: number; nowMs: number; leaseMs: number };
 
 /** `sealedContent`: the content for the carrier, in place of the content that the message shows. `dueAtMs`: when the message became due. */
 export type Claimed = { message: Message; state: QueueState; sealedContent: string | null; dueAtMs: number };
@@ -47,13 +48,12 @@ const STATES = Object.keys(QUEUE_STATE) as QueueState[];
 /** Claims due messages of a lane for as long as a lease lasts. A row whose lease has expired is due again, so a crashed node needs no
  *  rescuer. */
 export async function claimDue(db: Queryable, { lane, shares, most, nowMs, leaseMs }: Claim): Promise<Claimed[]> {
-  const each = <T>(pick: (share: AccountShare) => T): T[] => shares.map(pick);
   const values = [
     lane,
-    each(({ rank }) => rank),
-    each(({ accountId }) => uuidToText(accountId)),
-    each(({ fromMs }) => new Date(fromMs)),
-    each((share) => share.most),
+    shares.map(({ rank }) => rank),
+    shares.map(({ group }) => uuidToText(group.accountId)),
+    shares.map(({ fromMs }) => new Date(fromMs)),
+    shares.map((share) => share.most),
     new Date(nowMs),
     new Date(nowMs + leaseMs),
     most,
@@ -70,18 +70,21 @@ export async function claimDue(db: Queryable, { lane, shares, most, nowMs, lease
   }));
 }
 
-/** The messages of one account and priority in a lane, and when the first of them is due. */
-export type QueuedAccount = { lane: string; rank: number; accountId: AccountId; dueAtMs: number };
-
-/** Reads the whole queue for the accounts that have messages in it, in all lanes but that of scheduled messages. The condition on `ctid`
- *  makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot still needs. */
-export async function scanAccounts(db: Queryable): Promise<QueuedAccount[]> {
+/** Reads the whole queue for the accounts that have messages in it, by lane, in all lanes but that of scheduled messages. The condition on
+ *  `ctid` makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot still needs. */
+export async function scanAccounts(db: Queryable): Promise<Map<string, DueGroup<WaitingAccount>[]>> {
   const rows = await db.rows<{ link: string; priority: number; account_id: AccountId; due_at: Date }>(sql`
   select link, priority, account_id, min(due_at) as due_at
     from delivery_queue
    where ctid >= '(0,0)'::tid and link <> ${SCHEDULED_LANE}
    group by link, priority, account_id`);
-  return rows.map((row) => ({ lane: row.link, rank: row.priority, accountId: row.account_id, dueAtMs: row.due_at.getTime() }));
+  const lanes = Map.groupBy(rows, ({ link }) => link);
+  const groupOf = (row: (typeof rows)[number]): DueGroup<WaitingAccount> => ({
+    rank: row.priority,
+    group: { key: idKey(row.account_id), accountId: row.account_id },
+    dueAtMs: row.due_at.getTime(),
+  });
+  return new Map(Array.from(lanes, ([lane, found]) => [lane, found.map(groupOf)]));
 }
 
 const claimScheduled = prepare(`

@@ -2,7 +2,7 @@
  *  accounts until a moment after its last notification. A lost notification makes them accept more for a while. */
 import { idKey, toId, type AccountId } from "../model/id.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
-import type { Announcer } from "../database/announce.ts";
+import type { Announcer } from "../queue/announcer.ts";
 import type { Claimed } from "./queue.ts";
 
 /** Not the name of a lane. */

@@ -7,7 +7,7 @@ import { actorText, carrierOrigin } from "../model/origin.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import type { OwnedSender } from "./choose-sender.ts";
 import type { CreatedPlan } from "./routing.ts";
-import type { Announcer } from "../database/announce.ts";
+import type { Announcer } from "../queue/announcer.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import type { LinkReader } from "./link-reader.ts";

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Log, LogOutput } from "../model/log.ts";
 import { remembered } from "../lib/remembered.ts";
 import { within } from "../lib/wait.ts";
-import { Announcer } from "../database/announce.ts";
+import { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
 import { watchStorage } from "../embedded/metrics.ts";
 import { TIMINGS, type Timings } from "../timings.ts";

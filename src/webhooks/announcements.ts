@@ -2,7 +2,7 @@
 import type { QueuedDeliveries } from "../events/publish.ts";
 import { toId } from "../model/id.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
-import type { Announced, Announcer } from "../database/announce.ts";
+import type { Announced, Announcer } from "../queue/announcer.ts";
 
 /** The name of the webhook workers among the lanes that announcements name. */
 export const WEBHOOK_LANE = "@webhooks";

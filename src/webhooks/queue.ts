@@ -1,28 +1,30 @@
 /** All SQL that claims webhook deliveries: the endpoints that have rows in the queue, and a share of the rows for each. */
 import type { StoredEvent } from "../events/event.ts";
 import { EVENT_COLUMNS } from "../events/queries.ts";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../model/id.ts";
+import { idKey, type AccountId, type DeliveryId, type EndpointId, type EventId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Environment, Owner } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
-import type { TakenGroup } from "../database/waiting-groups.ts";
-import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
+import type { DueGroup, Share } from "../queue/waiting-groups.ts";
+import { ENDPOINT_COLUMNS, toEndpoint, type EndpointRow } from "./endpoint-queries.ts";
+import type { Endpoint } from "./endpoint.ts";
 
-/** An endpoint that has rows in the queue. */
-export type QueuedEndpoint = Owner & { endpointId: EndpointId };
+/** An endpoint that has rows in the queue, with its id as a key. */
+export type QueuedEndpoint = Owner & { key: string; endpointId: EndpointId };
 
-/** An endpoint whose new deliveries, or whose retries, are to be claimed. */
-export type TakenEndpoint = { isRetry: boolean; taken: TakenGroup<QueuedEndpoint> };
+/** The ranks of the rows of an endpoint: new deliveries, and retries. */
+export const FRESH = 0;
+export const RETRY = 1;
 
-/** An endpoint with rows in the queue. A deleted endpoint has only nulls; its rows are to be dropped. */
-export type WaitingRow = { is_retry: boolean; endpoint_id: EndpointId; from_at: Date } & (EndpointRow | { id: null });
-
-/** How many rows of an endpoint to claim that became due at `fromMs` or later. `isUncallable`: the endpoint is deleted or disabled, and
- *  its rows need not be due. */
-export type Share = { endpointId: EndpointId; isRetry: boolean; isUncallable: boolean; fromMs: number; most: number };
+export const queuedEndpoint = (accountId: AccountId, environment: Environment, endpointId: EndpointId): QueuedEndpoint => ({
+  key: idKey(endpointId),
+  accountId,
+  environment,
+  endpointId,
+});
 
 export type ClaimedRow = {
   id: DeliveryId;
@@ -42,33 +44,32 @@ export type ClaimedRow = {
     trace: Trace | null;
   };
 
-const waiting = batchStatement<TakenEndpoint>(
+const endpointsOf = batchStatement<QueuedEndpoint>(
   [
-    column("account_id", "uuid", ({ taken }) => taken.group.accountId),
-    column("environment", "text", ({ taken }) => taken.group.environment),
-    column("endpoint_id", "uuid", ({ taken }) => taken.group.endpointId),
-    column("is_retry", "boolean", ({ isRetry }) => isRetry),
-    column("from_at", "timestamptz", ({ taken }) => taken.fromMs),
+    column("account_id", "uuid", ({ accountId }) => accountId),
+    column("environment", "text", ({ environment }) => environment),
+    column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
   ],
   (items) => `
-select item.is_retry, item.endpoint_id, item.from_at, ${ENDPOINT_COLUMNS}
+select ${ENDPOINT_COLUMNS}
   from ${items}
-  left join lateral (select *
+ cross join lateral (select *
                        from webhook_endpoints known
                       where known.account_id = item.account_id and known.environment = item.environment
                         and known.id = item.endpoint_id
-                      limit 1) e on true
- order by item.ordinal`,
+                      limit 1) e`,
 );
 
-/** Reads the endpoints whose deliveries are to be claimed. */
-export const readEndpointsOf = (db: Queryable, endpoints: readonly TakenEndpoint[]): Promise<WaitingRow[]> =>
-  db.rows<WaitingRow>(waiting(endpoints));
+/** Reads the endpoints whose deliveries are to be claimed, without those that were deleted. */
+export async function readEndpointsOf(db: Queryable, queued: readonly QueuedEndpoint[]): Promise<Map<string, Endpoint>> {
+  const endpoints = (await db.rows<EndpointRow>(endpointsOf(queued))).map(toEndpoint);
+  return new Map(endpoints.map((endpoint) => [idKey(endpoint.id), endpoint]));
+}
 
 /** Reads the whole queue for the endpoints that have deliveries in it. The deliveries of deleted and disabled endpoints count as due.
  *  The condition on `ctid` makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot
  *  still needs. */
-export async function scanEndpoints(db: Queryable, nowMs: number): Promise<(QueuedEndpoint & { isRetry: boolean; dueAtMs: number })[]> {
+export async function scanEndpoints(db: Queryable, nowMs: number): Promise<DueGroup<QueuedEndpoint>[]> {
   const rows = await db.rows<{
     account_id: AccountId;
     environment: Environment;
@@ -87,25 +88,23 @@ export async function scanEndpoints(db: Queryable, nowMs: number): Promise<(Queu
                         where known.account_id = q.account_id and known.environment = q.environment and known.id = q.endpoint_id
                         limit 1) e on true`);
   return rows.map((row) => ({
-    accountId: row.account_id,
-    environment: row.environment,
-    endpointId: row.endpoint_id,
-    isRetry: row.is_retry,
+    rank: row.is_retry ? RETRY : FRESH,
+    group: queuedEndpoint(row.account_id, row.environment, row.endpoint_id),
     dueAtMs: row.is_callable ? row.due_at.getTime() : Math.min(row.due_at.getTime(), nowMs),
   }));
 }
 
-type TimedShare = Share & { nowMs: number; leasedUntilMs: number };
+/** `untilMs`: rows that are due later are not claimed; null for an endpoint that is deleted or disabled, whose rows are all claimed. */
+type TimedShare = Share<QueuedEndpoint> & { untilMs: number | null; leasedUntilMs: number };
 
 /** Claims rows for as long as the lease lasts, and reads their events. A lease ends at a full millisecond, which a `Date` represents
  *  exactly. */
 export const webhookClaimStatement = batchStatement<TimedShare>(
   [
-    column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
-    column("is_retry", "boolean", ({ isRetry }) => isRetry),
+    column("endpoint_id", "uuid", ({ group }) => group.endpointId),
+    column("is_retry", "boolean", ({ rank }) => rank === RETRY),
     column("from_at", "timestamptz", ({ fromMs }) => fromMs),
-    // Null for all rows.
-    column("until", "timestamptz", ({ isUncallable, nowMs }) => (isUncallable ? null : nowMs)),
+    column("until", "timestamptz", ({ untilMs }) => untilMs),
     column("most", "integer", ({ most }) => most),
     column("leased_until", "timestamptz", ({ leasedUntilMs }) => leasedUntilMs),
   ],
@@ -139,12 +138,8 @@ select claimed.*, event.type, event.sequence, event.record, event.previous_statu
  order by claimed.id`,
 );
 
-export const claimShares = (
-  db: Queryable,
-  shares: readonly Share[],
-  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
-): Promise<ClaimedRow[]> =>
-  db.rows<ClaimedRow>(webhookClaimStatement(shares.map((share) => ({ ...share, nowMs, leasedUntilMs: Math.floor(nowMs) + leaseMs }))));
+export const claimShares = (db: Queryable, shares: readonly TimedShare[]): Promise<ClaimedRow[]> =>
+  db.rows<ClaimedRow>(webhookClaimStatement(shares));
 
 /** A claim of one row. */
 export type DeliveryClaim = Pick<ClaimedRow, "id" | "leased_until">;

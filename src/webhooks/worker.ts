@@ -1,37 +1,38 @@
 /** The webhook worker of this node: it claims due deliveries, calls their endpoints, and settles the outcomes. No transaction is open
  *  during a call. Deliveries of a node that died become due again when their leases expire.
  *
- *  `claim-pace.ts` decides when to claim, `claim-shares.ts` how many deliveries of each endpoint, and `load.ts` how many calls run. */
+ *  `queue/` decides when to claim, and keeps the turns of the endpoints; `claim-shares.ts` decides how many deliveries of each endpoint are
+ *  claimed, and `call-limits.ts` how many calls run. */
 import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { encodeId, idKey } from "../model/id.ts";
 import { errorFields, reportError, type Log } from "../model/log.ts";
-import { poll } from "../lib/wait.ts";
+import { poll, within } from "../lib/wait.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import { PacedScan } from "../database/paced-scan.ts";
+import { ClaimLoop } from "../queue/claim-loop.ts";
+import { PacedScan } from "../queue/paced-scan.ts";
+import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from "../queue/waiting-groups.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
-import { WebhookClaimPace } from "./claim-pace.ts";
-import { byEndpoint, isAnyShareFull, planShares } from "./claim-shares.ts";
-import { toEndpoint } from "./endpoint-queries.ts";
+import { CallLimits, type Slot } from "./call-limits.ts";
+import { planShares } from "./claim-shares.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
-import { Load, type Slot } from "./load.ts";
 import type { Outbound, Reply } from "./outbound.ts";
 import {
   claimShares,
+  FRESH,
+  queuedEndpoint,
   readEndpointsOf,
   releaseRows,
+  RETRY,
   scanEndpoints,
   type ClaimedRow,
-  type Share,
-  type TakenEndpoint,
-  type WaitingRow,
+  type QueuedEndpoint,
 } from "./queue.ts";
 import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
 import type { Signer } from "./signature.ts";
-import { WaitingEndpoints } from "./waiting-endpoints.ts";
 
 /** Receives everything that the metrics count. */
 export type WebhookWatch = {
@@ -60,7 +61,9 @@ type Leased = { delivery: ClaimedDelivery; leaseEndsAtMs: number };
 type Call = { slot: Slot; startedAtMs: number };
 
 const RECOVER_POLL_MS = 1_000;
-// A claim waits this long, so that calls which end together are followed by one claim.
+// A claim serves at most this many endpoints with new deliveries, and as many with retries. The next claim continues after them.
+const MAX_ENDPOINTS = 64;
+// Calls which end together are followed by one claim.
 const CLAIM_DELAY_MS = 3;
 // A call counts as slow after this time. Slow calls are looked for this often.
 const SLOW_MS = 1_000;
@@ -72,9 +75,9 @@ const ABORT_MS = 1_000;
 
 export class WebhookWorker {
   readonly #parts: WorkerParts;
-  readonly #pace = new WebhookClaimPace();
-  readonly #load = new Load();
-  readonly #endpoints = new WaitingEndpoints();
+  readonly #limits = new CallLimits();
+  readonly #endpoints = new WaitingGroups<QueuedEndpoint>(2);
+  readonly #claims: ClaimLoop;
   readonly #scan: PacedScan;
   readonly #job: RepeatingJob;
   readonly #settler: Settler;
@@ -84,7 +87,6 @@ export class WebhookWorker {
   readonly #stopping = new AbortController();
   /** Aborts the calls that outlast the stop. */
   readonly #abort = new AbortController();
-  #claimTimer: NodeJS.Timeout | undefined;
   #isBeginPlanned = false;
 
   constructor(parts: WorkerParts) {
@@ -96,7 +98,15 @@ export class WebhookWorker {
     this.#settler = new Settler({
       ...parts,
       onDisabled: (reason) => parts.watch.disabled(reason),
-      onLater: (settlement, dueAtMs) => this.#endpoints.add(settlement, true, dueAtMs),
+      onLater: ({ accountId, environment, endpointId }, dueAtMs) =>
+        this.#endpoints.add({ rank: RETRY, group: queuedEndpoint(accountId, environment, endpointId), dueAtMs }),
+    });
+    this.#claims = new ClaimLoop({
+      isAnyDue: () => this.#endpoints.isAnyDue(parts.clock.now(), this.#hasRoom),
+      begin: () => this.#beginClaim(),
+      onError: (error) =>
+        parts.log.error({ event: "webhooks.claim_failed", ...errorFields(error) }, "a claim of due webhook deliveries failed"),
+      delayMs: CLAIM_DELAY_MS,
     });
   }
 
@@ -107,8 +117,7 @@ export class WebhookWorker {
   start(): void {
     const { db, clock, wakeWebhooks, pollMs } = this.#parts;
     this.#job.repeat(async () => {
-      this.#pace.poll();
-      this.#claimSoon();
+      this.#claims.claim();
       return pollMs;
     });
     this.#job.repeat(this.#scan.turn);
@@ -126,25 +135,23 @@ export class WebhookWorker {
   /** Claims soon: the queue has deliveries of these endpoints. Without the endpoints the queue is scanned for them. */
   wake(queued?: readonly QueuedDeliveries[]): void {
     if (queued === undefined) return this.#scan.request();
-    for (const { dueAtMs, ...endpoint } of queued) this.#endpoints.add(endpoint, false, dueAtMs);
-    this.#pace.wake();
-    this.#claimSoon();
+    for (const { accountId, environment, endpointId, dueAtMs } of queued)
+      this.#endpoints.add({ rank: FRESH, group: queuedEndpoint(accountId, environment, endpointId), dueAtMs });
+    this.#claims.claim();
   }
 
   /** Reads the queue for deliveries that no node announced: of nodes that died, and those that were committed late. */
   async #scanQueue(): Promise<void> {
     const { db, clock } = this.#parts;
     this.#endpoints.refresh(await scanEndpoints(db, clock.now()), clock.now());
-    this.#pace.wake();
-    this.#claimSoon();
+    this.#claims.claim();
   }
 
   /** Begins no more calls, and gives the calls in flight some time. Deliveries without an outcome after that return to the queue. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    clearTimeout(this.#claimTimer);
     await this.#job.stop();
-    await poll(async () => (this.#pace.isClaiming ? undefined : true), { timeoutMs: LAST_CLAIM_MS, everyMs: 10 });
+    await within(this.#claims.stop(), LAST_CLAIM_MS);
     const waiting = Array.from(this.#waiting.values()).flat();
     // Cleared first: a call that ends begins the next call of a waiting delivery.
     this.#waiting.clear();
@@ -157,62 +164,51 @@ export class WebhookWorker {
     await this.#parts.outbound.close();
   }
 
-  #claimSoon(): void {
-    if (this.#claimTimer !== undefined || this.#pace.isClaiming || this.#stopping.signal.aborted) return;
-    this.#claimTimer = setTimeout(() => {
-      this.#claimTimer = undefined;
-      void this.#claim();
-    }, CLAIM_DELAY_MS);
+  readonly #hasRoom = ({ key }: QueuedEndpoint): boolean => this.#limits.hasRoom(key, this.#waiting.get(key)?.length ?? 0);
+
+  #beginClaim(): Promise<void> | undefined {
+    const taken = this.#endpoints.take(this.#parts.clock.now(), [MAX_ENDPOINTS, MAX_ENDPOINTS], this.#hasRoom);
+    return taken.length === 0 ? undefined : this.#claim(taken);
   }
 
-  async #claim(): Promise<void> {
-    this.#pace.begin();
-    const result = await this.#claimDue().catch((error: unknown) => {
-      this.#parts.log.error({ event: "webhooks.claim_failed", ...errorFields(error) }, "a claim of due webhook deliveries failed");
-      return { count: 0, hasMore: false };
-    });
-    const isAgain = this.#pace.end(result);
-    this.#beginCalls();
-    if (isAgain) this.#claimSoon();
-  }
-
-  /** Returns how many deliveries the claim took, and whether an endpoint may have more. */
-  async #claimDue(): Promise<{ count: number; hasMore: boolean }> {
-    const nowMs = this.#parts.clock.now();
-    this.#pace.read({ claimsForAll: this.#endpoints.claimsForAll(nowMs) });
-    const endpoints = this.#endpoints.take(nowMs);
-    if (endpoints.length === 0) return { count: 0, hasMore: false };
-    let [shares, claimed]: [readonly Share[], readonly ClaimedRow[]] = [[], []];
-    try {
-      ({ shares, claimed } = await this.#claimOf(endpoints));
-    } finally {
-      this.#endpoints.end(endpoints, shares, claimed);
-    }
-    return { count: claimed.length, hasMore: isAnyShareFull(shares, claimed) };
-  }
-
-  async #claimOf(endpoints: readonly TakenEndpoint[]): Promise<{ shares: readonly Share[]; claimed: readonly ClaimedRow[] }> {
+  async #claim(taken: readonly TakenGroup<QueuedEndpoint>[]): Promise<void> {
     const { db, clock, leaseMs } = this.#parts;
-    const due = await readEndpointsOf(db, endpoints);
-    const shares = this.#sharesOf(due);
-    if (shares.length === 0) return { shares, claimed: [] };
-    const leaseEndsAtMs = performance.now() + leaseMs;
-    const claimed = await claimShares(db, shares, { nowMs: clock.now(), leaseMs });
-    const known = new Map(due.map((row) => [idKey(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
-    for (const row of claimed) this.#take(row, known.get(idKey(row.endpoint_id)), leaseEndsAtMs);
-    return { shares, claimed };
+    let [shares, claimed]: [Share<QueuedEndpoint>[], ClaimedRow[]] = [[], []];
+    try {
+      const endpoints = await readEndpointsOf(
+        db,
+        taken.map(({ group }) => group),
+      );
+      shares = this.#sharesOf(taken, endpoints);
+      const nowMs = clock.now();
+      const leaseEndsAtMs = performance.now() + leaseMs;
+      const wanted = shares.filter(({ most }) => most > 0);
+      const timed = wanted.map((share) => ({
+        ...share,
+        untilMs: isCallable(endpoints.get(share.group.key)) ? nowMs : null,
+        leasedUntilMs: Math.floor(nowMs) + leaseMs,
+      }));
+      if (wanted.length > 0) claimed = await claimShares(db, timed);
+      for (const row of claimed) this.#take(row, endpoints.get(idKey(row.endpoint_id)), leaseEndsAtMs);
+    } catch (error) {
+      this.#endpoints.giveBack(taken);
+      throw error;
+    }
+    this.#endpoints.end(shares, claimed.map(placeOf));
+    this.#beginCalls();
   }
 
-  #sharesOf(due: readonly WaitingRow[]): readonly Share[] {
-    const endpoints = Array.from(byEndpoint(due), ([name, [row]]) => ({
-      name,
-      isFailing: row !== undefined && row.id !== null && row.failing_since !== null,
-      waiting: this.#waiting.get(name)?.length ?? 0,
-    }));
-    const rooms = this.#load.allot(endpoints);
-    const plan = planShares(due, new Map(endpoints.map(({ name }, index) => [name, rooms[index] ?? 0])), Math.random);
-    this.#pace.plan(plan, this.#load.fullRooms());
-    return plan.shares;
+  #sharesOf(taken: readonly TakenGroup<QueuedEndpoint>[], endpoints: ReadonlyMap<string, Endpoint>): Share<QueuedEndpoint>[] {
+    const callable = Array.from(endpoints).filter(([, endpoint]) => isCallable(endpoint));
+    const rooms = this.#limits.allot(
+      callable.map(([name, { failingSinceMs }]) => ({
+        name,
+        isFailing: failingSinceMs !== null,
+        waiting: this.#waiting.get(name)?.length ?? 0,
+      })),
+    );
+    const roomOf = new Map(callable.map(([name], index) => [name, rooms[index] ?? 0]));
+    return planShares(taken, (key) => roomOf.get(key), Math.random);
   }
 
   #take(row: ClaimedRow, endpoint: Endpoint | undefined, leaseEndsAtMs: number): void {
@@ -230,11 +226,11 @@ export class WebhookWorker {
     this.#isBeginPlanned = false;
     for (const [name, waiting] of Array.from(this.#waiting)) {
       let slot: Slot | undefined;
-      while (waiting.length > 0 && (slot = this.#load.begin(name)) !== undefined) {
+      while (waiting.length > 0 && (slot = this.#limits.begin(name)) !== undefined) {
         const next = waiting.shift() as Leased;
         if (next.leaseEndsAtMs - performance.now() > this.#parts.callMs) void this.#call(next, slot);
         else {
-          this.#load.end(slot);
+          this.#limits.end(slot);
           void this.#returnToQueue([next, ...waiting.splice(0)]);
         }
       }
@@ -265,18 +261,19 @@ export class WebhookWorker {
       this.#parts.log.error({ event: "webhooks.attempt_failed", ...errorFields(error) }, "a webhook delivery failed");
     } finally {
       this.#calls.delete(call);
-      this.#load.end(slot, isOk);
+      this.#limits.end(slot, isOk);
     }
-    this.#followCall(slot);
+    this.#followCall();
   }
 
-  /** Begins further calls, together with those that other ended calls made room for, and claims where the pace says so. */
-  #followCall(slot: Slot): void {
+  /** Begins further calls, together with those that other ended calls made room for, and claims before the claimed
+   *  deliveries run out. */
+  #followCall(): void {
     if (!this.#isBeginPlanned) {
       this.#isBeginPlanned = true;
       setImmediate(() => this.#beginCalls());
     }
-    if (this.#pace.isDueAfter(slot, { waiting: this.#waitingCount(), calls: this.#calls.size })) this.#claimSoon();
+    if (this.#waitingCount() <= this.#calls.size / 2) this.#claims.claim();
   }
 
   #waitingCount(): number {
@@ -299,7 +296,7 @@ export class WebhookWorker {
 
   #findSlow(): void {
     const beforeMs = performance.now() - SLOW_MS;
-    for (const { slot, startedAtMs } of this.#calls) if (startedAtMs < beforeMs) this.#load.slow(slot);
+    for (const { slot, startedAtMs } of this.#calls) if (startedAtMs < beforeMs) this.#limits.slow(slot);
     this.#beginCalls();
   }
 
@@ -315,9 +312,21 @@ export class WebhookWorker {
       reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
     );
     for (const { account_id: accountId, environment, endpoint_id: endpointId, is_retry: isRetry } of claims)
-      this.#endpoints.add({ accountId, environment, endpointId }, isRetry, dueAtMs);
+      this.#endpoints.add({
+        rank: isRetry ? RETRY : FRESH,
+        group: queuedEndpoint(accountId, environment, endpointId),
+        dueAtMs,
+      });
   }
 }
+
+const isCallable = (endpoint: Endpoint | undefined): boolean => endpoint?.status === "enabled";
+
+const placeOf = (row: ClaimedRow): ClaimedPlace => ({
+  rank: row.is_retry ? RETRY : FRESH,
+  key: idKey(row.endpoint_id),
+  dueAtMs: row.was_due_at.getTime(),
+});
 
 /** Whether the event of the delivery still exists. */
 const hasEvent = (row: ClaimedRow): row is ClaimedDelivery["row"] => row.type !== null && row.record !== null;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newId, type AccountId, type MessageId } from "../../src/model/id.ts";
+import { idKey, newId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -125,7 +125,8 @@ describe("priorities", () => {
       const before = carrier.sends.length;
       // One from a request, and one from the queue, which another process announces.
       const message = await rig.accept({ priority: "high" }, index % 2 === 0 ? { handover } : {});
-      if (index % 2 === 1) lanes.get(LINK)?.announced({ rank: 0, accountId: message.accountId, dueAtMs: message.updatedAtMs });
+      const group = { key: idKey(message.accountId), accountId: message.accountId };
+      if (index % 2 === 1) lanes.get(LINK)?.announced({ rank: 0, group, dueAtMs: message.updatedAtMs });
       await rig.untilStatus(message, "sent");
       places.push(carrier.sends.findIndex(({ message: { id } }) => id === publicId(message)) - before);
     }

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { announcingHandover, type Delivery } from "../../src/delivery/delivery.ts";
+import { announcingHandover } from "../../src/delivery/announcements.ts";
+import type { Delivery } from "../../src/delivery/delivery.ts";
 import { idKey } from "../../src/model/id.ts";
 import { createLog } from "../../src/model/log.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { Announcer } from "../../src/database/announce.ts";
+import { Announcer } from "../../src/queue/announcer.ts";
 import { LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { lockTable } from "../support/locks.ts";

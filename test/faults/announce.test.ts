@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
-import { Announcer } from "../../src/database/announce.ts";
+import { Announcer } from "../../src/queue/announcer.ts";
 import { Database } from "../../src/database/database.ts";
 import { listen, notify } from "../../src/database/listen.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "../support/database.ts";

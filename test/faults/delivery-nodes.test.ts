@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
 import { createLog } from "../../src/model/log.ts";
-import { Announcer } from "../../src/database/announce.ts";
-import { announcingHandover } from "../../src/delivery/delivery.ts";
+import { Announcer } from "../../src/queue/announcer.ts";
+import { announcingHandover } from "../../src/delivery/announcements.ts";
 import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -20,8 +20,8 @@ import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.
 /** Claims due messages, like a process that is silent afterwards. */
 const claimAndDie = async (rig: Rig): Promise<Claimed[]> => {
   const nowMs = rig.clock.now();
-  const found = (await scanAccounts(rig.db)).filter(({ lane }) => lane === LINK);
-  const shares = found.map(({ rank, accountId, dueAtMs }) => ({ rank, accountId, fromMs: dueAtMs, most: 50 }));
+  const found = (await scanAccounts(rig.db)).get(LINK) ?? [];
+  const shares = found.map(({ rank, group, dueAtMs }) => ({ rank, group, fromMs: dueAtMs, most: 50 }));
   return claimDue(rig.db, { lane: LINK, shares, most: 50, nowMs, leaseMs: 15_000 });
 };
 

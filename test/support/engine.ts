@@ -14,7 +14,7 @@ import { Composer } from "../../src/messages/compose.ts";
 import { LastSenders } from "../../src/messages/last-senders.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Provider } from "../../src/providers/provider.ts";
-import { Announcer } from "../../src/database/announce.ts";
+import { Announcer } from "../../src/queue/announcer.ts";
 import { DatabaseClock } from "../../src/database/database-clock.ts";
 import type { DatabaseTarget } from "../../src/database/connections.ts";
 import { Database } from "../../src/database/database.ts";

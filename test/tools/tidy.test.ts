@@ -36,6 +36,7 @@ const RANKS: Readonly<Record<string, number>> = {
   links: 4,
   audit: 3,
   embedded: 3,
+  queue: 3,
   idempotency: 3,
   http: 2,
   database: 2,

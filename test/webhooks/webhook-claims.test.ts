@@ -1,12 +1,12 @@
 /** Claims of webhook deliveries: an outcome settles only the claim that it belongs to. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { EndpointId } from "../../src/model/id.ts";
+import { newId, type EndpointId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { Endpoint as EndpointFields } from "../../src/webhooks/endpoint.ts";
 import { queueAgain, storeSettlements, type Settlement } from "../../src/webhooks/queries.ts";
-import { claimShares, releaseRows, type ClaimedRow } from "../../src/webhooks/queue.ts";
+import { claimShares, FRESH, queuedEndpoint, releaseRows, RETRY, type ClaimedRow } from "../../src/webhooks/queue.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
@@ -31,8 +31,12 @@ after(async () => {
 
 /** Claims the only delivery of the endpoint once it is due. */
 const claim = ({ uuid }: Endpoint, isRetry: boolean, leaseMs = LEASE_MS): Promise<ClaimedRow> => {
-  const share = { endpointId: uuidFromText(uuid) as EndpointId, isRetry, isUncallable: false, fromMs: 0, most: 10 };
-  return until("the delivery to be due", async () => (await claimShares(db, [share], { nowMs: Date.now(), leaseMs }))[0]);
+  const group = queuedEndpoint(newId("acct", 1), "test", uuidFromText(uuid) as EndpointId);
+  const share = { rank: isRetry ? RETRY : FRESH, group, fromMs: 0, most: 10 };
+  return until("the delivery to be due", async () => {
+    const nowMs = Date.now();
+    return (await claimShares(db, [{ ...share, untilMs: nowMs, leasedUntilMs: nowMs + leaseMs }]))[0];
+  });
 };
 
 /** Stores the outcome of an attempt of this claim. */

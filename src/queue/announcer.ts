@@ -1,8 +1,8 @@
 /** Notifies other nodes of new work, by the name of its lane and by the group of its rows. A notification for each message would make
  *  commits wait for each other, so there is at most one for each group every few hundredths of a second. */
 import { errorFields, type Log } from "../model/log.ts";
-import type { Database } from "./database.ts";
-import { listen, notify, type Listening } from "./listen.ts";
+import type { Database } from "../database/database.ts";
+import { listen, notify, type Listening } from "../database/listen.ts";
 
 const CHANNEL = "godwit_work";
 const EVERY_MS = 25;

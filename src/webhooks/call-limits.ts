@@ -10,7 +10,6 @@ type State = { underWay: number; slow: number; cap: number; health: HealthLevel 
 /** One call. */
 export type Slot = { readonly endpoint: string; health: HealthLevel; isSlow: boolean };
 
-const HEALTHS: readonly HealthLevel[] = ["proven", "unproven", "failing"];
 /** The size of each room: how many calls to endpoints of that health run at a time. */
 const ROOM: Readonly<Record<HealthLevel, number>> = { proven: 192, unproven: 96, failing: 64 };
 // The cap of one endpoint starts here, and doubles with each success up to the maximum.
@@ -22,7 +21,7 @@ const AHEAD = 2;
 // Beyond this number idle endpoints are forgotten. A forgotten endpoint is unproven again.
 const MAX_REMEMBERED = 10_000;
 
-export class Load {
+export class CallLimits {
   readonly #states = new Map<string, State>();
   readonly #underWay: Record<HealthLevel, number> = { proven: 0, unproven: 0, failing: 0 };
 
@@ -37,16 +36,18 @@ export class Load {
     const counts = Map.groupBy(all, ({ state }) => healthOf(state));
     return all.map(({ state, waiting }) => {
       const health = healthOf(state);
-      const ahead = health === "proven" ? AHEAD : 0;
       const room = Math.max(0, ROOM[health] - this.#underWay[health]);
-      const share = Math.max(Math.min(room, 1), Math.floor((room * (1 + ahead)) / (counts.get(health)?.length ?? 1)));
-      return Math.max(0, Math.min(share, capOf(state) * (1 + ahead) - state.underWay - waiting));
+      const share = Math.max(Math.min(room, 1), Math.floor((room * perCall(health)) / (counts.get(health)?.length ?? 1)));
+      return Math.max(0, Math.min(share, claimCap(state) - state.underWay - waiting));
     });
   }
 
-  /** The rooms in which no further call can begin. */
-  fullRooms(): ReadonlySet<HealthLevel> {
-    return new Set(HEALTHS.filter((health) => this.#underWay[health] >= ROOM[health]));
+  /** Whether a delivery may be claimed for the endpoint. `waiting` counts its claimed deliveries whose call has not begun. */
+  hasRoom(name: string, waiting: number): boolean {
+    const state = this.#states.get(name);
+    const health = state === undefined ? "unproven" : healthOf(state);
+    const isCapReached = state !== undefined && waiting + state.underWay >= claimCap(state);
+    return this.#underWay[health] < ROOM[health] && !isCapReached;
   }
 
   /** Begins a call to an endpoint; undefined where its cap is reached or its room is full. */
@@ -99,3 +100,6 @@ export class Load {
 
 const healthOf = ({ health, slow }: State): HealthLevel => (slow > 0 ? "failing" : health);
 const capOf = (state: State): number => (healthOf(state) === "failing" ? FAILING_CAP : state.cap);
+/** How many deliveries are claimed for each call. */
+const perCall = (health: HealthLevel): number => (health === "proven" ? 1 + AHEAD : 1);
+const claimCap = (state: State): number => capOf(state) * perCall(healthOf(state));

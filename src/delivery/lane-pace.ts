@@ -1,5 +1,5 @@
-/** The pace of a lane's claims: when the lane claims from the queue, and how many messages of each priority. The pace has no timer and
- *  no clock. The lane reports events, passes the time, and does what `begin` returns. */
+/** The pace of a lane's claims: whether a claim is worth a statement now, and how many messages of each priority it may take. The pace has
+ *  no timer and no clock: the lane passes the time. */
 import type { Priority } from "../messages/message.ts";
 
 /** The state of the lane that a claim depends on. */
@@ -12,19 +12,19 @@ export type LaneState = {
   pending: number;
 };
 
-/** A claim that the lane is to make now. */
+/** A claim that the lane may make now. */
 export type PlannedClaim = {
   /** The limits by rank of priority: high, normal, bulk. The first is the limit of all three together. */
   most: readonly [number, number, number];
-  /** After how many milliseconds bulk messages may be claimed, where this claim leaves them out; otherwise null. */
+  /** After how many milliseconds bulk messages may be claimed, if this claim leaves them out; otherwise null. */
   bulkAfterMs: number | null;
 };
 
-// A claim costs a statement, so it is made for this many messages or more, or for half of the lane where the lane is small.
+// A claim costs a statement, so it is made for this many messages or more, or for half of a small lane.
 const WORTHWHILE = 32;
 // A claim is small, so that its messages are submitted soon and a more urgent message does not wait long for the next claim.
 const MAX_CLAIM = 50;
-// Where this many changes wait to be stored, the lane claims nothing: a claimed message would only wait behind them for its change to
+// While this many changes wait to be stored, the lane claims nothing: a claimed message would only wait behind them for its change to
 // `sending`.
 const MAX_PENDING = 64;
 // New messages can keep the database that busy all the time. The queue then still has a turn: this many messages, this often.
@@ -36,54 +36,29 @@ const CALM_MS = 1_000;
 const BULK_STEP = 16;
 const BULK_STEP_MS = 25;
 
-export class ClaimPace {
-  #isClaiming = false;
-  /** The queue may have due messages that the last claim did not take. */
-  #hasMore = true;
-  /** A wake-up arrived after the last claim began. */
-  #isWoken = false;
+export class LanePace {
   #urgentAtMs = -Infinity;
   #claimedAtMs = -Infinity;
   #nextBulkAtMs = -Infinity;
-
-  get isClaiming(): boolean {
-    return this.#isClaiming;
-  }
-
-  /** A message of this node was stored in the queue. The lane claims it with others, once that is worthwhile. */
-  queued(): void {
-    this.#hasMore = true;
-  }
-
-  /** The queue may have due messages of which this node does not know. The lane claims as soon as one message fits. */
-  wake(): void {
-    this.#isWoken = true;
-  }
 
   /** A message was accepted or claimed that must not wait for bulk messages. */
   sawUrgent(nowMs: number): void {
     this.#urgentAtMs = nowMs;
   }
 
-  /** Begins a claim where one is due, and returns it. The lane reports its end. */
-  begin({ room, bulkCapacity, pending }: LaneState, nowMs: number): PlannedClaim | undefined {
-    if (this.#isClaiming) return undefined;
-    const total = Math.min(MAX_CLAIM, room.high, this.#allowance(pending, nowMs));
-    const isWorthwhile = this.#hasMore && room.bulk >= Math.min(WORTHWHILE, bulkCapacity / 2);
-    if (total <= 0 || !(this.#isWoken || isWorthwhile)) return undefined;
-    this.#isClaiming = true;
-    this.#isWoken = false;
-    this.#hasMore = false;
+  /** A claim has begun. */
+  began(nowMs: number): void {
     this.#claimedAtMs = nowMs;
+  }
+
+  /** `isWoken`: a claim is wanted as soon as one message fits. */
+  plan({ room, bulkCapacity, pending }: LaneState, isWoken: boolean, nowMs: number): PlannedClaim | undefined {
+    const total = Math.min(MAX_CLAIM, room.high, this.#allowance(pending, nowMs));
+    const isWorthwhile = room.bulk >= Math.min(WORTHWHILE, bulkCapacity / 2);
+    if (total <= 0 || !(isWoken || isWorthwhile)) return undefined;
     const most = (priority: Priority): number => Math.max(0, Math.min(total, room[priority]));
     const bulk = this.#nextBulk(nowMs);
     return { most: [total, most("normal"), Math.min(most("bulk"), bulk.most)], bulkAfterMs: bulk.afterMs };
-  }
-
-  /** The claim has ended. A failed claim reports no more messages: the lane wakes the pace after a pause. */
-  end(hasMore: boolean): void {
-    this.#isClaiming = false;
-    if (hasMore) this.#hasMore = true;
   }
 
   #allowance(pending: number, nowMs: number): number {

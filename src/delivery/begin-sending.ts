@@ -1,0 +1,102 @@
+/** Commits `sending`, immediately before the bytes of a message leave, or finds out why the message must not leave. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
+import { isDatabaseTrouble, type Database } from "../database/database.ts";
+import { moment, msSince } from "../lib/elapsed.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
+import type { Advancer } from "../messages/advance.ts";
+import { changeBy } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
+import { readMessages } from "./queries.ts";
+import { sendingSignal } from "./settle.ts";
+
+/** Why a message is not sent although its link was ready for it. */
+export type Obstacle =
+  | { kind: "expired" }
+  /** The message has changed: it was canceled, or another node has claimed it. */
+  | { kind: "changed" }
+  /** An opt-out of its recipient is about to commit, or not to. */
+  | { kind: "busy" }
+  /** `from` is the version of the message that the refusal applies to. */
+  | { kind: "refused"; code: ConsentRefusal; from: Message }
+  | { kind: "failed"; error: unknown };
+
+/** The message as `sending`, or the obstacle. */
+export type Begun = { kind: "sending"; message: Message } | Obstacle;
+
+export type BeginParts = {
+  db: Database;
+  advancer: Advancer;
+  linkChooser: LinkChooser;
+  /** Aborted when the process ends. */
+  stopping: AbortSignal;
+};
+
+// Bytes leave right after the commit. A process that took longer than this was suspended or starved, and other nodes may have decided
+// otherwise in the meantime.
+const MAX_DELAY_MS = 1_000;
+export const DATABASE_RETRY_MS = 500;
+
+/** Never rejects. `isOver`: the attempt has ended without this message, so that the result no longer matters. */
+export async function beginSending(parts: BeginParts, message: Message, link: Link, isOver: () => boolean): Promise<Begun> {
+  const { advancer } = parts;
+  const nowMs = advancer.now();
+  const started = moment();
+  try {
+    if ((message.expiresAtMs ?? 0) <= nowMs) return { kind: "expired" };
+    const code = await findPoolRefusal(parts, message);
+    if (code !== undefined) return { kind: "refused", code, from: message };
+    const change = changeBy(message, sendingSignal(message, link), nowMs);
+    if (change === undefined) return { kind: "changed" };
+    if (!(await advancer.submit(change))) return await findObstacle(parts, message);
+    if (msSince(started) > MAX_DELAY_MS) return await checkAgain(parts, change.after, isOver);
+    return { kind: "sending", message: change.after };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+/** Why a message did not become `sending`. */
+async function findObstacle(parts: BeginParts, message: Message): Promise<Obstacle> {
+  const code = await refusalOf(parts, message);
+  if (code !== undefined) return { kind: "refused", code, from: message };
+  const [now] = await readMessages(parts.db, [message]);
+  return now?.status === message.status && now.sequence === message.sequence ? { kind: "busy" } : { kind: "changed" };
+}
+
+/** Checks a message that is `sending`, after a delay. Repeats the check if the check itself is delayed or finds no database, within the
+ *  time limit of the attempt: otherwise a message that did not leave would end with an unknown outcome. */
+async function checkAgain(parts: BeginParts, sending: Message, isOver: () => boolean): Promise<Begun> {
+  while (!isOver()) {
+    const started = moment();
+    try {
+      const [now] = await readMessages(parts.db, [sending]);
+      if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
+      const code = await refusalOf(parts, sending);
+      if (code !== undefined) return { kind: "refused", code, from: sending };
+      if (msSince(started) <= MAX_DELAY_MS) return { kind: "sending", message: sending };
+    } catch (error) {
+      if (!isDatabaseTrouble(error) || parts.stopping.aborted) throw error;
+      await sleep(DATABASE_RETRY_MS);
+    }
+  }
+  return { kind: "changed" };
+}
+
+async function refusalOf({ db, advancer }: BeginParts, message: Message): Promise<ConsentRefusal | undefined> {
+  if (message.isOptOutReply === true) return undefined;
+  const isFreeWhatsApp = message.channel === "whatsapp" && message.template === null;
+  return findRefusal(db, { ...message, isFreeWhatsApp }, advancer.now());
+}
+
+/** An opt-out from one number of a pool is stored for all its numbers. A number that has joined the pool since then has none of its own. */
+async function findPoolRefusal(parts: BeginParts, message: Message): Promise<ConsentRefusal | undefined> {
+  const { sender } = message;
+  const others = sender === null ? [] : parts.linkChooser.poolOf(message, sender).filter((number) => number !== sender);
+  for (const other of others) {
+    const code = await refusalOf(parts, { ...message, sender: other });
+    if (code === "recipient_opted_out") return code;
+  }
+  return undefined;
+}

@@ -1,0 +1,152 @@
+/** The claims of a lane: which accounts wait in its queue, and how many messages of each account the next claim takes. The accounts of a
+ *  priority take turns, with equal shares of a claim (`queue/waiting-groups.ts`). */
+import type { Database } from "../database/database.ts";
+import type { Message } from "../messages/message.ts";
+import { PRIORITY_RANK } from "../messages/queue-entry.ts";
+import { idKey } from "../model/id.ts";
+import { ClaimLoop } from "../queue/claim-loop.ts";
+import { WaitingGroups, type DueGroup, type TakenGroup } from "../queue/waiting-groups.ts";
+import { LaneBacklog, type Backlog } from "./backlog.ts";
+import type { LaneLoad } from "./lane-load.ts";
+import { LanePace, type PlannedClaim } from "./lane-pace.ts";
+import { claimDue, type Claimed, type WaitingAccount } from "./queue.ts";
+import type { SlowedAccounts } from "./slowed-accounts.ts";
+
+export type LaneClaimsParts = {
+  db: Database;
+  lane: string;
+  /** The database's time. */
+  now: () => number;
+  /** How long a claim lasts. */
+  leaseMs: number;
+  load: LaneLoad;
+  /** Changes of messages that wait to be stored, of all lanes, and whether they are many. */
+  advancer: { readonly pending: number; readonly isBusy: boolean };
+  mayWork: () => boolean;
+  backlog: Backlog;
+  slowed: SlowedAccounts;
+  onClaimed: (claimed: readonly Claimed[]) => void;
+  onError: (error: unknown) => void;
+};
+
+// A claim serves at most this many accounts of a priority. The next claim continues after them.
+const MAX_ACCOUNTS = 32;
+
+export class LaneClaims {
+  readonly #parts: LaneClaimsParts;
+  readonly #pace = new LanePace();
+  readonly #accounts = new WaitingGroups<WaitingAccount>(Object.keys(PRIORITY_RANK).length);
+  readonly #loop: ClaimLoop;
+  readonly #backlog: LaneBacklog;
+  #bulkTimer: NodeJS.Timeout | undefined;
+
+  constructor(parts: LaneClaimsParts) {
+    this.#parts = parts;
+    this.#backlog = new LaneBacklog(parts.backlog);
+    this.#loop = new ClaimLoop({
+      isAnyDue: () => this.#accounts.isAnyDue(parts.now()),
+      begin: (isWoken) => this.#begin(isWoken),
+      onError: parts.onError,
+    });
+  }
+
+  get isClaiming(): boolean {
+    return this.#loop.isClaiming;
+  }
+
+  /** Whether a new message must wait in the queue, behind older ones of its account and priority. */
+  mustWait({ priority, accountId }: Message): boolean {
+    if (priority !== "bulk") this.#pace.sawUrgent(performance.now());
+    return this.#accounts.mayBeDue(PRIORITY_RANK[priority], idKey(accountId), this.#parts.now());
+  }
+
+  /** A message of the lane waits in the queue, and is due at this time. */
+  expect({ priority, accountId }: Message, dueAtMs: number): void {
+    this.add({ rank: PRIORITY_RANK[priority], group: { key: idKey(accountId), accountId }, dueAtMs });
+  }
+
+  add(account: DueGroup<WaitingAccount>): void {
+    this.#accounts.add(account);
+  }
+
+  /** The queue was scanned: these accounts have messages in the lane. */
+  refresh(found: readonly DueGroup<WaitingAccount>[]): void {
+    this.#accounts.refresh(found, this.#parts.now());
+  }
+
+  /** Counts a message that this node has stored in the queue. */
+  count(message: Message): void {
+    this.#backlog.stored(message);
+  }
+
+  clearCounts(): void {
+    this.#backlog.clear();
+  }
+
+  /** Claims if that is worth a statement. */
+  claim(): void {
+    this.#loop.claim();
+  }
+
+  /** Claims as soon as one message fits. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Begins no further claim. */
+  stop(): void {
+    clearTimeout(this.#bulkTimer);
+    void this.#loop.stop();
+  }
+
+  #begin(isWoken: boolean): Promise<void> | undefined {
+    const { load, advancer, mayWork, now } = this.#parts;
+    if (!mayWork()) return undefined;
+    const nowMs = performance.now();
+    const room = { high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") };
+    const planned = this.#pace.plan({ room, bulkCapacity: load.capacity("bulk"), pending: advancer.pending }, isWoken, nowMs);
+    if (planned === undefined) return undefined;
+    if (planned.bulkAfterMs !== null) this.#wakeForBulk(planned.bulkAfterMs);
+    const nowDbMs = now();
+    const most = planned.most.map((each) => Math.min(each, MAX_ACCOUNTS));
+    const taken = this.#accounts.take(nowDbMs, most);
+    if (taken.length === 0) return undefined;
+    this.#pace.began(nowMs);
+    return this.#claim(planned.most, taken, nowDbMs);
+  }
+
+  #wakeForBulk(afterMs: number): void {
+    this.#bulkTimer ??= setTimeout(() => {
+      this.#bulkTimer = undefined;
+      this.wake();
+    }, afterMs);
+  }
+
+  async #claim(most: PlannedClaim["most"], taken: readonly TakenGroup<WaitingAccount>[], nowMs: number): Promise<void> {
+    const { db, lane, leaseMs, advancer, slowed, onClaimed } = this.#parts;
+    const [limit] = most;
+    const shares = taken.map((each) => ({ ...each, most: equalShare(most, taken, each.rank) }));
+    let claimed: Claimed[];
+    try {
+      claimed = await claimDue(db, { lane, shares, most: limit, nowMs, leaseMs });
+    } catch (error) {
+      this.#accounts.giveBack(taken);
+      throw error;
+    }
+    const ended = this.#accounts.end(shares, claimed.map(placeOf), limit);
+    for (const each of ended) this.#backlog.claimed(each);
+    if (advancer.isBusy && ended.some(({ mayHaveMore }) => mayHaveMore)) slowed.slowDown(claimed, nowMs);
+    if (claimed.some(({ message }) => message.priority !== "bulk")) this.#pace.sawUrgent(performance.now());
+    onClaimed(claimed);
+  }
+}
+
+const placeOf = ({ message, dueAtMs }: Claimed): { rank: number; key: string; dueAtMs: number } => ({
+  rank: PRIORITY_RANK[message.priority],
+  key: idKey(message.accountId),
+  dueAtMs,
+});
+
+/** The accounts of a priority share its room equally. */
+const equalShare = (most: PlannedClaim["most"], taken: readonly { rank: number }[], rank: number): number =>
+  Math.max(1, Math.floor((most[rank] ?? 0) / taken.filter((each) => each.rank === rank).length));

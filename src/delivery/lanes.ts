@@ -1,0 +1,228 @@
+/** The lanes of one node: one for each link, opened and closed as the plan of links changes. */
+import { isDeepStrictEqual } from "node:util";
+import type { DatabaseClock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import { within } from "../lib/wait.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import { linkCursor } from "../links/cursor.ts";
+import { LinkLease } from "../links/lease.ts";
+import { LeasedConnection } from "../links/leased-connection.ts";
+import type { Link } from "../links/link.ts";
+import { readReceiptForm, storeReceiptForm } from "../links/receipt-forms.ts";
+import type { OpenLink } from "../links/report-states.ts";
+import type { Message } from "../messages/message.ts";
+import { reportError, type Log } from "../model/log.ts";
+import type { Connection, LeasedHost, Provider } from "../providers/provider.ts";
+import type { Announcer } from "../queue/announcer.ts";
+import type { Tracing } from "../tracing/tracing.ts";
+import { announceDue } from "./announcements.ts";
+import { Attempts } from "./attempt.ts";
+import { Backlog } from "./backlog.ts";
+import { Deadlines } from "./deadlines.ts";
+import { Lane } from "./lane.ts";
+import type { ProviderHosts } from "./provider-hosts.ts";
+import { readParked, readRecentCarrierIds } from "./receipt-queries.ts";
+import { SlowedAccounts } from "./slowed-accounts.ts";
+import type { DeliveryWatch } from "./watch.ts";
+
+export type LanesParts = {
+  db: Database;
+  clock: DatabaseClock;
+  announcer: Announcer;
+  /** The name of this node. */
+  node: string;
+  hosts: ProviderHosts;
+  providers: Readonly<Record<string, Provider<never>>>;
+  linkChooser: LinkChooser;
+  /** Opens sealed content, which only the carrier may see. */
+  box: SecretBox;
+  receiptWaitMs: number;
+  /** The time limit for the response of a carrier. */
+  responseTimeoutMs: number;
+  /** How long a claim of queued messages lasts, and how long the lease of an exclusive link, which only one node may open. */
+  queueLeaseMs: number;
+  linkLeaseMs: number;
+  watch: DeliveryWatch;
+  log: Log;
+  tracing?: Tracing | undefined;
+};
+
+// These three together stay within the time that a shutdown may take.
+const DRAIN_MS = 5_000;
+const GIVE_UP_MS = 1_500;
+const CLOSE_MS = 3_000;
+// Messages beyond those in hand are claimed from the queue, which takes a fifth more of the processor than handing them over at once.
+const MAX_BACKLOG = 100;
+// An account with a longer backlog continues with few requests at a time.
+const LEAST_REQUESTS = 16;
+
+export class Lanes {
+  readonly #parts: LanesParts;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #deadlines: Deadlines;
+  readonly #backlog = new Backlog();
+  readonly #slowed: SlowedAccounts;
+  readonly #stopping = new AbortController();
+  /** The changes of links under way, by the names of links. */
+  readonly #changes = new Map<string, Promise<void>>();
+  #isStopped = false;
+
+  constructor(parts: LanesParts) {
+    this.#parts = parts;
+    this.#slowed = new SlowedAccounts(parts.announcer);
+    this.#deadlines = new Deadlines(parts.responseTimeoutMs);
+  }
+
+  get all(): ReadonlyMap<string, Lane> {
+    return this.#lanes;
+  }
+
+  /** The number of messages that wait for this node, and not for a carrier. */
+  get backlog(): number {
+    return this.#parts.hosts.advancer.isBusy ? this.#backlog.total : 0;
+  }
+
+  /** How many requests of an account may run at a time. Messages wait for this node while many changes wait to be stored, and for their
+   *  carriers otherwise. */
+  roomFor(account: string): number {
+    const waiting = this.#parts.hosts.advancer.isBusy ? this.#backlog.countOf(account) : 0;
+    return Math.min(this.#slowed.limitOf(account), Math.max(LEAST_REQUESTS, MAX_BACKLOG - waiting));
+  }
+
+  async open(): Promise<void> {
+    for (const link of this.#parts.linkChooser.links) this.#lanes.set(link.name, await this.#openLane(link));
+  }
+
+  /** A message was moved to a lane, where it is due at this time. */
+  passOn(lane: string, message: Message, dueAtMs: number): void {
+    this.#lanes.get(lane)?.expect(message, dueAtMs);
+    announceDue(this.#parts.announcer, lane, message, dueAtMs);
+  }
+
+  /** Stops new work and waits for submitted messages. Messages without a response by then get an unknown outcome. The lanes send nothing
+   *  more from the call on. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#changes.values());
+    const lanes = Array.from(this.#lanes.values());
+    await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
+    // Calls without a response are aborted. Their messages may have left, so an unknown outcome is stored.
+    this.#deadlines.abortAll();
+    await Promise.all(lanes.map((lane) => lane.drain(GIVE_UP_MS)));
+    this.#stopping.abort();
+    await Promise.all(lanes.map((lane) => within(lane.close(), CLOSE_MS)));
+    this.#deadlines.stop();
+  }
+
+  /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. No link waits for another one. */
+  async reload(): Promise<void> {
+    const names = new Set([...this.#lanes.keys(), ...this.#parts.linkChooser.links.map(({ name }) => name)]);
+    await Promise.all(Array.from(names, (name) => this.#change(name)));
+  }
+
+  /** Applies the plan to a link after the changes of the link that are under way: two at once would open it twice. */
+  async #change(name: string): Promise<void> {
+    const changed = (this.#changes.get(name) ?? Promise.resolve()).then(() => this.#applyPlan(name));
+    // The caller gets the error; the next change only waits for the end of this one.
+    const ended = changed.catch(() => undefined);
+    this.#changes.set(name, ended);
+    try {
+      await changed;
+    } finally {
+      if (this.#changes.get(name) === ended) this.#changes.delete(name);
+    }
+  }
+
+  async #applyPlan(name: string): Promise<void> {
+    if (this.#isStopped) return;
+    const { linkChooser } = this.#parts;
+    const lane = this.#lanes.get(name);
+    // A link may be resumed.
+    if (lane !== undefined && isDeepStrictEqual(linkChooser.find(name), lane.link)) return lane.wake();
+    if (lane !== undefined) {
+      // The lane stays in the map while it drains, so that messages with a reservation still find it.
+      await lane.drain(DRAIN_MS);
+      this.#lanes.delete(name);
+      await within(lane.close(), CLOSE_MS);
+    }
+    const link = linkChooser.find(name);
+    if (link !== undefined) this.#lanes.set(name, await this.#openLane(link));
+  }
+
+  async #openLane(link: Link): Promise<Lane> {
+    const { db, box, hosts, linkChooser, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
+    const connection = await this.#connect(link);
+    const attempts = new Attempts({
+      db,
+      advancer: hosts.advancer,
+      receipts: hosts.receipts,
+      consent: hosts.consent,
+      deadlines: this.#deadlines,
+      linkChooser,
+      watch,
+      box,
+      receiptWaitMs,
+      log,
+      tracing,
+      stopping: this.#stopping.signal,
+    });
+    return new Lane({
+      db,
+      link,
+      connection,
+      attempts,
+      now: () => hosts.advancer.now(),
+      leaseMs: queueLeaseMs,
+      rateOf: (sender) => linkChooser.rateOf(link.name, sender),
+      backlog: this.#backlog,
+      slowed: this.#slowed,
+      isHalted: () => (linkChooser.hold ?? linkChooser.pauseOf(link.name)) !== undefined,
+      announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
+      passOn: (lane, message, dueAtMs) => this.passOn(lane, message, dueAtMs),
+      log,
+    });
+  }
+
+  async #connect(link: Link): Promise<Connection> {
+    const { db, clock, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
+    const provider = providers[link.provider];
+    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
+    const changed = (): void => this.#lanes.get(link.name)?.wake();
+    const host = hosts.hostFor(link, changed);
+    if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
+    const { window = 1 } = link.settings as { window?: number };
+    const linkLog = log.child({ link: link.name });
+    const leaseFailed = reportError(linkLog, "links.lease_failed", "the lease of a link could not be taken or renewed");
+    const lease = new LinkLease({ db, clock, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
+    const leasedHost: LeasedHost = {
+      ...host,
+      hasLease: () => lease.isHeld,
+      recentCarrierIds: () => readRecentCarrierIds(db, link.name, clock.now() + receiptWaitMs),
+      parkedReceipts: () => readParked(db, link.name),
+      readReceiptForm: (account) => readReceiptForm(db, link.name, account),
+      storeReceiptForm: (account, form) => storeReceiptForm(db, link.name, { account, form, nowMs: clock.now() }),
+      cursor: linkCursor(db, link.name),
+    };
+    const leased = new LeasedConnection({
+      lease,
+      window,
+      open: () => provider.open(link.settings as never, leasedHost),
+      changed,
+      log: linkLog,
+    });
+    leased.start();
+    return leased;
+  }
+
+  /** The links that this node has open. Other nodes report theirs. */
+  openLinks(): OpenLink[] {
+    return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
+      if (connection instanceof LeasedConnection && !connection.isHere) return [];
+      const pause = this.#parts.linkChooser.hold ?? this.#parts.linkChooser.pauseOf(name);
+      const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
+      const state = pause === undefined ? own : { kind: "paused" as const, reason: pause };
+      return [{ name, state, inFlight: ownedCount, lastError }];
+    });
+  }
+}
