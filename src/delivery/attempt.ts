@@ -138,8 +138,9 @@ export class Attempts {
   async #submitMessage({ message, link, connection, responded }: AttemptInput, outgoing: Outgoing): Promise<AttemptResult> {
     const { deadlines, watch, tracing } = this.#parts;
     let isOver = false;
-    let begun: Promise<Begun> | undefined;
-    const begin = (): Promise<Begun> => (begun ??= this.#commitSending(message, link, () => isOver));
+    let committing: Promise<Begun> | undefined;
+    let begun: Begun | undefined;
+    const begin = async (): Promise<Begun> => (begun = await (committing ??= this.#commitSending(message, link, () => isOver)));
     // After the end of the attempt nothing may leave: another attempt may be under way, and the commit may have outlasted the time limit.
     const mayLeave = async (): Promise<boolean> => !isOver && (await begin()).kind === "sending" && !isOver;
     const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(outgoing, link));
@@ -152,11 +153,11 @@ export class Attempts {
     // A provider can refuse a message before its turn. The refusal counts as an attempt like any other.
     const isAttempt = outcome.kind === "refused" || outcome.kind === "accepted";
     isOver = !isAttempt;
-    const result = await (isAttempt ? begin() : begun);
-    if (result === undefined) return { kind: "not_begun", outcome };
-    if (result.kind !== "sending") return this.#giveUp(message, result);
+    if (isAttempt) begun = await begin();
+    if (begun === undefined) return { kind: "not_begun", outcome };
+    if (begun.kind !== "sending") return this.#giveUp(message, begun);
     watch.attempted(link.name, outcome.kind);
-    return resultOf(outcome, await this.#store(result.message, outcome, link));
+    return resultOf(outcome, await this.#store(begun.message, outcome, link));
   }
 
   async #commitSending(message: Message, link: Link, isOver: () => boolean): Promise<Begun> {
@@ -195,10 +196,9 @@ export class Attempts {
   }
 
   /** Stores a response that arrived after its time limit. The message is held by then, or has a later status. */
-  async #storeLate(begun: Promise<Begun> | undefined, outcome: SendOutcome, link: Link): Promise<void> {
-    const result = await begun;
-    if (result?.kind !== "sending" || outcome.kind === "unknown" || outcome.kind === "withdrawn") return;
-    const { message } = result;
+  async #storeLate(begun: Begun | undefined, outcome: SendOutcome, link: Link): Promise<void> {
+    if (begun?.kind !== "sending" || outcome.kind === "unknown" || outcome.kind === "withdrawn") return;
+    const { message } = begun;
     // A response that cannot be stored is lost. The hold then ends as without a response.
     await this.#store(message, outcome, link).catch((error: unknown) => {
       const facts = { link: link.name, message_id: encodeId("msg", message.id), ...errorFields(error) };

@@ -137,7 +137,8 @@ test("the webhook of the largest possible message is smaller than 20 kB", async 
   assert.equal(reply.status, 400, reply.text);
   while (reply.status === 400 && length > 0) reply = await send((length -= 10));
   assert.equal(reply.status, 202, reply.text);
-  const calls = await endpoint.received(5);
+  // There is no event of `delivered` if the receipt of `read` was stored first.
+  const calls = await endpoint.received(4);
   const sizes = calls.map(({ text }) => Buffer.byteLength(text));
   for (const call of calls) verify(call, endpoint.secret);
   assert.ok(Math.max(...sizes) < 20_000, sizes.join(", "));
