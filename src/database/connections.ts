@@ -1,13 +1,12 @@
 /** The connections to PostgreSQL: a pool, and single ones outside it. Every session has a name of its own and the settings of this service, and
  *  is on the primary. */
-import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
-import { speedUpBind, type BindingConnection } from "./bind.ts";
-import { needsVerifiedTls, refuseClearTextPassword, serverName, verifyServer, type DatabaseAddress } from "./database-address.ts";
+import { clientConfig, serverName, type DatabaseAddress } from "./database-address.ts";
 import { DatabaseServers, serverUrls } from "./database-servers.ts";
+import { DriverClient, type PoolOptions, type TimedQuery } from "./driver.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -24,8 +23,6 @@ const POOL_SIZE = 16;
 const CONNECT_TIMEOUT_MS = 5_000;
 // Statements take milliseconds. A server that takes longer may have vanished, and another one may be the primary by now.
 const SUSPECT_MS = 2_000;
-// A server that responds closes the connection at once.
-const END_TIMEOUT_MS = 2_000;
 // No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
@@ -52,84 +49,33 @@ const SETTINGS: Settings = {
   client_min_messages: "warning",
 };
 
-const TYPE = { int8: 20, uuid: 2950 } as const;
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.UUID, uuidFromText);
+types.setTypeParser(pg.types.builtins.INT8, Number);
 
-// The types of the driver declare only a list of names for the type numbers that a server may send.
-const builtin = pg.types as unknown as { getTypeParser(oid: number, format?: string): (text: string) => unknown };
-
-const types = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
-    if (oid === TYPE.uuid) return uuidFromText;
-    if (oid === TYPE.int8) return Number;
-    return builtin.getTypeParser(oid, format);
-  },
-};
-
-/** A server, and whether its certificate is verified. */
-type Address = { name: string; config: pg.ClientConfig; isVerified: boolean };
-type SessionPlan = Address & { sessionName: string };
+/** `config` reads the files of the certificates again for each session. */
+type Server = { name: string; config: () => pg.ClientConfig };
+type SessionConfig = pg.ClientConfig & { application_name: string };
 
 /** A session. Its name is unique, so that a lost session can be found and ended. */
-export class DatabaseSession extends pg.Client {
+export class DatabaseSession extends DriverClient {
   readonly sessionName: string;
-  /** The timeline of its server. Each promotion of a standby begins a new one. Zero where the server does not tell. */
+  /** The timeline of its server. Each promotion of a standby begins a new one. Zero if the server does not tell. */
   timeline = 0;
   /** Whether a commit returned before its synchronous standby had it, because somebody cancelled the wait. */
   isCommitUnconfirmed = false;
   /** How many of the settings that became known later the session has. */
   laterSettings = 0;
 
-  constructor({ config, sessionName, isVerified }: SessionPlan) {
+  constructor(config: SessionConfig) {
     super(config);
-    this.sessionName = sessionName;
-    // Not in the configuration, where a name in the URL would take precedence.
-    (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = sessionName;
+    this.sessionName = config.application_name;
     // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
     // the process. Its statement fails by itself, and the pool drops the client.
     this.on("error", () => undefined);
     // The text of the warning depends on the language of the server, and its SQLSTATE is that of all warnings.
     this.on("notice", ({ routine }) => (this.isCommitUnconfirmed ||= routine === "SyncRepWaitForLSN"));
-    if (isVerified) verifyServer(this);
-    refuseClearTextPassword(this);
-    guardParser((this as unknown as { connection: ParsingConnection }).connection);
-    speedUpBind((this as unknown as { connection: BindingConnection }).connection);
   }
-
-  /** Ends the connection without notifying the server. */
-  giveUp(error: Error): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy(error);
-  }
-
-  override end(): Promise<void>;
-  override end(callback: (error: Error) => void): void;
-  /** Ends the session, also on a server that has vanished. The open connection would otherwise keep the process from ending. */
-  override end(callback?: (error: Error) => void): Promise<void> | void {
-    const { connection } = this as unknown as { connection: { stream: Socket } };
-    const limit = setTimeout(() => connection.stream.destroy(), END_TIMEOUT_MS).unref();
-    this.once("end", () => clearTimeout(limit));
-    return callback === undefined ? super.end() : super.end(callback);
-  }
-}
-
-type ParsingConnection = { attachListeners(stream: Socket): void };
-
-/** The driver's parser throws on a message that it does not know, in a listener of the socket, where an error would end the process. With
- *  this, the connection is lost. */
-function guardParser(connection: ParsingConnection): void {
-  const attach = connection.attachListeners.bind(connection);
-  connection.attachListeners = (stream) => {
-    attach(stream);
-    for (const parse of stream.listeners("data") as ((chunk: Buffer) => void)[]) {
-      stream.off("data", parse);
-      stream.on("data", (chunk: Buffer) => {
-        try {
-          parse(chunk);
-        } catch (error) {
-          stream.destroy(error instanceof Error ? error : new Error(String(error)));
-        }
-      });
-    }
-  };
 }
 
 const notWatched = (): void => undefined;
@@ -142,7 +88,10 @@ export class Connections {
   /** The limits of the shares of the pool. */
   readonly limits: ConcurrencyLimit[] = [];
   readonly #servers: DatabaseServers;
-  readonly #plan: (position?: number) => SessionPlan;
+  readonly #targets: readonly Server[];
+  readonly #nodeName: string;
+  readonly #connectTimeoutMs: number;
+  #sessions = 0;
   readonly #settings: Settings;
   /** The work that has not ended, where there are several servers. A session of the pool does one after the other. */
   readonly #works = new Set<{ session: DatabaseSession }>();
@@ -150,32 +99,25 @@ export class Connections {
   readonly #later = new Map<string, string>();
 
   constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
-    const addresses = addressesOf(target);
-    const servers = new DatabaseServers(addresses.length);
-    const shared = {
-      types,
-      connectionTimeoutMillis: target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-      // Ends a statement on a dead network, where the timeout of the server has no effect.
-      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
-      keepAlive: true,
-    };
-    let sessions = 0;
-    const plan = (position = servers.current): SessionPlan => {
-      const address = addresses[position] as Address;
-      return { ...address, config: { ...shared, ...address.config }, sessionName: `godwit ${nodeName} ${(sessions += 1)}` };
-    };
-    /** The pool passes its own configuration, which names no server. */
-    class PooledSession extends DatabaseSession {
-      constructor() {
-        super(plan());
-      }
-    }
-    this.#servers = servers;
-    this.#plan = plan;
+    this.#targets = serversOf(target);
+    this.#servers = new DatabaseServers(this.#targets.length);
+    this.#nodeName = nodeName;
+    this.#connectTimeoutMs = target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
     this.#settings = target.settings ?? SETTINGS;
-    const onConnect = (client: pg.ClientBase): Promise<void> => this.#begin(client as DatabaseSession);
-    const pooled = { Client: PooledSession, max: target.poolSize ?? POOL_SIZE, idleTimeoutMillis: 60_000, onConnect };
-    this.pool = new pg.Pool({ ...shared, ...pooled });
+    const nextConfig = (): SessionConfig => this.#config(this.#servers.current);
+    const options: PoolOptions = {
+      /** The pool passes its own configuration, which names no server. */
+      Client: class extends DatabaseSession {
+        constructor() {
+          super(nextConfig());
+        }
+      },
+      max: target.poolSize ?? POOL_SIZE,
+      idleTimeoutMillis: 60_000,
+      connectionTimeoutMillis: this.#connectTimeoutMs,
+      onConnect: (client) => this.#begin(client as DatabaseSession),
+    };
+    this.pool = new pg.Pool(options);
     this.pool.on("error", onIdleError);
   }
 
@@ -220,7 +162,7 @@ export class Connections {
 
   /** Opens a session outside the pool. The caller ends it. */
   open(): Promise<DatabaseSession> {
-    return this.#onPrimary(() => this.#open(this.#plan()));
+    return this.#onPrimary(() => this.#open(this.#servers.current));
   }
 
   /** Sets a custom setting for every session of the pool, before its next statement. The value is a parameter, so that no list of running
@@ -259,8 +201,8 @@ export class Connections {
     }
   }
 
-  async #open(plan: SessionPlan): Promise<DatabaseSession> {
-    const session = new DatabaseSession(plan);
+  async #open(position: number): Promise<DatabaseSession> {
+    const session = new DatabaseSession(this.#config(position));
     await session.connect();
     try {
       await this.#begin(session);
@@ -272,13 +214,27 @@ export class Connections {
   }
 
   async #probe(position: number): Promise<void> {
-    const plan = this.#plan(position);
     try {
-      const session = await this.#open(plan);
+      const session = await this.#open(position);
       await session.end();
     } catch (error) {
-      throw new Error(`${plan.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`${this.#targets[position]?.name}: ${reason}`, { cause: error });
     }
+  }
+
+  /** The configuration of a new session. A name in the URL or in PGAPPNAME has no effect. */
+  #config(position: number): SessionConfig {
+    this.#sessions += 1;
+    return {
+      // Ends a statement on a dead network, where the timeout of the server has no effect.
+      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
+      ...this.#targets[position]?.config(),
+      types,
+      connectionTimeoutMillis: this.#connectTimeoutMs,
+      keepAlive: true,
+      application_name: `godwit ${this.#nodeName} ${this.#sessions}`,
+    };
   }
 
   async #begin(session: DatabaseSession): Promise<void> {
@@ -288,16 +244,11 @@ export class Connections {
   }
 }
 
-function addressesOf(target: DatabaseTarget): Address[] {
-  if (!("url" in target)) {
-    const { socketDir, user, database } = target;
-    return [{ name: socketDir, config: { host: socketDir, user, database }, isVerified: false }];
-  }
-  return serverUrls(target.url).map((url) => ({
-    name: serverName(url),
-    config: { connectionString: url },
-    isVerified: needsVerifiedTls({ ...target, url }),
-  }));
+function serversOf(target: DatabaseTarget): Server[] {
+  if ("url" in target)
+    return serverUrls(target.url).map((url) => ({ name: serverName(url), config: () => clientConfig({ ...target, url }) }));
+  const { socketDir, user, database } = target;
+  return [{ name: socketDir, config: () => ({ host: socketDir, user, database }) }];
 }
 
 /** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which
@@ -306,7 +257,8 @@ function addressesOf(target: DatabaseTarget): Address[] {
 async function beginSession(session: DatabaseSession, settings: Settings): Promise<void> {
   const all = Object.entries({ ...settings, application_name: session.sessionName });
   const text = all.map(([name, value]) => `set ${name} = ${session.escapeLiteral(value)}`).join(";\n");
-  await session.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
+  const query: TimedQuery = { text, query_timeout: CONNECT_TIMEOUT_MS };
+  await session.query(query);
   const { rows } = await session.query<{ transaction_read_only: string }>("show transaction_read_only");
   if (rows[0]?.transaction_read_only === "on")
     throw new Error("the server only permits reading: it is a standby, or its default_transaction_read_only is on");

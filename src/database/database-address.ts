@@ -1,10 +1,10 @@
 /** The transport of a database connection. A server that is neither on loopback nor on a socket is reached over TLS with a verified
  *  certificate, as libpq's `sslmode=verify-full` does it, unless the operator allows plain text. */
-import { checkServerIdentity, TLSSocket, type ConnectionOptions } from "node:tls";
-import type { Socket } from "node:net";
+import { checkServerIdentity } from "node:tls";
 import pg from "pg";
 import { isLoopback } from "../lib/addresses.ts";
 import { serverUrls } from "./database-servers.ts";
+import { parseUrl } from "./driver.ts";
 
 /** `isPlaintextAllowed`: a remote server is reached as the URL says, without TLS by default. */
 export type DatabaseAddress = { url: string; isPlaintextAllowed?: boolean };
@@ -44,6 +44,15 @@ export const needsVerifiedTls = ({ url, isPlaintextAllowed = false }: DatabaseAd
 /** Whether plain text is allowed and has an effect. */
 export const isPlaintextUsed = ({ url, isPlaintextAllowed = false }: DatabaseAddress): boolean => isPlaintextAllowed && isAnyRemote(url);
 
+/** Returns the driver's configuration of a client. A client of a server that needs verified TLS verifies it, whatever the URL, PGSSLMODE or
+ *  NODE_TLS_REJECT_UNAUTHORIZED say: the options take precedence over them. */
+export function clientConfig(address: DatabaseAddress): pg.ClientConfig {
+  const config = parseUrl(address.url);
+  if (!needsVerifiedTls(address)) return config;
+  const given = typeof config.ssl === "object" ? config.ssl : {};
+  return { ...config, ssl: { ...given, rejectUnauthorized: true, checkServerIdentity } };
+}
+
 /** Explains a failed handshake to the operator. */
 export function tlsHint(reason: string): string {
   if (/does not support SSL/.test(reason)) return `; switch on ssl in PostgreSQL, ${PLAINTEXT_HINT}`;
@@ -66,31 +75,3 @@ const serverOf = (url: string): pg.Client => new pg.Client(url.replaceAll(/([?&]
 
 const isAnyRemote = (url: string): boolean => serverUrls(url).some((each) => !isLocal(hostOf(each)));
 const isLocal = (host: string): boolean => host.startsWith("/") || isLoopback(host);
-
-/** The parts of the driver's client that decide about the transport. Its types do not declare them. */
-type TransportClient = { host: string; ssl: unknown; connection: TransportConnection };
-type TransportConnection = {
-  ssl: unknown;
-  stream: Socket;
-  prependListener(event: "authenticationCleartextPassword", listener: () => void): void;
-};
-
-/** Makes a client verify the server, whatever the URL, PGSSLMODE or NODE_TLS_REJECT_UNAUTHORIZED say. */
-export function verifyServer(client: pg.Client): void {
-  const { ssl, connection } = client as unknown as TransportClient;
-  const verified: ConnectionOptions = { ...(typeof ssl === "object" ? ssl : {}), rejectUnauthorized: true, checkServerIdentity };
-  // The driver hides the private key of a client certificate from enumeration.
-  const key = (ssl as ConnectionOptions | null | undefined)?.key;
-  (client as unknown as TransportClient).ssl = connection.ssl = key === undefined ? verified : { ...verified, key };
-}
-
-/** Refuses a server that asks for the password in clear text, unless the connection has verified the server's certificate: LDAP, PAM and
- *  tokens of cloud providers need the clear text. The listener runs before the driver's own, which cannot write to a destroyed stream. */
-export function refuseClearTextPassword(client: pg.Client): void {
-  const { connection } = client as unknown as TransportClient;
-  connection.prependListener("authenticationCleartextPassword", () => {
-    const { stream } = connection;
-    if (stream instanceof TLSSocket && stream.authorized) return;
-    stream.destroy(new Error("the server asks for the password in clear text, without TLS and a verified certificate"));
-  });
-}

@@ -3,6 +3,7 @@
 import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type DatabaseSession } from "./connections.ts";
+import { isLossByDriver, type TimedQuery } from "./driver.ts";
 import { sql, type Sql } from "./sql.ts";
 
 /** Anything that runs statements: the pool, or one transaction on it. */
@@ -86,7 +87,8 @@ export class Database implements Queryable {
     return this.#withClient(
       async (client) => {
         await client.query(`set statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
-        const result = await work((text) => client.query({ text, query_timeout: statementTimeoutMs + 1_000 } as pg.QueryConfig));
+        const timed = (text: string): TimedQuery => ({ text, query_timeout: statementTimeoutMs + 1_000 });
+        const result = await work((text) => client.query(timed(text)));
         await client.query(`set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
         return result;
       },
@@ -247,11 +249,7 @@ function isConnectionError(error: unknown): boolean {
   if (state !== undefined) return isServerGone(state);
   if (!(error instanceof Error)) return false;
   const { syscall, code = "" } = error as NodeJS.ErrnoException;
-  return (
-    syscall !== undefined ||
-    /^(E[A-Z]+|ERR_(SSL|TLS|STREAM|SOCKET)\w*)$/.test(code) ||
-    /[Cc]onnection|[Qq]uery read timeout/.test(error.message)
-  );
+  return syscall !== undefined || /^(E[A-Z]+|ERR_(SSL|TLS|STREAM|SOCKET)\w*)$/.test(code) || isLossByDriver(error);
 }
 
 /** Whether the fault is in the database and not in the request, so that the client can retry later. */

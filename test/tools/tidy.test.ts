@@ -218,6 +218,17 @@ const sqlHomes: Rule = (file) => {
   );
 };
 
+const DRIVER_FENCE = "src/database/driver.ts";
+
+const driverFence: Rule = (file) => {
+  if (!isSource(file) || file.path === DRIVER_FENCE) return [];
+  const [inner] = /\bfrom "(pg-[a-z-]+|pg\/[^"]*)"/.exec(file.text) ?? [];
+  const [cast] = (/\bfrom "pg"/.test(file.text) && /\bas unknown as\b.*/.exec(file.text)) || [];
+  return [inner, cast]
+    .filter((found) => found !== undefined)
+    .map((found) => `${file.path} depends on parts of pg that are not public (${found}): it belongs to ${DRIVER_FENCE}`);
+};
+
 const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["imports point downwards only", importDirection],
   ["pages of the console do not import each other", consoleDirection],
@@ -231,6 +242,7 @@ const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["no test is skipped without a reason, or marked as the only one", reasonedSkips],
   ["nothing is written to the console", noConsole],
   ["SQL is only in queries.ts, database and embedded", sqlHomes],
+  ["only database/driver.ts depends on parts of the driver that are not public", driverFence],
 ];
 
 const root = join(import.meta.dirname, "..", "..");
@@ -384,6 +396,9 @@ const REFUSED: readonly Sample[] = [
   ["console", noConsole, "src/lib/x.ts", "console.log(1);"],
   ["SQL in a verb", sqlHomes, "src/messages/accept.ts", "db.rows(sql`\n  select id from messages`);"],
   ["prepared SQL in a verb", sqlHomes, "src/messages/accept.ts", "prepare(`update messages`);"],
+  ["a cast into the driver", driverFence, "src/database/x.ts", 'import pg from "pg";\nconst x = client as unknown as Inner;'],
+  ["a package of the driver", driverFence, "src/events/x.ts", 'import { parse } from "pg-protocol";'],
+  ["a file of the driver", driverFence, "src/events/x.ts", 'import utils from "pg/lib/utils.js";'],
   ["more SQL in the service", sqlHomes, "src/service/start-service.ts", "sql`select 1 from messages`"],
 ];
 
@@ -403,6 +418,7 @@ const FINE: readonly Sample[] = [
   ["a migration", depth, "src/database/migrations/0001_x.sql", ""],
   ["a provider's folder", depth, "src/providers/smpp/session.ts", ""],
   ["a skip with a reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],
+  ["the public types of the driver", driverFence, "src/database/x.ts", 'import type pg from "pg";\nconst x: pg.Client = y;'],
   ["isTTY", environmentReader, "src/cli/x.ts", "process.stdout.isTTY;"],
 ];
 
