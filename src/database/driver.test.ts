@@ -91,6 +91,12 @@ describe("a server that is none loses the connection, and not the process:", () 
     ["an unknown authentication", authentication(7)],
     ["an unknown message", message("!")],
     ["a message that ends within a number", message("R", "\0")],
+    ["a message that is shorter than its length", Buffer.from("Z\0\0\0\x03I", "latin1")],
+    ["an error without its end", message("E", "SFATAL")],
+    ["an error without the end of its fields", message("E", "SFATAL\0")],
+    ["an error without a body", message("E")],
+    ["an error without a field", message("E", "\0")],
+    ["a notice without its end", message("N", "SNOTICE\0Mx")],
   ] as const;
   for (const [what, bytes] of cases)
     for (const isTls of [false, true])
@@ -98,6 +104,27 @@ describe("a server that is none loses the connection, and not the process:", () 
         await using server = await fakeServer(bytes, undefined, isTls ? tls : undefined);
         await assert.rejects(clientOf(server, { ssl: isTls && verified }).connect());
       });
+
+  test("an error without its end, in the middle of a statement", async () => {
+    await using server = await fakeServer(READY, (_, socket) => socket.write(message("E", "SERROR\0Mx")));
+    const client = clientOf(server);
+    await client.connect();
+    await assert.rejects(client.query("select 1"), (error: Error) => isLossByDriver(error) && /error without its end/.test(error.message));
+  });
+});
+
+test("messages that arrive byte by byte are read", async () => {
+  const bytes = Buffer.concat([message("N", "SNOTICE\0Mone\0\0"), message("N", "\0\0"), message("S", "a\0b\0"), REFUSED]);
+  await using server = await fakeServer(bytes.subarray(0, 1), () => undefined);
+  const client = clientOf(server);
+  const notices: (string | undefined)[] = [];
+  client.on("notice", (notice) => notices.push(notice.message));
+  const connecting = client.connect();
+  await once(client.connection.stream, "data");
+  for (const byte of bytes.subarray(1)) client.connection.stream.emit("data", Buffer.of(byte));
+  await assert.rejects(connecting, { name: "error", code: "28000", message: "no such role" });
+  assert.deepEqual(notices, ["one", undefined]);
+  await client.end();
 });
 
 describe("a password in clear text", () => {

@@ -75,10 +75,12 @@ function guardParser(connection: DriverConnection, giveUp: (error: Error) => voi
   const attach = connection.attachListeners.bind(connection);
   connection.attachListeners = (stream) => {
     attach(stream);
+    const check = new MessageCheck();
     for (const parseChunk of stream.listeners("data") as ((chunk: Buffer) => void)[]) {
       stream.off("data", parseChunk);
       stream.on("data", (chunk: Buffer) => {
         try {
+          check.read(chunk);
           parseChunk(chunk);
         } catch (error) {
           giveUp(error instanceof Error ? error : new Error(String(error)));
@@ -86,6 +88,43 @@ function guardParser(connection: DriverConnection, giveUp: (error: Error) => voi
       });
     }
   };
+}
+
+const ERROR = 0x45;
+const NOTICE = 0x4e;
+const HEADER_BYTES = 5;
+const END_BYTES = 2;
+const NO_BYTES = Buffer.alloc(0);
+
+/** Follows the messages in the bytes of a server, and throws at an error or a notice that does not end with two zeros: the end of its last
+ *  field, and its own. The driver's parser would read on past its end for ever. */
+class MessageCheck {
+  /** The size of the next part to read: a header, or the end of an error. `#skip` bytes precede it. */
+  #next = HEADER_BYTES;
+  #skip = 0;
+  /** The begin of this part, from the last chunk. */
+  #held: Buffer = NO_BYTES;
+
+  read(chunk: Buffer): void {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let at = this.#skip;
+    while (at + this.#next <= bytes.length) {
+      if (this.#next === END_BYTES) {
+        if (bytes.readUInt16BE(at) !== 0) throw new Error("the server sent an error without its end");
+        this.#next = HEADER_BYTES;
+        at += END_BYTES;
+      } else {
+        const size = 1 + bytes.readUInt32BE(at + 1);
+        if (size < HEADER_BYTES) throw new Error("the server sent a message without a length");
+        const isError = bytes[at] === ERROR || bytes[at] === NOTICE;
+        this.#next = isError ? END_BYTES : HEADER_BYTES;
+        at += isError ? size - END_BYTES : size;
+      }
+    }
+    this.#skip = Math.max(0, at - bytes.length);
+    // An empty part of the chunk would keep the whole chunk in memory.
+    this.#held = at < bytes.length ? bytes.subarray(at) : NO_BYTES;
+  }
 }
 
 const BIND = 0x42;
