@@ -1,6 +1,7 @@
 /** Authenticates `Authorization: Bearer …`: finds the credential of an API key or of an access token. */
 import { Problem } from "../http/problem.ts";
 import { addressSet, parseCidr, type AddressSet } from "../lib/addresses.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { idKey, type AccountId, type KeyId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
@@ -54,11 +55,11 @@ export type AuthenticatorParts = {
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
   /** By the token itself: hashing the token for each request would cost more than all other work of admission. */
-  readonly #cached = new Map<string, CachedCredential>();
+  readonly #cached = new BoundedMap<string, CachedCredential>(MAX_CACHED);
   /** Refused credentials of this installation, such as revoked keys. Clients that keep using one do not reach the database each time. */
-  readonly #refusedUntil = new Map<string, number>();
+  readonly #refusedUntil = new BoundedMap<string, number>(MAX_CACHED);
   readonly #lookups = new Map<string, Promise<Credential | undefined>>();
-  readonly #touchedAt = new Map<string, number>();
+  readonly #touchedAt = new BoundedMap<string, number>(MAX_CACHED);
 
   constructor(parts: AuthenticatorParts) {
     this.#parts = parts;
@@ -119,8 +120,8 @@ export class Authenticator {
 
   #keep(token: string, credential: Credential | undefined, until: number): Credential | undefined {
     this.#cached.delete(token);
-    if (credential === undefined) setBounded(this.#refusedUntil, token, until);
-    else setBounded(this.#cached, token, { credential, until });
+    if (credential === undefined) this.#refusedUntil.renew(token, until);
+    else this.#cached.set(token, { credential, until });
     return credential;
   }
 
@@ -134,17 +135,9 @@ export class Authenticator {
     const name = idKey(keyId);
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
-    this.#touchedAt.delete(name);
-    setBounded(this.#touchedAt, name, now);
+    this.#touchedAt.renew(name, now);
     void touchKey(this.#parts.db, accountId, keyId).catch(() => this.#touchedAt.delete(name));
   }
-}
-
-/** Adds an entry, and removes the oldest one of a full map. */
-function setBounded<V>(map: Map<string, V>, name: string, value: V): void {
-  const [oldest] = map.size < MAX_CACHED ? [] : map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-  map.set(name, value);
 }
 
 /** The credential of a key, or of a token, which has at most the scopes of its key. */

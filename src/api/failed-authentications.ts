@@ -1,6 +1,7 @@
 /** Delays the responses to a peer that keeps failing to authenticate. Requests with a valid credential are never delayed, so a peer that
  *  many clients share, such as a proxy, does not suffer from one of them. */
 import { peerOf } from "../lib/addresses.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { pause } from "../lib/wait.ts";
 
 // A deployment with a wrong key makes some requests before somebody notices, and should not wait for each response.
@@ -13,7 +14,7 @@ const MAX_PEERS = 10_000;
 type Failures = { count: number; atMs: number };
 
 export class FailedAuthentications {
-  readonly #peers = new Map<string, Failures>();
+  readonly #peers = new BoundedMap<string, Failures>(MAX_PEERS);
   readonly #delayMs: number;
   readonly #now: () => number;
 
@@ -35,11 +36,7 @@ export class FailedAuthentications {
     const before = this.#peers.get(peer);
     const remaining = before === undefined ? 0 : Math.max(0, before.count - ((nowMs - before.atMs) / 1_000) * FORGIVEN_PER_SECOND);
     const count = remaining + 1;
-    // The peer moves to the end, so that a full map drops the peer whose last failure is the oldest.
-    this.#peers.delete(peer);
-    const [oldest] = this.#peers.size < MAX_PEERS ? [] : this.#peers.keys();
-    if (oldest !== undefined) this.#peers.delete(oldest);
-    this.#peers.set(peer, { count, atMs: nowMs });
+    this.#peers.renew(peer, { count, atMs: nowMs });
     return Math.min(MAX_DELAY_MS, Math.max(0, count - FREE_FAILURES) * this.#delayMs);
   }
 }

@@ -1,5 +1,6 @@
 /** The messages that this node submitted last, by carrier id. Most receipts arrive within seconds, and find their message here without a
  *  query. A message may have changed meanwhile: a change that is based on an old version is not stored. */
+import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Message } from "../messages/message.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 
@@ -7,13 +8,10 @@ import type { CarrierId } from "../messages/provider-reference.ts";
 const MAX_MESSAGES = 8_192;
 
 export class RecentMessages {
-  readonly #messages = new Map<string, Message>();
+  readonly #messages = new BoundedMap<string, Message>(MAX_MESSAGES);
 
   remember({ link, providerMessageId }: CarrierId, message: Message): void {
-    const key = `${link} ${providerMessageId}`;
-    // A map keeps the order of insertion, so its first entry is the oldest.
-    if (this.#messages.size >= MAX_MESSAGES) for (const [oldest] of this.#messages.entries().take(1)) this.#messages.delete(oldest);
-    this.#messages.set(key, message);
+    this.#messages.set(`${link} ${providerMessageId}`, message);
   }
 
   find({ link, providerMessageId }: CarrierId): Message | undefined {

@@ -1,5 +1,6 @@
 /** Keeps the rates of senders on one link: gives each message of a sender with a rate a turn. A message that must wait leaves its place to
  *  messages of other senders, and comes back at its turn. */
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { idKey } from "../model/id.ts";
 import type { Message } from "../messages/message.ts";
 
@@ -22,7 +23,7 @@ export class SenderTurns {
   readonly #rateOf: (sender: string) => number | undefined;
   readonly #lines = new Map<string, Line>();
   /** The turns that messages have been given. */
-  readonly #turns = new Map<string, number>();
+  readonly #turns = new BoundedMap<string, number>(MAX_TURNS);
 
   constructor(rateOf: (sender: string) => number | undefined) {
     this.#rateOf = rateOf;
@@ -47,13 +48,7 @@ export class SenderTurns {
     }
     if (at - now > MAX_WAIT_MS) return MAX_WAIT_MS;
     line[isInFront ? "frontEnd" : "backEnd"] = at + 1_000 / rate;
-    this.#give(key, at);
+    this.#turns.renew(key, at);
     return Math.ceil(at - now);
-  }
-
-  #give(key: string, at: number): void {
-    this.#turns.delete(key);
-    this.#turns.set(key, at);
-    if (this.#turns.size > MAX_TURNS) for (const oldest of this.#turns.keys().take(1)) this.#turns.delete(oldest);
   }
 }

@@ -1,5 +1,6 @@
 /** The accounts whose messages wait too long for the node that has their link. That node notifies all nodes, which accept fewer messages of these
  *  accounts until a moment after its last notification. A lost notification makes them accept more for a while. */
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { idKey, toId, type AccountId } from "../model/id.ts";
 import { uuidFromText, uuidToText } from "../lib/uuid.ts";
 import type { Announcer } from "../queue/announcer.ts";
@@ -22,7 +23,7 @@ const LIMITS = [
 
 export class SlowedAccounts {
   readonly #announcer: Announcer;
-  readonly #slowed = new Map<string, { untilMs: number; limit: number }>();
+  readonly #slowed = new BoundedMap<string, { untilMs: number; limit: number }>(MAX_ACCOUNTS);
 
   constructor(announcer: Announcer) {
     this.#announcer = announcer;
@@ -59,8 +60,7 @@ export class SlowedAccounts {
   }
 
   #note(accountId: AccountId, ageMs: number): void {
-    if (this.#slowed.size >= MAX_ACCOUNTS) this.#slowed.clear();
     const limit = LIMITS.find((each) => ageMs < each.belowMs)?.requests ?? 1;
-    this.#slowed.set(idKey(accountId), { untilMs: performance.now() + HOLD_MS, limit });
+    this.#slowed.renew(idKey(accountId), { untilMs: performance.now() + HOLD_MS, limit });
   }
 }

@@ -1,14 +1,14 @@
 /** Times as text. */
+import { BoundedMap } from "./bounded-map.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_MINUTES = 64;
 // All but the seconds is the same for a whole minute, and formatting thousands of dates is expensive.
-const prefixes = new Map<number, string>();
+const prefixes = new BoundedMap<number, string>(MAX_MINUTES);
 
 function minutePrefix(minute: number): string {
   let prefix = prefixes.get(minute);
   if (prefix === undefined) {
-    if (prefixes.size >= MAX_MINUTES) prefixes.clear();
     prefix = new Date(minute * MINUTE_MS).toISOString().slice(0, -"00.000Z".length);
     prefixes.set(minute, prefix);
   }

@@ -1,4 +1,5 @@
 /** The sender that a recipient knows: the one that an account last used to write to it, among the senders of a pool. */
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { idKey } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { OwnedSender } from "../links/choose-sender.ts";
@@ -14,7 +15,7 @@ const MAX_PEOPLE = 20_000;
 export class LastSenders {
   readonly #db: Queryable;
   /** The last choices of this node, of messages that may not be stored yet. */
-  readonly #noted = new Map<string, string>();
+  readonly #noted = new BoundedMap<string, string>(MAX_PEOPLE);
 
   constructor(db: Queryable) {
     this.#db = db;
@@ -32,10 +33,7 @@ export class LastSenders {
   }
 
   note(person: Person, sender: string): void {
-    const key = keyOf(person);
-    this.#noted.delete(key);
-    if (this.#noted.size >= MAX_PEOPLE) for (const oldest of this.#noted.keys().take(1)) this.#noted.delete(oldest);
-    this.#noted.set(key, sender);
+    this.#noted.renew(keyOf(person), sender);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Recipients for whom the carrier asked for fewer messages. All messages to such a recipient wait, not only the throttled one. The
  *  count of throttled responses in a row lets the provider prolong the wait. */
+import { BoundedMap } from "../lib/bounded-map.ts";
 
 type Throttled = { count: number; untilMs: number };
 
@@ -7,7 +8,7 @@ type Throttled = { count: number; untilMs: number };
 const MAX_RECIPIENTS = 10_000;
 
 export class RecipientThrottle {
-  readonly #throttled = new Map<string, Throttled>();
+  readonly #throttled = new BoundedMap<string, Throttled>(MAX_RECIPIENTS);
 
   /** How long messages to this recipient have to wait. */
   waitMs(recipient: string, nowMs: number): number {
@@ -20,10 +21,7 @@ export class RecipientThrottle {
   }
 
   throttle(recipient: string, untilMs: number): void {
-    const count = this.nextCount(recipient);
-    this.#throttled.delete(recipient);
-    if (this.#throttled.size >= MAX_RECIPIENTS) for (const oldest of this.#throttled.keys().take(1)) this.#throttled.delete(oldest);
-    this.#throttled.set(recipient, { count, untilMs });
+    this.#throttled.renew(recipient, { count: this.nextCount(recipient), untilMs });
   }
 
   /** Ends the throttling, since the carrier accepted a message to the recipient. */

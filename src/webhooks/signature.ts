@@ -1,5 +1,6 @@
 /** Standard Webhooks 1.0: secrets and signatures. */
 import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { secretContext, type Endpoint } from "./endpoint.ts";
 
@@ -26,7 +27,7 @@ const MAX_CACHED_KEYS = 5_000;
 /** Signs with the secrets of endpoints. Opening a secret costs more than signing, so opened keys are cached. */
 export class Signer {
   readonly #box: SecretBox;
-  readonly #keys = new Map<string, KeyObject>();
+  readonly #keys = new BoundedMap<string, KeyObject>(MAX_CACHED_KEYS);
 
   constructor(box: SecretBox) {
     this.#box = box;
@@ -44,7 +45,6 @@ export class Signer {
     let key = this.#keys.get(sealed);
     if (key === undefined) {
       key = signingKey(this.#box.open(sealed, secretContext(endpoint)));
-      if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear();
       this.#keys.set(sealed, key);
     }
     return key;

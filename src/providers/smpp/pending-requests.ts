@@ -1,4 +1,5 @@
 /** Requests to the carrier that wait for their responses, by sequence number. */
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import { MAX_SEQUENCE, type Pdu } from "./pdu.ts";
 
 export type RequestOutcome =
@@ -23,7 +24,7 @@ const MAX_LATE = 1_000;
 
 export class PendingRequests {
   readonly #pending = new Map<number, Pending>();
-  readonly #late = new Map<number, (pdu: Pdu) => void>();
+  readonly #late = new BoundedMap<number, (pdu: Pdu) => void>(MAX_LATE);
   readonly #maxTimeouts: number;
   readonly #onTimeouts: () => void;
   #sequence: number;
@@ -103,7 +104,6 @@ export class PendingRequests {
   }
 
   #expectLate(sequence: number, onLateResponse: ((pdu: Pdu) => void) | undefined): void {
-    if (this.#late.size >= MAX_LATE) for (const oldest of this.#late.keys().take(1)) this.#late.delete(oldest);
     this.#late.set(sequence, onLateResponse ?? (() => undefined));
   }
 

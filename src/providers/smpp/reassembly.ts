@@ -1,5 +1,6 @@
 /** Inbound messages that come in parts, in any order. A message is stored when it is complete. After a time limit it is stored with a
  *  mark for each missing part. */
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { InboundAddresses } from "../provider.ts";
 import type { PartPosition } from "./inbound-part.ts";
 
@@ -39,7 +40,7 @@ export class Reassembly {
   readonly #partial = new Map<string, PartialMessage>();
   /** Messages that exceeded the time limit and are not committed yet. New messages may have the same references. */
   readonly #expired = new Set<PartialMessage>();
-  readonly #done = new Map<string, ReadonlyMap<number, MessagePart>>();
+  readonly #done = new BoundedMap<string, ReadonlyMap<number, MessagePart>>(MAX_DONE);
   #bytes = 0;
 
   constructor(options: ReassemblyOptions) {
@@ -116,7 +117,6 @@ export class Reassembly {
 
   #finish(message: PartialMessage): void {
     this.#forget(message);
-    if (this.#done.size >= MAX_DONE) for (const oldest of this.#done.keys().take(1)) this.#done.delete(oldest);
     if (message.parts.size === message.total) this.#done.set(message.key, message.parts);
     message.committed.resolve(true);
   }

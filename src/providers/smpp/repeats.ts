@@ -1,6 +1,7 @@
 /** Inbound messages that may be stored without an acknowledgement: the commit took too long, or the connection ended before the
  *  response. The carrier sends such a message again, without an id, and it must be stored once. A person may also write the same text
  *  twice, so only an expected message counts as a repetition, and only once. */
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { InboundMessage } from "../provider.ts";
 
 // Carriers repeat an unacknowledged message after the next bind, or within minutes.
@@ -12,12 +13,11 @@ type Expected = { isCommitted: Promise<boolean>; untilMs: number };
 const messageKey = ({ from, to, text }: InboundMessage): string => JSON.stringify([from, to, text]);
 
 export class Repeats {
-  readonly #expected = new Map<string, Expected>();
+  readonly #expected = new BoundedMap<string, Expected>(MAX_EXPECTED);
 
   /** Expects a message to come again. `isCommitted` resolves with whether it is stored. */
   expect(message: InboundMessage, isCommitted: Promise<boolean>, nowMs: number): void {
-    if (this.#expected.size >= MAX_EXPECTED) for (const oldest of this.#expected.keys().take(1)) this.#expected.delete(oldest);
-    this.#expected.set(messageKey(message), { isCommitted, untilMs: nowMs + EXPECTED_MS });
+    this.#expected.renew(messageKey(message), { isCommitted, untilMs: nowMs + EXPECTED_MS });
   }
 
   /** Resolves with whether an expected message is stored. Undefined where the message was not expected. */
