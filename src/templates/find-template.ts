@@ -1,6 +1,7 @@
 /** Finds templates. The template of a message is cached for a second, so that messages that arrive together share one query. */
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { decodeId, idKey, type TemplateId } from "../model/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
@@ -15,13 +16,13 @@ const MAX_CACHED = 10_000;
 
 type CachedTemplate = { template: Template | undefined; until: number };
 
-/** The cache of one environment. A change drops the whole cache, so that the result of a query that is still running goes into a cache
- *  which is not used any more. */
-type EnvironmentCache = { templates: Map<string, CachedTemplate>; queries: Map<string, Promise<Template | undefined>> };
-
 export class Templates {
   readonly #db: Queryable;
-  readonly #caches = new Map<string, EnvironmentCache>();
+  readonly #cached = new BoundedMap<string, CachedTemplate>(MAX_CACHED);
+  readonly #queries = new Map<string, Promise<Template | undefined>>();
+  /** A number for each environment that was changed. It is a part of the keys, so that templates of before the change are not used any more,
+   *  nor the result of a query that is still running. */
+  readonly #changes = new BoundedMap<string, number>(MAX_CACHED);
   #count = 0;
 
   constructor(db: Queryable) {
@@ -30,60 +31,38 @@ export class Templates {
 
   /** Finds a template by id, archived or not, or by name. Returns without waiting while the cached template is fresh. */
   find(owner: Owner, idOrName: string): Template | undefined | Promise<Template | undefined> {
-    const name = cacheKey(owner);
-    const cache = this.#caches.get(name);
-    const cached = cache?.templates.get(idOrName);
+    const environment = environmentKey(owner);
+    const key = `${environment} ${this.#changes.get(environment) ?? 0} ${idOrName}`;
+    const cached = this.#cached.get(key);
     if (cached !== undefined && performance.now() < cached.until) return cached.template;
     const which = whichTemplate(idOrName);
     if (which === undefined) return undefined;
     // Simultaneous requests share one query.
-    return cache?.queries.get(idOrName) ?? this.#query(owner, name, idOrName, which);
+    return this.#queries.get(key) ?? this.#query(owner, key, which);
   }
 
-  /** Drops the cache of an environment. Called after each change in this process; other processes see the change within a second. */
+  /** Forgets the templates of an environment. Called after each change in this process; other processes see the change within a second. */
   forget(owner: Owner): void {
-    const name = cacheKey(owner);
-    this.#count -= this.#caches.get(name)?.templates.size ?? 0;
-    this.#caches.delete(name);
+    this.#count += 1;
+    this.#changes.renew(environmentKey(owner), this.#count);
   }
 
-  #query(owner: Owner, name: string, idOrName: string, which: Which): Promise<Template | undefined> {
-    const cache = this.#caches.get(name) ?? { templates: new Map(), queries: new Map() };
-    this.#caches.set(name, cache);
-    const query = this.#load(owner, { name, cache, idOrName, which }).finally(() => {
-      cache.queries.delete(idOrName);
-      // A failed query leaves nothing behind.
-      if (cache.templates.size === 0 && cache.queries.size === 0 && this.#caches.get(name) === cache) this.#caches.delete(name);
-    });
-    cache.queries.set(idOrName, query);
+  #query(owner: Owner, key: string, which: Which): Promise<Template | undefined> {
+    const query = this.#load(owner, key, which).finally(() => this.#queries.delete(key));
+    this.#queries.set(key, query);
     return query;
   }
 
-  async #load(
-    owner: Owner,
-    { name, cache, idOrName, which }: { name: string; cache: EnvironmentCache; idOrName: string; which: Which },
-  ): Promise<Template | undefined> {
+  async #load(owner: Owner, key: string, which: Which): Promise<Template | undefined> {
     // The time before the query, because a change that the query does not see was made later.
     const queriedAt = performance.now();
     const template = await findTemplate(this.#db, owner, which);
-    if (this.#caches.get(name) !== cache) return template;
-    if (this.#count >= MAX_CACHED) this.#clear();
-    if (!cache.templates.has(idOrName)) this.#count += 1;
-    cache.templates.set(idOrName, { template, until: queriedAt + TRUST_MS });
+    this.#cached.renew(key, { template, until: queriedAt + TRUST_MS });
     return template;
-  }
-
-  /** Drops all cached templates; running queries continue. */
-  #clear(): void {
-    for (const [name, cache] of this.#caches) {
-      cache.templates.clear();
-      if (cache.queries.size === 0) this.#caches.delete(name);
-    }
-    this.#count = 0;
   }
 }
 
-const cacheKey = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
+const environmentKey = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
 
 /** Finds a template with the content of one version, for messages that keep the version they used. All other fields are current. */
 export const findTemplateVersion = (db: Queryable, owner: Owner, id: TemplateId, version: number): Promise<Template | undefined> =>
