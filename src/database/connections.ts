@@ -78,8 +78,6 @@ export class DatabaseSession extends DriverClient {
   }
 }
 
-const notWatched = (): void => undefined;
-
 /** The pool of a process, and new sessions outside the pool. */
 export class Connections {
   readonly pool: pg.Pool;
@@ -100,7 +98,7 @@ export class Connections {
 
   constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
     this.#targets = serversOf(target);
-    this.#servers = new DatabaseServers(this.#targets.length);
+    this.#servers = new DatabaseServers(this.#targets.length, (position) => this.#probe(position));
     this.#nodeName = nodeName;
     this.#connectTimeoutMs = target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
     this.#settings = target.settings ?? SETTINGS;
@@ -134,7 +132,7 @@ export class Connections {
   /** Watches a session until the returned function is called. Where its work takes long and another server has become the primary, the session
    *  is given up, and so are all others on the former primary. */
   watch(session: DatabaseSession): () => void {
-    if (!this.#servers.areSeveral) return notWatched;
+    if (!this.#servers.areSeveral) return () => undefined;
     const work = { session };
     this.#works.add(work);
     const timer = setTimeout(() => void this.#lookForSuccessor(work), SUSPECT_MS);
@@ -146,14 +144,12 @@ export class Connections {
 
   async #lookForSuccessor(work: { session: DatabaseSession }): Promise<void> {
     while (this.#works.has(work)) {
-      // After a search in vain the next one begins. It pauses by itself.
-      const isFound = await this.#servers
-        .find((position) => this.#probe(position))
-        .then(
-          () => true,
-          () => false,
-        );
-      if (!isFound) continue;
+      try {
+        await this.#servers.find();
+      } catch {
+        // The next search begins. A search in vain pauses by itself.
+        continue;
+      }
       for (const { session } of this.#works)
         if (session.timeline < this.timeline) session.giveUp(new Error("another server has become the primary"));
       await sleep(SUSPECT_MS);
@@ -188,7 +184,7 @@ export class Connections {
       } catch (error) {
         if (!this.#servers.areSeveral) throw error;
       }
-    await this.#servers.find((position) => this.#probe(position));
+    await this.#servers.find();
     return open();
   }
 

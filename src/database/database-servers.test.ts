@@ -30,46 +30,46 @@ describe("the servers of a URL", () => {
 
 describe("the primary", () => {
   test("is the server whose probe succeeds, although another one never responds", async () => {
-    const servers = new DatabaseServers(3);
-    await servers.find((position) => {
+    const servers = new DatabaseServers(3, (position) => {
       if (position === 2) return Promise.resolve();
       return position === 0 ? Promise.reject(new Error("is a standby")) : new Promise(() => undefined);
     });
+    await servers.find();
     assert.equal(servers.current, 2);
   });
 
   test("is found when it is promoted while another server does not respond", async () => {
-    const servers = new DatabaseServers(2);
     let probes = 0;
-    await servers.find((position) => {
+    const servers = new DatabaseServers(2, (position) => {
       if (position === 0) return new Promise(() => undefined);
       probes += 1;
       return probes < 3 ? Promise.reject(new Error("is a standby")) : Promise.resolve();
     });
+    await servers.find();
     assert.deepEqual([servers.current, probes], [1, 3]);
   });
 
   test("is lost after a search in vain, until it is found", async () => {
-    const servers = new DatabaseServers(2);
+    let isAway = true;
+    const servers = new DatabaseServers(2, () => (isAway ? Promise.reject(new Error("is away")) : Promise.resolve()));
     assert.equal(servers.isLost, false);
-    await assert.rejects(servers.find(() => Promise.reject(new Error("is away"))));
+    await assert.rejects(servers.find());
     assert.equal(servers.isLost, true);
-    await servers.find(() => Promise.resolve());
+    isAway = false;
+    await servers.find();
     assert.equal(servers.isLost, false);
   });
 
   test("is looked for once by many at the same time", async () => {
-    const servers = new DatabaseServers(2);
     let probes = 0;
-    const probe = async (): Promise<void> => void (probes += 1);
-    await Promise.all([servers.find(probe), servers.find(probe), servers.find(probe)]);
+    const servers = new DatabaseServers(2, async () => void (probes += 1));
+    await Promise.all([servers.find(), servers.find(), servers.find()]);
     assert.equal(probes, 2);
   });
 
   test("stays the same where no server can be used, with the reasons of all", async () => {
-    const servers = new DatabaseServers(2);
-    const found = servers.find((position) => Promise.reject(new Error(`server ${position} is away`)));
-    await assert.rejects(found, (error) => {
+    const servers = new DatabaseServers(2, (position) => Promise.reject(new Error(`server ${position} is away`)));
+    await assert.rejects(servers.find(), (error) => {
       assert.ok(error instanceof AggregateError);
       assert.deepEqual(
         error.errors.map(({ message }: Error) => message),
@@ -81,7 +81,7 @@ describe("the primary", () => {
   });
 
   test("is not a server on an earlier timeline than one seen before", () => {
-    const servers = new DatabaseServers(2);
+    const servers = new DatabaseServers(2, () => Promise.resolve());
     servers.noteTimeline(1);
     servers.noteTimeline(3);
     servers.noteTimeline(3);

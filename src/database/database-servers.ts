@@ -39,13 +39,16 @@ const SEARCH_PAUSE_MS = 100;
  *  primary, and must not be used. */
 export class DatabaseServers {
   readonly #count: number;
+  readonly #probe: (position: number) => Promise<void>;
   #current = 0;
   #timeline = 0;
   #isLost = false;
   #search: Promise<void> | undefined;
 
-  constructor(count: number) {
+  /** `probe` throws if the server at the position cannot be used as the primary. */
+  constructor(count: number, probe: (position: number) => Promise<void>) {
     this.#count = count;
+    this.#probe = probe;
   }
 
   /** The position of the server that new connections use. */
@@ -78,19 +81,19 @@ export class DatabaseServers {
 
   /** Finds the primary by probes of all servers at the same time, so that one that does not respond delays nothing. One search runs at a time.
    *  Throws the errors of all servers where none can be used. */
-  find(probe: (position: number) => Promise<void>): Promise<void> {
-    this.#search ??= this.#findNow(probe).finally(() => (this.#search = undefined));
+  find(): Promise<void> {
+    this.#search ??= this.#findNow().finally(() => (this.#search = undefined));
     return this.#search;
   }
 
   /** Probes a server again while another one has not responded: a standby may be promoted in the meantime. */
-  async #findNow(probe: (position: number) => Promise<void>): Promise<void> {
+  async #findNow(): Promise<void> {
     const failed = new Set<number>();
     let isFound = false;
     const find = async (position: number): Promise<number> => {
       for (;;) {
         try {
-          await probe(position);
+          await this.#probe(position);
           return position;
         } catch (error) {
           failed.add(position);
