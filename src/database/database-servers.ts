@@ -27,11 +27,6 @@ export function serverUrls(url: string): [string, ...string[]] {
   }) as [string, ...string[]];
 }
 
-/** A server that was the primary before a failover, and that may run again. Its commits are lost. */
-export class FormerPrimary extends Error {
-  override name = "FormerPrimary";
-}
-
 // The next probe of a server, and the next search, begin this long after one in vain, however many requests wait for a connection.
 const SEARCH_PAUSE_MS = 100;
 
@@ -73,7 +68,7 @@ export class DatabaseServers {
   /** Notes the timeline of a new session. */
   noteTimeline(timeline: number): void {
     if (timeline < this.#timeline)
-      throw new FormerPrimary(
+      throw new Error(
         `the server is on timeline ${timeline}, and timeline ${this.#timeline} has begun: it was the primary before a failover, and must not run as one`,
       );
     this.#timeline = timeline;
