@@ -55,13 +55,11 @@ export async function readChecksums(db: Queryable): Promise<{ areOn: boolean; fa
   return { areOn: row?.are_on === true, failures: row?.failures ?? 0 };
 }
 
-const NEEDED = ["fsync", "synchronous_commit", "full_page_writes"] as const;
-
 /** Returns the settings that are off. Without any one of them the server may lose committed transactions. */
 export async function missingDurability(db: Queryable): Promise<string[]> {
-  const rows = await db.rows<{ name: string; setting: string }>(sql`
-    select name, setting
-      from pg_settings
-     where name in ('fsync', 'synchronous_commit', 'full_page_writes')`);
-  return NEEDED.filter((name) => rows.find((row) => row.name === name)?.setting === "off");
+  const rows = await db.rows<{ name: string }>(sql`
+    select name
+      from unnest(array['fsync', 'synchronous_commit', 'full_page_writes']) name
+     where current_setting(name) = 'off'`);
+  return rows.map(({ name }) => name);
 }
