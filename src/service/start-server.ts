@@ -7,7 +7,6 @@ import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
 import { AccountTurns } from "../api/account-turns.ts";
-import { openApiDocument } from "../api/openapi.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
@@ -25,7 +24,7 @@ import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { RecipientEraser } from "../recipients/erase-recipient.ts";
 import { RecipientExporter } from "../recipients/export-recipient.ts";
-import { allRoutes, documentParts } from "../routes.ts";
+import { allRoutes } from "../routes.ts";
 import { LinkChanger } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { RouteChanger } from "../links/route-setup.ts";
@@ -57,7 +56,6 @@ export async function startServer(shared: Process, background: Background, optio
     heldBack: () => metrics.heldBack(),
   });
   const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns }) : [];
-  const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkChooser: background.linkChooser, providers: PROVIDERS, hostFor }),
@@ -69,7 +67,7 @@ export async function startServer(shared: Process, background: Background, optio
     failureDelayMs: shared.timings.failureDelayMs,
     tls: config.tls && readTlsFiles(config.tls),
     routes,
-    pages: [...publicPages({ document, readMetrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
+    pages: [...publicPages({ isApi, readMetrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
     authenticator: access.authenticator,
     limiter,
     box,

@@ -50,6 +50,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
     "dist/main.js",
     "dist/service/start-service.js",
     "console/dist/index.html",
+    "docs/openapi.json",
     "site/dist/index.html",
     "site/dist/reference.html",
     "site/dist/errors/no_route.html",
@@ -63,7 +64,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^(bin\/godwit|dist\/.+\.(js|sql)|dist\/storage\/migrations\/locks\.json|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|site\/dist\/((errors\/)?[\w-]+\.html|llms\.txt|assets\/[\w-]+\.(js|json|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
+        !/^(bin\/godwit|dist\/.+\.(js|sql)|dist\/database\/migrations\/locks\.json|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|site\/dist\/((errors\/)?[\w-]+\.html|llms\.txt|assets\/[\w-]+\.(js|json|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/([\w-]+\.md|openapi\.json)|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
           path,
         ),
     ),

@@ -14,8 +14,6 @@ const RANKS: Readonly<Record<string, number>> = {
   cli: 13,
   service: 12,
   "routes.ts": 11,
-  // The examples of the OpenAPI document are records of all features.
-  examples: 10,
   api: 9,
   // The data of a person is in the records of all features.
   recipients: 9,

@@ -1,9 +1,9 @@
 /** The OpenAPI description of access tokens. Its two paths are not rows of the API, since one accepts a form and neither a bearer token. */
-import { ERRORS, type ErrorCode } from "../http/codes.ts";
-import { problemExample } from "../http/problem-examples.ts";
-import { PROBLEM_TYPE } from "../http/problem.ts";
-import { Type } from "../http/schema.ts";
-import { SCOPES } from "./scope.ts";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { problemExample } from "./problem-examples.ts";
+import { PROBLEM_TYPE } from "../../src/http/problem.ts";
+import { Type } from "../../src/http/schema.ts";
+import { SCOPES } from "../../src/access/scope.ts";
 
 const AccessToken = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** The examples of messages and batches. All examples tell one story: the ids contain the times of their records. */
-import type { OperationExample } from "../api/openapi.ts";
-import type { AcceptedBatch, BatchRecord } from "../batches/batch.ts";
-import type { MessageRecord } from "../messages/message.ts";
+import type { OperationExample } from "../document.ts";
+import type { AcceptedBatch, BatchRecord } from "../../../src/batches/batch.ts";
+import type { MessageRecord } from "../../../src/messages/message.ts";
 import { LINK_ID, SENDER } from "./setup.ts";
 
 export const RECIPIENT = "+14155550123";

@@ -1,6 +1,6 @@
 /** The examples of suppressions, of consent settings and of the data of a person. */
-import type { OperationExample } from "../api/openapi.ts";
-import type { SuppressionRecord } from "../consent/suppression.ts";
+import type { OperationExample } from "../document.ts";
+import type { SuppressionRecord } from "../../../src/consent/suppression.ts";
 import { deliveredMessage, onePage, RECIPIENT } from "./messages.ts";
 import { SENDER } from "./setup.ts";
 

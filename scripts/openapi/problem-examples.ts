@@ -1,6 +1,6 @@
 /** An example problem for each error code, for the OpenAPI document. A code without an entry shows its title as the detail. */
-import { ERRORS, type ErrorCode } from "./codes.ts";
-import { Problem, type Fault, type ProblemOptions } from "./problem.ts";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { Problem, type Fault, type ProblemOptions } from "../../src/http/problem.ts";
 
 const REQUEST_ID = "req_01m7mdf0hreef9w557a2vkhnsc";
 

@@ -1,8 +1,8 @@
 /** The parts of the OpenAPI document that all operations share: problems, their responses and examples, and the headers of responses. */
-import { ERRORS, type ErrorCode } from "../http/codes.ts";
-import { problemExample } from "../http/problem-examples.ts";
-import { PROBLEM_TYPE } from "../http/problem.ts";
-import { KNOWN_VALUES } from "../http/schema.ts";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { problemExample } from "./problem-examples.ts";
+import { PROBLEM_TYPE } from "../../src/http/problem.ts";
+import { KNOWN_VALUES } from "../../src/http/schema.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 /** The examples of keys, of the credential, of the audit log and of usage. */
-import type { CredentialRecord } from "../access/credential.ts";
-import type { KeyRecord } from "../access/key-record.ts";
-import type { OperationExample } from "../api/openapi.ts";
-import type { AuditEventRecord } from "../audit/audit-event.ts";
+import type { CredentialRecord } from "../../../src/access/credential.ts";
+import type { KeyRecord } from "../../../src/access/key-record.ts";
+import type { OperationExample } from "../document.ts";
+import type { AuditEventRecord } from "../../../src/audit/audit-event.ts";
 
 /** The key that creates the other records. */
 export const KEY_ID = "key_01m45h7agjehebgkswz3pfcn77";

@@ -1,7 +1,7 @@
 /** The examples of events, webhook endpoints and deliveries. */
-import type { OperationExample } from "../api/openapi.ts";
-import type { DeliveryRecord } from "../webhooks/delivery-record.ts";
-import type { EndpointRecord } from "../webhooks/endpoint.ts";
+import type { OperationExample } from "../document.ts";
+import type { DeliveryRecord } from "../../../src/webhooks/delivery-record.ts";
+import type { EndpointRecord } from "../../../src/webhooks/endpoint.ts";
 import { KEY_ID } from "./access.ts";
 import { deliveredMessage, MESSAGE_ID, onePage } from "./messages.ts";
 

@@ -1,8 +1,8 @@
 /** Builds the OpenAPI 3.1 document from the rows of routes, their examples and the table of errors. */
-import type { ErrorCode } from "../http/codes.ts";
-import { HINT, type Schema } from "../http/schema.ts";
-import { HEADERS, headerRefs, PROBLEM_SCHEMA, problemExamples, problemResponses, sharedResponses } from "./openapi-responses.ts";
-import type { Route } from "./route.ts";
+import type { ErrorCode } from "../../src/http/codes.ts";
+import { HINT, type Schema } from "../../src/http/schema.ts";
+import { HEADERS, headerRefs, PROBLEM_SCHEMA, problemExamples, problemResponses, sharedResponses } from "./responses.ts";
+import type { Route } from "../../src/api/route.ts";
 
 type Json = Record<string, unknown>;
 

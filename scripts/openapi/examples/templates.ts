@@ -1,7 +1,7 @@
 /** The examples of templates and verifications. */
-import type { OperationExample } from "../api/openapi.ts";
-import type { TemplateRecord } from "../templates/template.ts";
-import type { VerificationRecord } from "../verifications/verification.ts";
+import type { OperationExample } from "../document.ts";
+import type { TemplateRecord } from "../../../src/templates/template.ts";
+import type { VerificationRecord } from "../../../src/verifications/verification.ts";
 import { KEY_ID } from "./access.ts";
 import { onePage, RECIPIENT } from "./messages.ts";
 

@@ -1,7 +1,7 @@
 /** The examples of links, senders and routes. */
-import type { OperationExample } from "../api/openapi.ts";
-import type { LinkRecord } from "../links/link-record.ts";
-import type { LinkTestResult } from "../links/link-test.ts";
+import type { OperationExample } from "../document.ts";
+import type { LinkRecord } from "../../../src/links/link-record.ts";
+import type { LinkTestResult } from "../../../src/links/link-test.ts";
 import { KEY_ID } from "./access.ts";
 
 export const LINK_ID = "lnk_01m4d1k051e0hrja327ndt5vw5";

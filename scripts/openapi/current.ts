@@ -1,0 +1,45 @@
+/** The OpenAPI document of this version of the service. */
+import { Event } from "../../src/events/event.ts";
+import { allRoutes } from "../../src/routes.ts";
+import { VERSION } from "../../src/version.ts";
+import { openApiDocument, type DocumentParts } from "./document.ts";
+import { eventExample } from "./examples/events.ts";
+import { EXAMPLES } from "./examples/examples.ts";
+import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens.ts";
+
+/** The parts of the OpenAPI document that are not routes. */
+const parts: DocumentParts = {
+  version: VERSION,
+  event: Event,
+  eventExample,
+  examples: EXAMPLES,
+  paths: tokenPaths,
+  schemas: tokenSchemas,
+  securitySchemes: oauthSchemes,
+  tags: {
+    Messages: "Send messages, follow their status, and change, cancel or redact them. Start with [Send a message](/docs/sending).",
+    Batches: "Send up to 1,000 messages in one request. See [Batches](/docs/batches).",
+    Templates: "Create texts with variables, have them reviewed, and send them many times. See [Templates](/docs/templates).",
+    Verifications: "Send one-time codes to phone numbers and check them. See [Verifications](/docs/verifications).",
+    Events: "Read and stream the changes of messages and other records. See [Events](/docs/webhooks#events).",
+    Webhooks: "Receive events at your own URLs, and inspect and retry their deliveries. See [Webhooks](/docs/webhooks).",
+    "Suppressions and consent":
+      "Record, import and lift opt-outs, and set opt-out words and automatic replies. See [Consent](/docs/consent).",
+    Recipients: "Export or erase all data of one person. See [Export or erase a person's data](/docs/recipients).",
+    Usage: "Count messages and segments, and see the depth of the queue. See [Usage](/docs/usage).",
+    "Links, senders and routes":
+      "Connect carriers, add the numbers from which you send, and select links by recipient. See [Connect carriers](/docs/links).",
+    "Keys and tokens": "Create, rotate and revoke API keys, and create access tokens. See [Authentication and API keys](/docs/access).",
+    "Audit log": "See who changed what. See [Audit log](/docs/audit).",
+  },
+  tagGroups: {
+    Sending: ["Messages", "Batches", "Templates", "Verifications"],
+    "Events and webhooks": ["Events", "Webhooks"],
+    "Consent and privacy": ["Suppressions and consent", "Recipients"],
+    Operation: ["Usage", "Links, senders and routes"],
+    Access: ["Keys and tokens", "Audit log"],
+  },
+};
+
+// The document needs only the rows of the routes, so their handlers get nothing to work with.
+export const currentDocument = (): object => openApiDocument(allRoutes({} as never), parts);
