@@ -1,15 +1,12 @@
 /** Takes a screenshot of every page of the console, at two widths, light and dark: npm run screenshots [-- folder].
  *  Starts its own service with an embedded database in a temporary folder, and fills it through the API. */
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { Godwit } from "../sdk/src/index.ts";
-import { SCOPES } from "../src/access/scope.ts";
 import { launchBrowser } from "./browsers.ts";
+import { startOwnService, type OwnService } from "./own-service.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = process.argv[2] ?? join(ROOT, "screenshots");
@@ -18,43 +15,11 @@ const SIZES = [
   { width: 1440, height: 900 },
 ] as const;
 const THEMES = ["light", "dark"] as const;
-const START_MS = 60_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-type Service = { url: string; key: string; stop: () => Promise<void> };
-
-async function startService(): Promise<Service> {
-  const folder = mkdtempSync(join(tmpdir(), "godwit-pictures-"));
-  const env = { ...process.env, GODWIT_PORT: "0", GODWIT_DATA_DIR: folder, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8", GODWIT_LOG: "json" };
-  const child = spawn(process.execPath, ["src/main.ts", "serve"], { cwd: ROOT, env, stdio: ["ignore", "pipe", "inherit"] });
-  const stop = async (): Promise<void> => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  };
-  const url = await readUrl(child);
-  const args = ["src/main.ts", "keys", "create", "--environment", "test", "--name", "Pictures", "--scopes", SCOPES.join(","), "--json"];
-  const made = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
-  return { url, key: (JSON.parse(made.stdout) as { key: string }).key, stop };
-}
-
-const readUrl = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve, reject) => {
-    if (child.stdout === null) return;
-    const timer = setTimeout(() => reject(new Error("the service did not start")), START_MS);
-    child.once("exit", () => reject(new Error("the service ended")));
-    createInterface(child.stdout).on("line", (line) => {
-      const found = /"url":"([^"]+)"/.exec(line)?.[1];
-      if (found === undefined) return;
-      clearTimeout(timer);
-      resolve(found);
-    });
-  });
-
 /** Creates some of every resource, so that no page is empty. Returns the paths of the pages of single resources. */
-async function fill({ url, key }: Service): Promise<string[]> {
+async function fill({ url, key }: OwnService): Promise<string[]> {
   const api = new Godwit({ baseUrl: url, apiKey: key });
   const endpoint = await api.webhookEndpoints.create({
     url: "http://127.0.0.1:9/hook",
@@ -127,7 +92,7 @@ async function takeScreenshot(page: Page, name: string): Promise<void> {
   say(`${name}.png`);
 }
 
-async function takeScreenshots(browser: Browser, { url, key }: Service, paths: readonly string[]): Promise<void> {
+async function takeScreenshots(browser: Browser, { url, key }: OwnService, paths: readonly string[]): Promise<void> {
   for (const viewport of SIZES) {
     for (const colorScheme of THEMES) {
       const context = await browser.newContext({ viewport, colorScheme, locale: "en-GB" });
@@ -155,7 +120,7 @@ const launched = await launchBrowser("Chromium");
 if ("missing" in launched) throw new Error(launched.missing);
 const { browser } = launched;
 mkdirSync(OUT, { recursive: true });
-const service = await startService();
+const service = await startOwnService("test", "Pictures");
 try {
   await takeScreenshots(browser, service, [...PAGES, ...(await fill(service))]);
 } finally {

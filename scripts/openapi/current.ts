@@ -1,19 +1,21 @@
 /** The OpenAPI document of this version of the service. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Event } from "../../src/events/event.ts";
 import { allRoutes } from "../../src/routes.ts";
 import { VERSION } from "../../src/version.ts";
-import { openApiDocument, type DocumentParts } from "./document.ts";
-import { eventExample } from "./examples/events.ts";
-import { EXAMPLES } from "./examples/examples.ts";
+import { openApiDocument, type DocumentParts, type Examples } from "./document.ts";
 import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens.ts";
+
+const EXAMPLES = join(import.meta.dirname, "..", "..", "docs", "openapi-examples.json");
+const examples = JSON.parse(readFileSync(EXAMPLES, "utf8")) as Examples;
 
 /** The parts of the OpenAPI document that are not routes. */
 const parts: DocumentParts = {
   version: VERSION,
   event: Event,
-  eventExample,
-  examples: EXAMPLES,
-  paths: tokenPaths,
+  examples,
+  paths: tokenPaths(examples),
   schemas: tokenSchemas,
   securitySchemes: oauthSchemes,
   tags: {

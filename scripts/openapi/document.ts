@@ -29,14 +29,14 @@ export type OperationExample = {
   response: unknown;
 };
 
+/** The examples by method and path, such as `POST /v1/messages`, and that of a webhook. `scripts/record-examples.ts` records them. */
+export type Examples = Record<string, OperationExample>;
+
 /** The contents of the document besides the rows. `event` is the schema of the events that webhook endpoints receive. */
 export type DocumentParts = {
   version: string;
   event: Schema;
-  /** The event that the description of webhooks shows. */
-  eventExample: object;
-  /** The examples, by method and path, such as `POST /v1/messages`. */
-  examples: Readonly<Record<string, OperationExample>>;
+  examples: Examples;
   paths: Readonly<Record<string, object>>;
   schemas: Readonly<Record<string, object>>;
   securitySchemes: Json;
@@ -57,9 +57,9 @@ Requests and responses are JSON with names in \`snake_case\`. Times are RFC 3339
 - **Compatibility.** New fields and new values may be added to responses at any time. Ignore fields that you do not know, and handle values that you do not know.`;
 
 export function openApiDocument(routes: readonly Route[], parts: DocumentParts): Json {
-  const { version, event, eventExample, paths: others, schemas, securitySchemes, tags, tagGroups } = parts;
+  const { version, event, examples, paths: others, schemas, securitySchemes, tags, tagGroups } = parts;
   const paths: Record<string, Json> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, parts.examples);
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, examples);
   return {
     openapi: "3.1.0",
     info: {
@@ -74,7 +74,7 @@ export function openApiDocument(routes: readonly Route[], parts: DocumentParts):
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     "x-tagGroups": Object.entries(tagGroups).map(([name, members]) => ({ name, tags: members })),
     paths: { ...paths, ...others },
-    webhooks: { event: { post: webhookOperation(event, eventExample) } },
+    webhooks: { event: { post: webhookOperation(event, examples["webhook"]?.request) } },
     components: {
       securitySchemes: {
         bearer: {
@@ -102,7 +102,7 @@ const TRACE_HEADERS = [
 ].map(([name = "", description = ""]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
 
 const WEBHOOK_HEADERS = [
-  ["webhook-id", "The id of the event, the same for every attempt.", "evt_01m7mdf2saekya7xknw7jhm73s"],
+  ["webhook-id", "The id of the event, the same for every attempt.", "evt_01m7mdhbymfqzak2byjcs4j9f0"],
   ["webhook-timestamp", "The time of this attempt, in seconds since 1970.", "1794907803"],
   [
     "webhook-signature",
@@ -119,7 +119,7 @@ const WEBHOOK_HEADERS = [
 }));
 
 /** The calls that this service makes to endpoints: Standard Webhooks 1.0. */
-const webhookOperation = (event: Schema, example: object): Json => ({
+const webhookOperation = (event: Schema, example: object | undefined): Json => ({
   operationId: "webhook_event",
   summary: "Receive an event",
   description:
@@ -135,7 +135,7 @@ const webhookOperation = (event: Schema, example: object): Json => ({
   },
 });
 
-function operation(route: Route, examples: DocumentParts["examples"]): Json {
+function operation(route: Route, examples: Examples): Json {
   const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
   const example: OperationExample = examples[`${method} ${path}`] ?? { response: undefined };
   const codes = [

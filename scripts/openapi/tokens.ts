@@ -1,5 +1,6 @@
 /** The OpenAPI description of access tokens. Its two paths are not rows of the API, since one accepts a form and neither a bearer token. */
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import type { Examples } from "./document.ts";
 import { problemExample } from "./problem-examples.ts";
 import { PROBLEM_TYPE } from "../../src/http/problem.ts";
 import { Type } from "../../src/http/schema.ts";
@@ -99,26 +100,6 @@ function oauthExample(code: ErrorCode): object {
   return { error: OAUTH_ERRORS[ERRORS[code].status] ?? "invalid_request", error_description: text, ...rest, detail: text };
 }
 
-const TOKEN_EXAMPLE = {
-  access_token: "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJrZXlfMDFtN2piNnNyZ2V4enJ5d25ocDRqZmF5dHoifQ.c2lnbmF0dXJl",
-  token_type: "Bearer",
-  expires_in: 3_600,
-  scope: "messages:send messages:read",
-};
-
-const JWKS_EXAMPLE = {
-  keys: [
-    {
-      kty: "OKP",
-      crv: "Ed25519",
-      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
-      kid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
-      alg: "EdDSA",
-      use: "sig",
-    },
-  ],
-};
-
 type ErrorReply = { codes: readonly ErrorCode[]; has?: readonly string[] };
 
 const errorReply =
@@ -142,7 +123,7 @@ const UNREAD = {
   "431": problem({ codes: ["request_header_fields_too_large"] }),
 };
 
-export const tokenPaths = {
+export const tokenPaths = (examples: Examples) => ({
   "/v1/oauth/token": {
     post: {
       operationId: "post_oauth_token",
@@ -158,7 +139,7 @@ export const tokenPaths = {
         content: {
           "application/x-www-form-urlencoded": {
             ...schema("TokenRequest"),
-            example: { grant_type: "client_credentials", scope: "messages:send messages:read" },
+            example: examples["POST /v1/oauth/token"]?.request,
           },
         },
       },
@@ -166,7 +147,7 @@ export const tokenPaths = {
         "200": {
           description: "The access token.",
           headers: headers(["RateLimit-Policy", "RateLimit"]),
-          content: { "application/json": { ...schema("AccessToken"), example: TOKEN_EXAMPLE } },
+          content: { "application/json": { ...schema("AccessToken"), example: examples["POST /v1/oauth/token"]?.response } },
         },
         "400": oauthError({ codes: ["invalid_request_payload"] }),
         "403": oauthError({ codes: ["forbidden_address"] }),
@@ -193,7 +174,7 @@ export const tokenPaths = {
         "200": {
           description: "The signing keys.",
           headers: headers([]),
-          content: { "application/json": { ...schema("JwkSet"), example: JWKS_EXAMPLE } },
+          content: { "application/json": { ...schema("JwkSet"), example: examples["GET /.well-known/jwks.json"]?.response } },
         },
         "500": problem({ codes: ["internal_server_error"] }),
         "503": problem({ codes: ["service_unavailable"], has: ["Retry-After"] }),
@@ -201,7 +182,7 @@ export const tokenPaths = {
       },
     },
   },
-};
+});
 
 const VERBS: Readonly<Record<string, string>> = { read: "Read", write: "Create and change", send: "Send and change", erase: "Erase" };
 
