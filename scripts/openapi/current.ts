@@ -1,11 +1,15 @@
 /** The OpenAPI document of this version of the service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { tokenPages } from "../../src/access/token-pages.ts";
 import { Event } from "../../src/events/event.ts";
 import { allRoutes } from "../../src/routes.ts";
 import { VERSION } from "../../src/version.ts";
-import { openApiDocument, type DocumentParts, type Examples } from "./document.ts";
-import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens.ts";
+import { openApiDocument, type DescribedPage, type DocumentParts, type Examples } from "./document.ts";
+
+// The document needs only the rows of routes and pages, so their handlers get nothing to work with.
+const routes = allRoutes({} as never);
+const pages = tokenPages({} as never).filter((page): page is DescribedPage => page.operation !== undefined);
 
 const EXAMPLES = join(import.meta.dirname, "..", "..", "docs", "openapi-examples.json");
 const examples = JSON.parse(readFileSync(EXAMPLES, "utf8")) as Examples;
@@ -15,9 +19,7 @@ const parts: DocumentParts = {
   version: VERSION,
   event: Event,
   examples,
-  paths: tokenPaths(examples),
-  schemas: tokenSchemas,
-  securitySchemes: oauthSchemes,
+  pages,
   tags: {
     Messages: "Send messages, follow their status, and change, cancel or redact them. Start with [Send a message](/docs/sending).",
     Batches: "Send up to 1,000 messages in one request. See [Batches](/docs/batches).",
@@ -43,5 +45,4 @@ const parts: DocumentParts = {
   },
 };
 
-// The document needs only the rows of the routes, so their handlers get nothing to work with.
-export const currentDocument = (): object => openApiDocument(allRoutes({} as never), parts);
+export const currentDocument = (): object => openApiDocument(routes, parts);

@@ -1,7 +1,17 @@
 /** Builds the OpenAPI 3.1 document from the rows of routes, their examples and the table of errors. */
 import type { ErrorCode } from "../../src/http/codes.ts";
 import { HINT, type Schema } from "../../src/http/schema.ts";
-import { HEADERS, headerRefs, PROBLEM_SCHEMA, problemExamples, problemResponses, sharedResponses } from "./responses.ts";
+import {
+  HEADERS,
+  headerRefs,
+  OAUTH_ERROR_SCHEMA,
+  PROBLEM_SCHEMA,
+  problemExamples,
+  problemResponses,
+  sharedResponses,
+} from "./responses.ts";
+import { SCOPES } from "../../src/access/scope.ts";
+import type { Page, PageOperation } from "../../src/api/page.ts";
 import type { Route } from "../../src/api/route.ts";
 
 type Json = Record<string, unknown>;
@@ -16,6 +26,13 @@ const CHECKED: readonly ErrorCode[] = [
   "request_header_fields_too_large",
   "internal_server_error",
   "service_unavailable",
+];
+/** The codes of a page without a credential, of which the last two are of requests that were not read. */
+const UNCHECKED: readonly ErrorCode[] = [
+  "internal_server_error",
+  "service_unavailable",
+  "request_timeout",
+  "request_header_fields_too_large",
 ];
 const WITH_SCOPE: readonly ErrorCode[] = ["forbidden_insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
@@ -32,14 +49,15 @@ export type OperationExample = {
 /** The examples by method and path, such as `POST /v1/messages`, and that of a webhook. `scripts/record-examples.ts` records them. */
 export type Examples = Record<string, OperationExample>;
 
+export type DescribedPage = Page & { operation: PageOperation };
+
 /** The contents of the document besides the rows. `event` is the schema of the events that webhook endpoints receive. */
 export type DocumentParts = {
   version: string;
+  /** The pages that the document describes. */
+  pages: readonly DescribedPage[];
   event: Schema;
   examples: Examples;
-  paths: Readonly<Record<string, object>>;
-  schemas: Readonly<Record<string, object>>;
-  securitySchemes: Json;
   /** The tags in the order of the reference, with their descriptions. */
   tags: Readonly<Record<string, string>>;
   /** The groups of tags in the navigation of the reference. */
@@ -57,9 +75,10 @@ Requests and responses are JSON with names in \`snake_case\`. Times are RFC 3339
 - **Compatibility.** New fields and new values may be added to responses at any time. Ignore fields that you do not know, and handle values that you do not know.`;
 
 export function openApiDocument(routes: readonly Route[], parts: DocumentParts): Json {
-  const { version, event, examples, paths: others, schemas, securitySchemes, tags, tagGroups } = parts;
+  const { version, pages, event, examples, tags, tagGroups } = parts;
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, examples);
+  for (const page of pages) (paths[page.path] ??= {})[page.method.toLowerCase()] = pageOperation(page, page.operation, examples);
   return {
     openapi: "3.1.0",
     info: {
@@ -73,18 +92,11 @@ export function openApiDocument(routes: readonly Route[], parts: DocumentParts):
     security: [{ bearer: [] }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     "x-tagGroups": Object.entries(tagGroups).map(([name, members]) => ({ name, tags: members })),
-    paths: { ...paths, ...others },
+    paths,
     webhooks: { event: { post: webhookOperation(event, examples["webhook"]?.request) } },
     components: {
-      securitySchemes: {
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          description: "An API key, `gw_test_…` or `gw_live_…`, or an access token. See [Access](/docs/access).",
-        },
-        ...securitySchemes,
-      },
-      schemas: { ...titledSchemas(routes, event), ...schemas, Problem: PROBLEM_SCHEMA },
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: { ...titledSchemas(routes, pages, event), OAuthError: OAUTH_ERROR_SCHEMA, Problem: PROBLEM_SCHEMA },
       responses: sharedResponses(),
       headers: HEADERS,
       examples: problemExamples(),
@@ -169,6 +181,32 @@ function operation(route: Route, examples: Examples): Json {
   };
 }
 
+function pageOperation(page: Page, { summary, description, tag, form, reply }: PageOperation, examples: Examples): Json {
+  const { method, path, writeProblem } = page;
+  const example = examples[`${method} ${path}`];
+  return {
+    operationId: operationId(method, path),
+    summary,
+    description,
+    tags: [tag],
+    security: form === undefined ? [] : [{ client: [] }, {}],
+    parameters: [],
+    ...(form === undefined
+      ? {}
+      : { requestBody: { required: true, content: { [FORM_TYPE]: { schema: published(form), example: example?.request } } } }),
+    responses: {
+      "200": {
+        description: reply.description,
+        headers: headerRefs(["X-Request-ID", ...(form === undefined ? [] : ["RateLimit-Policy", "RateLimit"])]),
+        content: { "application/json": { schema: published(reply.schema), example: example?.response } },
+      },
+      ...problemResponses(form === undefined ? UNCHECKED : [...CHECKED, ...WITH_BODY], writeProblem),
+    },
+  };
+}
+
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
 function replyResponses({ reply, isIdempotent }: Route, example: unknown): Record<string, Json> {
   const { status, description, hasLocation, contentType = "application/json", schema, already } = reply;
   const response = (text: string, more: readonly string[]): Json => ({
@@ -183,10 +221,10 @@ function replyResponses({ reply, isIdempotent }: Route, example: unknown): Recor
   };
 }
 
-/** `POST /v1/messages/{id}/cancel` → `post_messages_id_cancel` */
+/** `POST /v1/messages/{id}/cancel` → `post_messages_id_cancel`, `GET /.well-known/jwks.json` → `get_jwks` */
 const operationId = (method: string, path: string): string =>
   `${method.toLowerCase()}${path
-    .replace(/^\/v1/, "")
+    .replace(/^\/(v1|\.well-known)|\.json$/g, "")
     .replaceAll(/[/{}]+/g, "_")
     .replace(/_$/, "")}`;
 
@@ -225,7 +263,7 @@ const plain = (schema: object): Json =>
   ) as Json;
 
 /** All schemas with a title, by title. */
-function titledSchemas(routes: readonly Route[], event: Schema): Record<string, Json> {
+function titledSchemas(routes: readonly Route[], pages: readonly DescribedPage[], event: Schema): Record<string, Json> {
   const found: Record<string, Json> = {};
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
@@ -233,8 +271,9 @@ function titledSchemas(routes: readonly Route[], event: Schema): Record<string, 
     if (typeof title === "string") found[title] ??= plain(rest);
     for (const child of Object.values(value)) visit(child);
   };
-  for (const schema of [...routes.flatMap(({ body, documentedBody, reply }) => [documentedBody ?? body, reply.schema]), event])
-    visit(schema);
+  visit(routes.map(({ body, documentedBody, reply }) => [documentedBody ?? body, reply.schema]));
+  visit(event);
+  visit(pages.map(({ operation: { form, reply } }) => [reply.schema, form]));
   return found;
 }
 
@@ -255,3 +294,27 @@ const TRACE_PARAMETERS: readonly Json[] = [
   ],
   ["tracestate", "Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged."],
 ].map(([name, description]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
+
+const VERBS: Readonly<Record<string, string>> = { read: "Read", write: "Create and change", send: "Send and change", erase: "Erase" };
+
+/** `messages:read` → `Read messages.` */
+const scopeText = (scope: string): string => {
+  const [things = "", verb = ""] = scope.split(":");
+  return `${VERBS[verb] ?? verb} ${things}.`;
+};
+
+const SECURITY_SCHEMES = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key, `gw_test_…` or `gw_live_…`, or an access token. See [Access](/docs/access).",
+  },
+  oauth2: {
+    type: "oauth2",
+    description: "An access token, created with an API key.",
+    flows: {
+      clientCredentials: { tokenUrl: "/v1/oauth/token", scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scopeText(scope)])) },
+    },
+  },
+  client: { type: "http", scheme: "basic", description: "The id of an API key as the user name, and the key as the password." },
+};

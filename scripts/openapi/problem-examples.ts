@@ -1,4 +1,5 @@
 /** An example problem for each error code, for the OpenAPI document. A code without an entry shows its title as the detail. */
+import type { Page } from "../../src/api/page.ts";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 import { Problem, type Fault, type ProblemOptions } from "../../src/http/problem.ts";
 
@@ -71,9 +72,19 @@ const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {
   service_unavailable: { detail: "the service is stopping" },
 };
 
+const ORIGIN = "https://godwit.example.com";
+const problemOf = (code: ErrorCode): Problem => new Problem(code, OPTIONS[code] ?? { detail: ERRORS[code].title });
+
 /** The body of the example, as a client receives it. */
-export const problemExample = (code: ErrorCode): Record<string, unknown> =>
-  JSON.parse(new Problem(code, OPTIONS[code] ?? { detail: ERRORS[code].title }).toBody("https://godwit.example.com", REQUEST_ID)) as Record<
-    string,
-    unknown
-  >;
+export const problemExample = (code: ErrorCode): object => JSON.parse(problemOf(code).toBody(ORIGIN, REQUEST_ID)) as object;
+
+/** The body of the example of a page that writes its errors as RFC 6749 does. */
+export function oauthExample(code: ErrorCode, write: NonNullable<Page["writeProblem"]>): object {
+  const isForm = code === "invalid_request_payload";
+  const { status, detail } = problemOf(code);
+  const problem = new Problem(code, {
+    ...(isForm ? fault("/grant_type", "required", "must be client_credentials") : { detail }),
+    ...(status === 401 ? { members: { error: "invalid_client" } } : {}),
+  });
+  return JSON.parse(write(problem, ORIGIN, REQUEST_ID)) as object;
+}

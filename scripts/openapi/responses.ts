@@ -1,6 +1,7 @@
 /** The parts of the OpenAPI document that all operations share: problems, their responses and examples, and the headers of responses. */
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
-import { problemExample } from "./problem-examples.ts";
+import type { Page } from "../../src/api/page.ts";
+import { oauthExample, problemExample } from "./problem-examples.ts";
 import { PROBLEM_TYPE } from "../../src/http/problem.ts";
 import { KNOWN_VALUES } from "../../src/http/schema.ts";
 
@@ -30,11 +31,15 @@ const SHARED_NAMES = new Map(Object.entries(SHARED).map(([name, codes]) => [name
 
 export const sharedResponses = (): Json => Object.fromEntries(Object.entries(SHARED).map(([name, codes]) => [name, responseOf(codes)]));
 
+const UNREAD: ReadonlySet<number> = new Set([408, 431]);
+
 /** The responses of an operation with these error codes, by status. */
-export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
+export function problemResponses(codes: readonly ErrorCode[], write?: Page["writeProblem"]): Record<string, Json> {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => {
+      // An error before the request is read has the form of a problem, since the page is not yet known.
+      if (write !== undefined && !UNREAD.has(status)) return [String(status), oauthResponseOf(group, write)];
       const shared = SHARED_NAMES.get(nameOf(group));
       return [String(status), shared === undefined ? responseOf(group) : { $ref: `#/components/responses/${shared}` }];
     }),
@@ -66,6 +71,17 @@ function responseOf(codes: readonly ErrorCode[]): Json {
     },
   };
 }
+
+/** An error of a page that writes errors in the form of RFC 6749. */
+const oauthResponseOf = (codes: readonly ErrorCode[], write: NonNullable<Page["writeProblem"]>): Json => ({
+  ...responseOf(codes),
+  content: {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/OAuthError" },
+      examples: Object.fromEntries(codes.map((code) => [code, { summary: ERRORS[code].title, value: oauthExample(code, write) }])),
+    },
+  },
+});
 
 // No operation responds with this code: the method of an operation is allowed.
 const WITHOUT_OPERATION: ErrorCode = "method_not_allowed";
@@ -113,7 +129,7 @@ export const HEADERS: Record<string, Json> = {
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-export const PROBLEM_SCHEMA: Json = {
+export const PROBLEM_SCHEMA = {
   type: "object",
   description: "An error in the form of RFC 9457. See [Errors](/docs/errors).",
   required: ["type", "title", "status", "code", "detail", "request_id"],
@@ -148,6 +164,32 @@ export const PROBLEM_SCHEMA: Json = {
           detail: { type: "string", description: "An explanation of the fault, for people." },
         },
       },
+    },
+  },
+};
+
+const { required_scopes: _, code, errors, ...members } = PROBLEM_SCHEMA.properties;
+// A form has no other parts.
+const { parameter: __, header: ___, ...fault } = errors.items.properties;
+
+export const OAUTH_ERROR_SCHEMA: Json = {
+  type: "object",
+  description: "An error of RFC 6749 §5.2, with the members of a problem in addition.",
+  required: ["error", "error_description", ...PROBLEM_SCHEMA.required],
+  properties: {
+    error: {
+      type: "string",
+      description:
+        "The error code of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.",
+      examples: ["invalid_client"],
+    },
+    error_description: { type: "string", description: "An explanation for people." },
+    ...members,
+    code: { type: "string", description: code.description },
+    errors: {
+      type: "array",
+      description: "Every fault of the form.",
+      items: { type: "object", required: Object.keys(fault), properties: fault },
     },
   },
 };

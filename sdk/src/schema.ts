@@ -3670,37 +3670,6 @@ export interface components {
             /** @description The API key, if it is not sent with HTTP Basic authentication. */
             client_secret?: string;
         };
-        /** @description An error of RFC 6749 §5.2, with the members of a problem in addition. */
-        OAuthError: {
-            /**
-             * @description The error code of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.
-             * @example invalid_client
-             */
-            error: string;
-            /** @description An explanation for people. */
-            error_description: string;
-            /** @description The URL of a page that explains this code. */
-            type: string;
-            /** @description A short summary of the code. */
-            title: string;
-            /** @description The HTTP status. */
-            status: number;
-            /** @description The stable code of the error. New codes may be added. */
-            code: string;
-            /** @description An explanation of this occurrence, for people. */
-            detail: string;
-            /** @description The id of the request. */
-            request_id: string;
-            /** @description Every fault of the form. */
-            errors?: {
-                /** @description The invalid parameter, as a JSON pointer. */
-                pointer: string;
-                /** @description The stable code of the fault. */
-                code: string;
-                /** @description An explanation of the fault. */
-                detail: string;
-            }[];
-        };
         /** @description The public keys of access tokens, as an RFC 7517 key set. */
         JwkSet: {
             /** @description The keys. */
@@ -3717,6 +3686,37 @@ export interface components {
                 alg: "EdDSA";
                 /** @constant */
                 use: "sig";
+            }[];
+        };
+        /** @description An error of RFC 6749 §5.2, with the members of a problem in addition. */
+        OAuthError: {
+            /**
+             * @description The error code of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.
+             * @example invalid_client
+             */
+            error: string;
+            /** @description An explanation for people. */
+            error_description: string;
+            /** @description The URL of a page that explains this code. */
+            type: string;
+            /** @description A short summary of the code, the same for every error with this code. */
+            title: string;
+            /** @description The HTTP status. */
+            status: number;
+            /** @description An explanation of this occurrence, for people. */
+            detail: string;
+            /** @description The id of the request, as in the `X-Request-ID` header. */
+            request_id: string;
+            /** @description The stable code of the error, for decisions in programs. New codes may be added. */
+            code: string;
+            /** @description Every fault of the form. */
+            errors?: {
+                /** @description The invalid value in the body, as a JSON pointer (RFC 6901). */
+                pointer: string;
+                /** @description The stable code of the fault, such as `required`. */
+                code: string;
+                /** @description An explanation of the fault, for people. */
+                detail: string;
             }[];
         };
         /** @description An error in the form of RFC 9457. See [Errors](/docs/errors). */
@@ -3869,8 +3869,8 @@ export type AuditEventPage = components['schemas']['AuditEventPage'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type TokenRequest = components['schemas']['TokenRequest'];
-export type OAuthError = components['schemas']['OAuthError'];
 export type JwkSet = components['schemas']['JwkSet'];
+export type OAuthError = components['schemas']['OAuthError'];
 export type Problem = components['schemas']['Problem'];
 export type HeaderXRequestId = components['headers']['X-Request-ID'];
 export type HeaderRateLimitPolicy = components['headers']['RateLimit-Policy'];

@@ -1,11 +1,55 @@
 /** The pages that create access tokens and publish the signing keys. They are pages, since one accepts a form and neither a bearer token. */
 import type { Page } from "../api/page.ts";
 import { JSON_TYPE } from "../api/responses.ts";
+import { Type } from "../http/schema.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
 import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 
 // The form has four short fields.
 const MAX_FORM_BYTES = 8_192;
+
+const AccessToken = Type.Object(
+  {
+    access_token: Type.String({ description: "The token, an RFC 9068 JWT. Send it as `Authorization: Bearer …`." }),
+    token_type: Type.Literal("Bearer"),
+    expires_in: Type.Integer({ minimum: 1, description: "The lifetime in seconds: an hour, or less if the key expires earlier." }),
+    scope: Type.String({ description: "The scopes of the token, separated by spaces." }),
+  },
+  { title: "AccessToken", description: "An access token. It stops working when its API key is revoked or expires." },
+);
+
+const TokenRequest = Type.Object(
+  {
+    grant_type: Type.Literal("client_credentials"),
+    scope: Type.Optional(
+      Type.String({
+        description: "The scopes of the token, separated by spaces. Default: all scopes of the key.",
+      }),
+    ),
+    client_id: Type.Optional(Type.String({ description: "The id of the API key, if it is not sent with HTTP Basic authentication." })),
+    client_secret: Type.Optional(Type.String({ description: "The API key, if it is not sent with HTTP Basic authentication." })),
+  },
+  { title: "TokenRequest", description: "RFC 6749 §4.4.2. Other parameters are ignored." },
+);
+
+const JwkSet = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object({
+        kty: Type.Literal("OKP"),
+        crv: Type.Literal("Ed25519"),
+        x: Type.String({ description: "The public key, in base64url." }),
+        kid: Type.String({ description: "The RFC 7638 thumbprint of the key, which tokens have in their header." }),
+        alg: Type.Literal("EdDSA"),
+        use: Type.Literal("sig"),
+      }),
+      { description: "The keys." },
+    ),
+  },
+  { title: "JwkSet", description: "The public keys of access tokens, as an RFC 7517 key set." },
+);
+
+const TAG = "Keys and tokens";
 
 export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {
   const grants = new Grants(parts);
@@ -14,12 +58,27 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
       method: "POST",
       path: "/v1/oauth/token",
       maxBodyBytes: MAX_FORM_BYTES,
+      operation: {
+        summary: "Create an access token",
+        description:
+          "Creates an access token with the OAuth 2 client credentials grant: the id of an API key is the client id, and the key is the client secret. A token is valid for one hour, and stops working when its key is revoked. Use tokens to give a program fewer scopes than the key, or to avoid sending the key with each request. Errors have the form of RFC 6749, with the members of a problem in addition. There is no `Idempotency-Key`: a repeated request creates another token. See [Access tokens](/docs/access#access-tokens).",
+        tag: TAG,
+        form: TokenRequest,
+        reply: { description: "The access token.", schema: AccessToken },
+      },
       writeProblem: writeOAuthProblem,
       render: async (request) => ({ status: 200, contentType: JSON_TYPE, ...(await grants.grant(request)) }),
     },
     {
       method: "GET",
       path: "/.well-known/jwks.json",
+      operation: {
+        summary: "Retrieve the signing keys",
+        description:
+          "Returns the public keys that verify access tokens, so that other services can verify tokens without a request to this one. A key is listed 15 minutes before it signs the first token, and until the last token that it signed has expired. The signature does not show whether the API key of a token has been revoked since. See [Verify tokens in other services](/docs/access#verify-tokens-in-other-services).",
+        tag: TAG,
+        reply: { description: "The signing keys.", schema: JwkSet },
+      },
       render: async () => {
         const keys = (await signingKeys.published()).map(({ kid, publicKey }) => ({ ...publicKey, kid, alg: ALGORITHM, use: "sig" }));
         return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ keys }) };

@@ -1,5 +1,7 @@
 /** A page: a path that is served without a credential, for people, probes and carriers. */
 import type { Problem } from "../http/problem.ts";
+import type { Schema } from "../http/schema.ts";
+import type { Route } from "./route.ts";
 
 export const HTML_TYPE = "text/html; charset=utf-8";
 
@@ -19,6 +21,14 @@ type PageRequest = PageHead & {
   origin: string;
 };
 export type PageResponse = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
+
+/** The description of a page that programs call, from which the OpenAPI document is made. A page with a form has clients that authenticate
+ *  by HTTP Basic or in the form, and counts towards their quota. A page without one needs no credential. */
+export type PageOperation = Pick<Route, "summary" | "description" | "tag"> & {
+  form?: Schema;
+  reply: { description: string; schema: Schema };
+};
+
 export type Page = {
   method: "GET" | "POST";
   path: string;
@@ -28,5 +38,6 @@ export type Page = {
   admit?: (head: PageHead) => { maxBodyBytes: number };
   /** Writes the errors of a page that has its own JSON form for them. */
   writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
+  operation?: PageOperation;
   render: (request: PageRequest) => Promise<PageResponse>;
 };

@@ -982,6 +982,19 @@ class TokenRequest(TypedDict):
     client_secret: NotRequired[str]
 
 
+class JwkSetKeysItem(TypedDict):
+    kty: Literal["OKP"]
+    crv: Literal["Ed25519"]
+    x: str
+    kid: str
+    alg: Literal["EdDSA"]
+    use: Literal["sig"]
+
+
+class JwkSet(TypedDict):
+    keys: list[JwkSetKeysItem]
+
+
 class OAuthErrorErrorsItem(TypedDict):
     pointer: str
     code: str
@@ -994,23 +1007,10 @@ class OAuthError(TypedDict):
     type: str
     title: str
     status: int
-    code: str
     detail: str
     request_id: str
+    code: str
     errors: NotRequired[list[OAuthErrorErrorsItem]]
-
-
-class JwkSetKeysItem(TypedDict):
-    kty: Literal["OKP"]
-    crv: Literal["Ed25519"]
-    x: str
-    kid: str
-    alg: Literal["EdDSA"]
-    use: Literal["sig"]
-
-
-class JwkSet(TypedDict):
-    keys: list[JwkSetKeysItem]
 
 
 class ProblemErrorsItem(TypedDict):
