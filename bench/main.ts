@@ -1,13 +1,11 @@
 /** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
 const BENCHMARKS = [
   "accept",
-  "batch",
   "deliver",
   "fairness",
   "gateway",
   "guard",
   "latency",
-  "links",
   "nodes",
   "overload",
   "size",
@@ -20,8 +18,6 @@ const HELP = `Usage: npm run bench -- NAME [flags]
 
   accept     cost of a durable, idempotent accept, beside a bare echo, a framework and the SQL
              [--rounds 5] [--seconds 8] [--connections 64] [--preload 0]
-  batch      cost of a message in a batch, beside a single send
-             [--rounds 5] [--seconds 8] [--items 1000] [--connections 64] [--batch-connections 4]
   deliver    cost from the request to the receipt, latency, fairness, long queues
              [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
              [--only cost,latency,fairness,backlog]
@@ -34,8 +30,6 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--write]
   latency    time of one client's 202, beside one durable insert over HTTP
              [--rounds 10] [--seconds 4]
-  links      rate of a link with a definition in TOML, beside that of the Twilio link
-             [--rounds 10] [--seconds 3] [--window 50]
   nodes      one, two and three nodes on one PostgreSQL server
              [--nodes 1,2,3] [--rounds 3] [--seconds 6] [--connections 96]
   overload   ten times the connections that saturate the service, for a minute
