@@ -42,9 +42,9 @@ export type StoredTime = { nodeMs: number; databaseMs: number; machineMs: number
 /** The times that a node has at its start. `stored` is null on the first start. */
 export type StartTimes = { databaseMs: number; machineMs: number; stored: StoredTime | null };
 
-/** The step of the database's clock that a node does not follow at its start. A time that was stored on the same machine shows how wrong the
- *  clock of the machine is, so any step is recognised. Where nodes of other machines run, the step is the one that they do not follow, so
- *  that all nodes have the same time. Otherwise the clock of the machine is used if it is much nearer to the stored time. */
+/** The step of the database's clock that a node leaves out at its start. If the stored time is of the same machine, it shows how wrong the
+ *  machine's clock is, so any step is found. If nodes of other machines run, the node leaves out the same step as they do, so that all
+ *  nodes have the same time. Otherwise the node uses the machine's clock if that is much nearer to the stored time. */
 export function stepAtStart({ databaseMs, machineMs, stored }: StartTimes): number {
   if (stored === null) return 0;
   const { nodeMs } = stored;

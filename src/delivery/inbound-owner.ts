@@ -142,8 +142,8 @@ export class InboundOwners {
 /** On the link of an account only its own messages count: it could forge what arrives there. */
 const isSeenBy = ({ accountId }: Link, sent: SentMessage): boolean => accountId === null || accountId.equals(sent.account_id);
 
-/** Decides who wrote a message: of several readings the one to which somebody has sent on this link, and of the addresses of that person the
- *  one to which somebody has sent. `sent` has the messages to each list of addresses. */
+/** Decides who wrote a message. A message can be read in several ways: the reading counts to whose addresses a message was sent on this
+ *  link, and the address to which it was sent. `sent` has the messages to each list of addresses. */
 function identified({ message, to, people }: ReadMessage, sent: readonly (readonly SentMessage[])[]): IdentifiedMessage {
   const { fromType: _, toType: __, alsoFrom: ___, providerMessageId, inReplyTo, ...rest } = message;
   const known = sent.findIndex((each) => each.length > 0);
@@ -191,11 +191,13 @@ type Correspondence = {
   isToAssumed?: boolean;
 };
 
-/** The pairs whose consent an opt-out word changes, each once, in the order in which all transactions lock them. Besides the owner these
- *  are, for a number that accounts may share, all accounts that have sent to the person from it. A message without a sender came from a
- *  number that the carrier chose: its pair is that of all senders. A person with several addresses has a pair for each. STOP to a number
- *  from which the person got nothing, and which is unknown here, or which the carrier does not name, is about everything that the person got
- *  on this link. A number of a pool stands for all numbers of the pool. A message without a writer changes nothing. */
+/** The pairs of sender and recipient whose consent an opt-out word changes, each once, in the order in which all transactions lock them:
+ *  - the pair of the owner, and those of all accounts that have sent to the person from the number, if accounts can share it;
+ *  - the pair of all senders, if a message had no sender, because the carrier then chose its number;
+ *  - a pair for each address of the person, and for each number of the pool that the number belongs to;
+ *  - the pairs of everything that the person got on this link, if the carrier names no number, or an unknown one from which the person
+ *    got nothing.
+ *  A message without a writer changes nothing. */
 export function consentPairs(
   { addresses, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
   found: Pick<InboundOwner, "owner" | "isShared"> | undefined,

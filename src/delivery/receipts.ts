@@ -52,8 +52,8 @@ export class Receipts {
     this.#parts = parts;
   }
 
-  /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. Returns those that
-   *  are no receipts. */
+  /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. Returns the
+   *  items that turn out not to be receipts. */
   async receive(link: string, receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     const refused: Receipt[] = [];
     for (let from = 0; from < receipts.length; from += MAX_BATCH) {
@@ -174,8 +174,8 @@ export class Receipts {
     );
   }
 
-  /** Applies the receipts, in their order for each message. Returns those whose message is not known, and those of somebody whose message it
-   *  is not. */
+  /** Applies the receipts, in their order for each message. Returns the receipts of unknown messages, and the texts that look like
+   *  receipts and do not come from the recipient. */
   async #apply(link: string, receipts: readonly Receipt[]): Promise<{ unmatched: Receipt[]; forged: Receipt[] }> {
     const found = await this.#matchAnywhere(link, receipts);
     const unmatched: Receipt[] = [];

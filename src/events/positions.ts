@@ -85,7 +85,7 @@ export class EventPositions {
     return this.#settled;
   }
 
-  /** Moves on as far as the transactions allow that have ended by now. */
+  /** Advances the settled position past the writers that have ended. */
   #pass(now: Fence): void {
     if (this.#pending !== undefined) {
       const writers = this.#pending.writers.intersection(now.writers);

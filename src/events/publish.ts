@@ -27,9 +27,9 @@ const namesType = (eventTypes: string, type: string): string => `${eventTypes} &
 export const wantsAnyType = (eventTypes: string, type: string): string =>
   `case when ${type} = 'audit.created' then ${namesType(eventTypes, type)} else ${wantsType(eventTypes, type)} end`;
 
-/** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event. It is due at
- *  once: not later than by the clock of the database or of the node, whichever is behind. `time`: the column with the time of the node.
- *  A database without endpoints is not queried for each event. */
+/** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event. The
+ *  delivery is due at once by both clocks: its due time is the earlier of the node's time and the database's. `time` is the column with the
+ *  node's time. A database without endpoints is not queried for each event. */
 export const queueDeliveries = (events: string, time: string, wants = wantsType): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select ${deliveryId("event.event_id")},

@@ -103,7 +103,7 @@ class Cutter {
 
 const isSized = (value: unknown): boolean => typeof value === "string" || typeof value === "object";
 
-/** Whether a text has more code points than that. A code point has one or two units. */
+/** Whether a text has more than `maxLength` code points. A code point has one or two UTF-16 units. */
 function isLonger(text: string, maxLength: number): boolean {
   if (text.length > 2 * maxLength) return true;
   let length = 0;

@@ -84,7 +84,7 @@ export class CreatedPlans {
     await this.#look().catch(() => undefined);
   }
 
-  /** Pauses a link whose carrier blocks the account, for a while: the account may be free again without anybody's doing. */
+  /** Pauses a link for a while if its carrier blocks the account. The pause ends by itself, because a carrier may lift the block at any time. */
   async pauseByCarrier(link: string, reason: string): Promise<void> {
     const { db, clock, log } = this.#parts;
     const endsAt = new Date(clock.now() + CARRIER_PAUSE_MS);

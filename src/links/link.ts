@@ -18,7 +18,7 @@ export type Link = {
   sender: string | null;
   /** The country of numbers that the carrier writes in national format, as two letters. */
   country: string | null;
-  /** The name of the account that gets the inbound messages of which no other owner is found. */
+  /** The name of the account that gets inbound messages without another owner. */
   inboundAccount: string | null;
   /** The account at the carrier, where receipts of one link may come on another link of the same account. */
   carrierAccount?: string;

@@ -80,9 +80,8 @@ export const isValidNumber = (e164: string): boolean => parsePhoneNumberFromStri
 /** The number without its plus, as some carriers write it. */
 export const digitsOf = (recipient: Recipient): string => recipient.slice(1);
 
-/** The forms in which the numbers of a country's mobile phones are known, of which networks and WhatsApp use now the one and now the other:
- *  Mexico with and without a 1 after the calling code, Argentina with and without a 9, Brazil with and without a 9 before the eight digits
- *  of older numbers. */
+/** Mobile numbers that are written in two forms. Networks and WhatsApp use either form for the same phone: Mexico with and without a 1 after
+ *  the calling code, Argentina with and without a 9, Brazil with and without a 9 before the eight digits of older numbers. */
 const EQUAL_FORMS: readonly { form: RegExp; other: string }[] = [
   { form: /^\+521(\d{10})$/, other: "+52$1" },
   { form: /^\+52(\d{10})$/, other: "+521$1" },

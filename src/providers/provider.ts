@@ -106,8 +106,8 @@ export type Receipt = {
   partIds?: readonly string[];
   /** The carrier id with which the receipt was passed on before, when its message was not known by that id. */
   parkedAs?: string;
-  /** The addresses of a receipt that its carrier did not mark as one, as it wrote them. Anybody can write a text that looks like a receipt, so
-   *  it counts only for a message to one of these addresses. */
+  /** The sender's addresses, if the carrier did not mark the message as a receipt. Anybody can send a text that looks like a receipt, so it
+   *  counts only for a message to one of these addresses. */
   unmarkedFrom?: readonly string[];
 };
 
