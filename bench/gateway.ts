@@ -212,7 +212,7 @@ function report(results: ReadonlyMap<string, Measure[]>, survivors: ReadonlyMap<
   if (soaked.length > 2) out(`| memory of the last quarter / of the second | ${show(growth(soaked), 2)} | flat | |`);
 }
 
-/** Returns the ratio of the median memory of the last quarter to that of the second. In the first quarter the process still warms up. */
+/** Returns the median memory of the last quarter, relative to the second quarter. In the first quarter the process still warms up. */
 function growth(soaked: readonly SoakStep[]): number {
   const quarter = Math.floor(soaked.length / 4);
   const of = (from: number): number => median(soaked.slice(from, from + quarter).map(({ memoryMb }) => memoryMb));

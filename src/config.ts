@@ -167,7 +167,7 @@ const MAX_WORKERS = 32;
 const MAX_EMBEDDED_WORKERS = 9;
 const MAX_AUTO_WORKERS = 4;
 
-// Where the system can give each process a socket of its own for one port.
+// If the system can give each process a socket of its own for one port.
 const CAN_SHARE_PORT = process.platform === "linux" || process.platform === "freebsd";
 
 /** One processor is left for PostgreSQL. */
@@ -219,7 +219,7 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
   return { values, tables: table };
 }
 
-/** The nearest name, or all of them where none is near. */
+/** The nearest name, or all of them if none is near. */
 function suggestion(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? `; known are ${known.join(", ")}` : `; did you mean ${meant}?`;

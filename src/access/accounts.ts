@@ -43,7 +43,7 @@ export const limitKeyLife = (db: Database, clock: Clock, account: AccountRow, { 
     await recordChange(tx, clock.now(), { accountId: account.id, environment: null, origin }, change);
   });
 
-/** `seconds` is null where keys may live for ever. */
+/** `seconds` is null if keys may live for ever. */
 export type KeyLife = { seconds: number | null; origin: ChangeOrigin };
 
 const FIRST_ACCOUNT = "default";

@@ -1,6 +1,6 @@
 /** Creates, rotates and revokes the keys of an environment over the API. A credential can grant only the scopes that it has itself, and
  *  no longer life than its own. Each write is one transaction with its idempotency key and its stored response, which is encrypted
- *  where it contains a secret. */
+ *  if it contains a secret. */
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { isWithin } from "../lib/addresses.ts";

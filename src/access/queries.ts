@@ -180,7 +180,7 @@ export async function findChecksumSecret(db: Queryable): Promise<Buffer> {
   return row.key_checksum_secret;
 }
 
-/** A page of the hashes of keys of the first form, in order. */
+/** A page of hashes, in order. The keys have the first form. */
 export const listHashesOfFirstForm = (db: Queryable, after: Buffer, limit: number): Promise<{ hash: Buffer }[]> =>
   db.rows<{ hash: Buffer }>(sql`
   select hash
@@ -249,7 +249,7 @@ export async function findRecipientKey(db: Queryable): Promise<string | null> {
   return row?.recipient_key ?? null;
 }
 
-/** Stores the recipient key where there is none. */
+/** Stores the recipient key if there is none. */
 export const insertRecipientKey = (db: Queryable, sealed: string): Promise<unknown> =>
   db.rows(sql`
   update installation
@@ -285,7 +285,7 @@ export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeco
 
 export type BucketRow = { level: number; refilled_at_ms: number; leases: Bucket["leases"] };
 
-/** Creates a full bucket where there is none. */
+/** Creates a full bucket if there is none. */
 export const insertBucket = (
   db: Queryable,
   accountId: AccountId,

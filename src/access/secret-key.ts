@@ -7,7 +7,7 @@ import { changeSecretKeyCheck, findSecretKeyCheck, storeSecretKeyCheck } from ".
 
 export type SecretKeys = { secretKey: Buffer; previousSecretKey: Buffer | undefined };
 
-/** Throws unless the database uses this key. Where it uses the previous key, the new key replaces it, and `reseal` encrypts all stored
+/** Throws unless the database uses this key. If it uses the previous key, the new key replaces it, and `reseal` encrypts all stored
  *  secrets again in the same transaction. */
 export async function checkSecretKey(
   db: Database,

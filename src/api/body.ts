@@ -23,7 +23,7 @@ export const declaredBytes = ({ headers }: Pick<IncomingMessage, "headers">): nu
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
-/** Collects into one buffer, because a list of chunks would cost a hundred times the body where each chunk has one byte. */
+/** Collects into one buffer, because a list of chunks would cost a hundred times the body if each chunk has one byte. */
 export function collectBody(payload: Readable, { length, limit, timeoutMs }: BodyForm, done: Done): void {
   if (length !== undefined && length > limit) return done(tooLarge(limit));
   let bytes = Buffer.allocUnsafe(length ?? Math.min(FIRST_BYTES, limit));

@@ -11,7 +11,7 @@ import { commonHeaders, newRequestId } from "./responses.ts";
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
-/** The path of a request in the form of the router, and the form of its errors. */
+/** The path of a request as the router writes it, and the form of its errors. */
 export type Matched = { path: string; writeProblem?: Page["writeProblem"] | undefined };
 
 /** The same for all requests of a server. */
@@ -24,7 +24,7 @@ export class Exchange {
   readonly response: ServerResponse;
   /** The address of the client; behind a trusted proxy, the one that the proxy names. */
   readonly ip: string;
-  /** Set where the router knows the path. */
+  /** Set if the router knows the path. */
   matched: Matched | undefined;
   params: Readonly<Record<string, string>> = {};
   query: Readonly<Record<string, unknown>> = {};

@@ -54,7 +54,7 @@ export class Intake {
     this.#rejected = rejected;
   }
 
-  /** Counts a connection until it closes. Closes it at once where its peer has too many. The connections of a trusted proxy belong to
+  /** Counts a connection until it closes. Closes it at once if its peer has too many. The connections of a trusted proxy belong to
    *  many peers, and are limited in total only. */
   connect(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
@@ -68,7 +68,7 @@ export class Intake {
     }
   }
 
-  /** Counts a request of a peer until it has arrived. Throws where the peer has too many of them. */
+  /** Counts a request of a peer until it has arrived. Throws if the peer has too many of them. */
   begin(address: string): Arrival {
     const peer = peerOf(address);
     if (this.#requests.take(peer, 1) === undefined) return new Arrival(peer, this.#requests);
@@ -111,7 +111,7 @@ export class Intake {
   }
 }
 
-/** Throws where the body is declared as longer than the limit. */
+/** Throws if the body is declared as longer than the limit. */
 function bodyOf(incoming: Incoming, limit: number): { arrival: Arrival; form: BodyForm } {
   const length = declaredBytes(incoming.request);
   if (length !== undefined && length > limit) throw tooLarge(limit);
@@ -123,7 +123,7 @@ function arrivalOf({ arrival }: Incoming): Arrival {
   return arrival;
 }
 
-/** The caller is at fault only where its own environment exceeds its share. Carriers send again after a 503. */
+/** The caller is at fault only if its own environment exceeds its share. Carriers send again after a 503. */
 const refusal = (reason: RejectionReason): Problem =>
   reason === "bodies_of_environment"
     ? new Problem("rate_limit_exceeded", {

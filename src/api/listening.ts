@@ -25,7 +25,7 @@ export async function listenOn(server: NetServer, { host, port, tls, workers }: 
   return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
 }
 
-/** Throws where the port is in use, before a start creates a database for nothing. The probe does not share the port: workers would share
+/** Throws if the port is in use, before a start creates a database for nothing. The probe does not share the port: workers would share
  *  theirs with those of another service on this machine, which then gets a part of the connections. */
 export async function checkPort({ host, port }: Pick<Address, "host" | "port">): Promise<void> {
   if (port === 0) return;

@@ -12,7 +12,7 @@ type PageRequest = PageHead & {
   query: Record<string, string>;
   /** The whole URL of the request. */
   url: string;
-  /** The unchanged bytes, empty where the page accepts no body. */
+  /** The unchanged bytes, empty if the page accepts no body. */
   body: Buffer;
   /** The address of the client; behind a trusted proxy, the one that the proxy names. */
   peer: string;

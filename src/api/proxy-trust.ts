@@ -5,7 +5,7 @@ import { all, compile } from "@fastify/proxy-addr";
 export type ProxyTrust = {
   /** The address of the client: that of the connection, or the one that trusted proxies name. */
   addressOf(request: IncomingMessage): string;
-  /** The last value of a forwarding header, where the connection is that of a trusted proxy: the others may be those of a client. */
+  /** The last value of a forwarding header, if the connection is that of a trusted proxy: the others may be those of a client. */
   forwarded(request: IncomingMessage, header: "x-forwarded-proto" | "x-forwarded-host"): string | undefined;
 };
 

@@ -19,9 +19,9 @@ export type Call<Body, Query, Params> = {
   body: Body;
   query: Query;
   params: Params;
-  /** The trace of the request, where the request names one and the route keeps it. */
+  /** The trace of the request, if the request names one and the route keeps it. */
   trace: Trace | undefined;
-  /** The idempotency claim of the request, where it has a key. */
+  /** The idempotency claim of the request, if it has a key. */
   claim: IdempotencyClaim | undefined;
   /** Writes a problem as the body for this client, for responses that are stored. */
   writeProblem: (problem: Problem) => string;
@@ -49,7 +49,7 @@ export const toResponse = ({ kind, status, location, body }: Executed | Replay):
   isReplay: kind === "replay",
 });
 
-/** The status of the same response where the requested state existed before, and nothing changed. */
+/** The status of the same response if the requested state existed before, and nothing changed. */
 type UnchangedReply = { status: number; description: string };
 
 export type Route = {
@@ -65,7 +65,7 @@ export type Route = {
   /** How much of the service a request takes (`account-turns.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
    *  the processor or the database for milliseconds. Light by default. */
   weight?: "send" | "heavy";
-  /** Of a request of weight `send`: `urgent` must not wait for others of its account, and `bulk` is refused first where too many wait. */
+  /** Of a request of weight `send`: `urgent` must not wait for others of its account, and `bulk` is refused first if too many wait. */
   urgency?: (body: unknown) => Urgency;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;

@@ -6,7 +6,7 @@ import type { Exchange, Matched } from "./exchange.ts";
 /** The work for the requests of one path. */
 export type RoutedRow = Matched & {
   method: HTTPMethod;
-  /** Checks a request before its body is read. Throws, or returns a promise, where the request is refused or has to wait. */
+  /** Checks a request before its body is read. Throws, or returns a promise, if the request is refused or has to wait. */
   admit: (exchange: Exchange) => Promise<void> | undefined;
   respond: (exchange: Exchange) => Promise<void>;
 };

@@ -136,7 +136,7 @@ export class Server {
     return server;
   }
 
-  /** Runs a request without a promise until its body has arrived, where its credential is known. */
+  /** Runs a request without a promise until its body has arrived, if its credential is known. */
   readonly #handle = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, this.#exchangeOptions);
     this.#inFlight += 1;
@@ -152,7 +152,7 @@ export class Server {
     }
   };
 
-  /** Returns the row of a request. Throws where the request is refused before its body is read. */
+  /** Returns the row of a request. Throws if the request is refused before its body is read. */
   #begin(exchange: Exchange): RoutedRow {
     const row = this.#findRow(exchange);
     if (this.#isDraining) {

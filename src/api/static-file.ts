@@ -15,7 +15,7 @@ const toStaticFile = async (plain: Buffer): Promise<StaticFile> => ({
   tag: hash("sha256", plain, "hex").slice(0, 32),
 });
 
-/** Responds with the compressed bytes where the client accepts them, and with 304 where it has them. */
+/** Responds with the compressed bytes if the client accepts them, and with 304 if it has them. */
 export function staticResponse(
   { plain, zipped, tag }: StaticFile,
   contentType: string,
@@ -60,7 +60,7 @@ export class StaticFolder {
   readonly #what: string;
   readonly #loaded = new Map<string, Promise<StaticFile>>();
 
-  /** `what`: the name of the part of the service, for the error where a file is missing. */
+  /** `what`: the name of the part of the service, for the error if a file is missing. */
   constructor(folder: string, what: string) {
     this.#folder = folder;
     this.#what = what;

@@ -67,7 +67,7 @@ const TARGET_TYPES = [
   "tier",
 ] as const;
 
-/** `id` is null where the target has none, such as an import of suppressions. A recipient has a keyed hash, since its number may be erased. */
+/** `id` is null if the target has none, such as an import of suppressions. A recipient has a keyed hash, since its number may be erased. */
 export type Target = { type: (typeof TARGET_TYPES)[number]; id: string | null };
 
 /** A change as its feature reports it. `changes` has the new values of what changed, and never a secret, a text or a number. */

@@ -131,7 +131,7 @@ const list = scanStatement({
    where e.account_id = $1 and e.id = found.id`,
 });
 
-/** A page of an account's entries, newest first: those of one environment, or of all where it is null, and those of the whole account. */
+/** A page of an account's entries, newest first: those of one environment, or of all if it is null, and those of the whole account. */
 export async function listAuditEvents(
   db: Queryable,
   owner: { accountId: AccountId; environment: Environment | null },

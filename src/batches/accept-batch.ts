@@ -135,7 +135,7 @@ const within = ({ code, detail, errors }: Problem, index: number): Problem =>
       .map((fault) => ({ ...fault, pointer: `/items/${index}${fault.pointer}` })),
   });
 
-/** Leaves out the faults of the last items where all faults together are too long. Each item keeps its code and its detail. */
+/** Leaves out the faults of the last items if all faults together are too long. Each item keeps its code and its detail. */
 function withinBytes(results: readonly Result[]): Result[] {
   let bytes = 0;
   return results.map((result) => {

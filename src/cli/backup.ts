@@ -71,7 +71,7 @@ async function readRecovered(folder: string): Promise<number> {
     await restoreBackup(folder, { dataDir, progress: percent("restored"), say });
     return await readWholeBackup(dataDir, (table, rows) => say(`${table}: ${groupDigits(rows)} rows`));
   } finally {
-    // Where the user of the database cannot reach the folder, the database is elsewhere.
+    // If the user of the database cannot reach the folder, the database is elsewhere.
     if (existsSync(clusterPath(dataDir))) rmSync(realpathSync(clusterPath(dataDir)), { recursive: true, force: true });
     rmSync(dataDir, { recursive: true, force: true });
   }

@@ -96,7 +96,7 @@ function checkTransport({ databaseUrl, isDatabasePlaintextAllowed }: Config): Ch
   ];
 }
 
-/** The data directory, and the folder of the database where that is elsewhere. */
+/** The data directory, and the folder of the database if that is elsewhere. */
 function clusterLocation(dataDir: string): string {
   const cluster = clusterPath(dataDir);
   return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, linked from ${dataDir}` : dataDir;

@@ -29,7 +29,7 @@ export const CLIENT_SETTINGS = {
 export type ClientConfig = { url: string; key: string };
 
 /** Reads the URL and the key. A flag takes precedence over a variable, and a variable over the current profile. The profile of --profile is a
- *  flag. A profile that no flag names is used only where no key is given, so that a key never goes to the service of another key. */
+ *  flag. A profile that no flag names is used only if no key is given, so that a key never goes to the service of another key. */
 export function readClientConfig(flags: Flags, env: EnvironmentVariables = environmentVariables()): ClientConfig {
   const { url, key } = CLIENT_SETTINGS;
   const [flagUrl, flagKey] = [nonEmptyFlag(flags[url.flag]), nonEmptyFlag(flags[key.flag])];
@@ -70,7 +70,7 @@ export function urlFaults(address: string): string[] {
   return parsed?.username === "" ? [] : [`${env}: must not have a name or password in it`];
 }
 
-// The form of an API key, with the checksum of this release or of the first one. An access token has another form.
+// The form of an API key, with the current checksum or the first one. An access token has another form.
 const KEY_FORM = /^gw_(?:test|live)_(?:[0-9A-Za-z]{40}|[0-9A-Za-z]{38})$/;
 
 /** The messages do not show the value, which may contain a real key. */

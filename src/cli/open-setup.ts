@@ -50,7 +50,7 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
 
 const problemBody = ({ detail }: Problem): string => JSON.stringify({ detail });
 
-/** The record in the response of a write. Throws where the write was refused. */
+/** The record in the response of a write. Throws if the write was refused. */
 export function recordIn({ status, body }: { status: number; body: string }): Record<string, unknown> {
   const record = JSON.parse(body) as Record<string, unknown>;
   if (status < 300) return record;

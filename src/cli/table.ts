@@ -6,7 +6,7 @@ export type TableRow = Readonly<Record<string, unknown>>;
 export type TableStyle = {
   /** The columns of the terminal. Undefined: nothing is shortened. */
   width: number | undefined;
-  /** The present time, where times are shown relative to it. Undefined: times are shown as they are. */
+  /** The present time, if times are shown relative to it. Undefined: times are shown as they are. */
   nowMs: number | undefined;
   /** Colours the text of a field. */
   paint: (field: string, value: string, text: string) => string;

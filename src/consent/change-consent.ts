@@ -1,5 +1,5 @@
 /** Changes of consent: a recipient opts out, opts in again, or writes a message. Each is stored in the transaction of the caller, with its
- *  history and its event, and only where it changes something. The caller wakes the webhook workers after its commit. */
+ *  history and its event, and only if it changes something. The caller wakes the webhook workers after its commit. */
 import { recordChange } from "../audit/record-change.ts";
 import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
@@ -105,7 +105,7 @@ export async function optIn(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Pr
   return lift(tx, nowMs, stored, cause);
 }
 
-/** Lifts the suppression of exactly this pair where a report of the carrier is its cause. A person who takes back a choice in the carrier's
+/** Lifts the suppression of exactly this pair if a report of the carrier is its cause. A person who takes back a choice in the carrier's
  *  app does not take back a word that they wrote. */
 export async function liftReported(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<Suppression | undefined> {
   await shareConsent(tx, pair);

@@ -231,7 +231,7 @@ select item.ordinal::integer, count(*)::integer as count
  group by item.ordinal`,
 );
 
-/** Counts the messages of each pair that are `sending`, in the order of the pairs, among the latest messages of each recipient. */
+/** Counts the `sending` messages of each pair among the latest messages to its recipient, in the order of the pairs. */
 export async function countInFlight(tx: Tx, pairs: readonly Pair[]): Promise<number[]> {
   const rows = await tx.rows<{ ordinal: number; count: number }>(countSending(pairs));
   const counts = new Map(rows.map(({ ordinal, count }) => [ordinal - 1, count]));
@@ -324,7 +324,7 @@ export const listErasedOptOuts = (
 
 export type StoredSettings = { settings: SomeSettings; updated_at: Date };
 
-/** The settings that the account has set itself; undefined where it has set none. */
+/** The settings that the account has set itself; undefined if it has set none. */
 export async function findSettings(db: Queryable, { accountId, environment }: Owner): Promise<StoredSettings | undefined> {
   const [row] = await db.rows<StoredSettings>(sql`
   select settings, updated_at
@@ -333,7 +333,7 @@ export async function findSettings(db: Queryable, { accountId, environment }: Ow
   return row;
 }
 
-/** Locks the settings of an environment until the transaction ends, also where there are none yet. Returns those that the account has set. */
+/** Locks the settings of an environment until the transaction ends, even if there are none yet. Returns those that the account has set. */
 export async function lockSettings(tx: Tx, { accountId, environment }: Owner, nowMs: number): Promise<SomeSettings> {
   const [row] = await tx.rows<Pick<StoredSettings, "settings">>(sql`
   insert into consent_settings (account_id, environment, settings, updated_at)

@@ -41,7 +41,7 @@ export const isWindowClosed = (row: string, now: string): string => `
                                      and w.opened_at <= ${now} - interval '24 hours'), false))`;
 
 /** The number of the reason for which a message to such a row, which also has channel, template and the time updated_at, may not be sent;
- *  null where there is none. */
+ *  null if there is none. */
 export const consentRefusal = (row: string): string =>
   `case when ${isSuppressed(row)} then 0
               when ${row}.channel = 'whatsapp' and ${row}.template is null

@@ -260,7 +260,7 @@ async function beginSession(session: DatabaseSession, settings: Settings): Promi
     throw new Error("the server only permits reading: it is a standby, or its default_transaction_read_only is on");
 }
 
-/** The timeline is the first part of the name of a file of the log. A managed server may not permit the functions. */
+/** The name of a WAL file begins with the timeline. A managed server may not permit the functions. */
 async function readTimeline(session: DatabaseSession): Promise<number> {
   try {
     const { rows } = await session.query<{ name: string }>("select pg_walfile_name(pg_current_wal_lsn()) as name");

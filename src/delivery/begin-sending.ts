@@ -16,7 +16,7 @@ export type Obstacle =
   | { kind: "expired" }
   /** The message has changed: it was canceled, or another node has claimed it. */
   | { kind: "changed" }
-  /** An opt-out of its recipient is about to commit, or not to. */
+  /** A transaction that may opt the recipient out has not ended yet. */
   | { kind: "busy" }
   /** `from` is the version of the message that the refusal applies to. */
   | { kind: "refused"; code: ConsentRefusal; from: Message }

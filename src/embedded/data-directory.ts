@@ -63,7 +63,7 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** Throws where the path, or the nearest parent that exists, is not a folder. */
+/** Throws if the path, or the nearest parent that exists, is not a folder. */
 export function refuseFile(path: string): void {
   if (!existsSync(path)) refuseFile(dirname(path));
   else if (!statSync(path).isDirectory()) throw new StartupError(`${path} is not a folder: set GODWIT_DATA_DIR to a folder`);

@@ -76,7 +76,7 @@ async function isTouched(path: string): Promise<boolean> {
 /** Takes the lock, or returns its owner. */
 export async function takeLock(dataDir: string, command: string): Promise<DirectoryLock | { owner: LockHolder }> {
   const path = lockPath(dataDir);
-  // Pids are not unique where containers share a volume.
+  // Pids are not unique if containers share a volume.
   const mine = `${path}.${randomBytes(6).toString("hex")}`;
   const text = JSON.stringify({ ...self(command), token: randomBytes(6).toString("hex") });
   writeFileSync(mine, text);

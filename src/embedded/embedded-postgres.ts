@@ -75,7 +75,7 @@ export type EmbeddedOptions = {
   onLog: (line: string) => void;
   /** Settings in place of those above. The tests run their shared server without durability. */
   settings?: Readonly<Record<string, string>>;
-  /** The user of a new cluster, in place of the user of the service. */
+  /** The user that owns a new cluster, instead of the user of the service. */
   runAs?: RunAs | undefined;
 };
 

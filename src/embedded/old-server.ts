@@ -1,4 +1,4 @@
-/** The server of an older version of PostgreSQL, from its npm package, on a socket of its own. It ends with this process. */
+/** A server with an older version of PostgreSQL, from its npm package, on its own socket. It ends with this process. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Finds the programs of PostgreSQL, and copies them where the user that runs them cannot reach them. */
+/** Finds the programs of PostgreSQL, and copies them if the user that runs them cannot reach them. */
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

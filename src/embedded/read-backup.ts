@@ -5,7 +5,7 @@ import { connectAsAdmin } from "./embedded-roles.ts";
 import { socketDir } from "./data-directory.ts";
 import { StartupError } from "../database/startup-error.ts";
 
-/** Returns the number of all rows. Throws where a row cannot be read. */
+/** Returns the number of all rows. Throws if a row cannot be read. */
 export async function readWholeBackup(dataDir: string, onTable: (table: string, rows: number) => void): Promise<number> {
   const server = await EmbeddedPostgres.start({ dataDir, command: "backup", say: () => undefined, onLog: () => undefined });
   if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);

@@ -12,7 +12,7 @@ import { StartupError } from "../database/startup-error.ts";
 // The kernel follows as many.
 const MOST_LINKS = 40;
 
-/** The folder that the cluster of a data directory has or had, also where the link to it leads nowhere. */
+/** The folder that the cluster of a data directory has or had, even if the link to it leads nowhere. */
 export function clusterFolder(dataDir: string): string {
   refuseFile(dataDir);
   let path = clusterPath(dataDir);
@@ -36,14 +36,14 @@ function findKept(cluster: string): string | undefined {
   return newest === undefined ? undefined : join(dirname(cluster), newest);
 }
 
-/** The new or the old cluster, where an upgrade was interrupted while it renamed them. */
+/** The new or the old cluster, if an upgrade was interrupted while it renamed them. */
 export function findInterruptedUpgrade(dataDir: string): string | undefined {
   const cluster = clusterFolder(dataDir);
   if (hasCluster(cluster)) return undefined;
   return hasCluster(upgradedPath(cluster)) ? upgradedPath(cluster) : findKept(cluster);
 }
 
-/** Throws where an upgrade was interrupted while it renamed the clusters. A start would create an empty database beside them. */
+/** Throws if an upgrade was interrupted while it renamed the clusters. A start would create an empty database beside them. */
 export function refuseInterruptedUpgrade(dataDir: string): void {
   const left = findInterruptedUpgrade(dataDir);
   if (left === undefined) return;
@@ -53,13 +53,13 @@ export function refuseInterruptedUpgrade(dataDir: string): void {
   );
 }
 
-/** Throws where the data directory has no database: a command that only reads one must not create it. */
+/** Throws if the data directory has no database: a command that only reads one must not create it. */
 export function requireCluster(dataDir: string): void {
   refuseInterruptedUpgrade(dataDir);
   if (!existsSync(clusterPath(dataDir))) throw new StartupError(`${dataDir} has no database: name the --data-dir of the service`);
 }
 
-/** Completes or undoes a replacement that was interrupted. Returns the old cluster where the new one is now in place. */
+/** Completes or undoes a replacement that was interrupted. Returns the old cluster if the new one is now in place. */
 export function recoverReplacement(cluster: string, say: (line: string) => void): string | undefined {
   const upgraded = upgradedPath(cluster);
   if (hasCluster(cluster)) {
@@ -79,7 +79,7 @@ export function recoverReplacement(cluster: string, say: (line: string) => void)
   return undefined;
 }
 
-/** Throws where the replacement could not be done at the end of a long copy. */
+/** Throws if the replacement could not be done at the end of a long copy. */
 export function refuseIrreplaceable(cluster: string, major: string): void {
   const kept = keptPath(cluster, major);
   if (existsSync(kept)) throw new StartupError(`${kept} is left from an earlier upgrade: move it away, or delete it`);

@@ -59,7 +59,7 @@ function requireServiceUser(): RunAs {
   );
 }
 
-/** Returns the user of the service, which root creates where that is possible. */
+/** Returns the user of the service, which root creates if that is possible. */
 export function findServiceUser(): RunAs | undefined {
   const find = (): RunAs | undefined => readUsers().find(({ name }) => name === SERVICE_USER);
   for (const [program, ...args] of CREATE_USER) {

@@ -13,7 +13,7 @@ import { StartupError } from "../database/startup-error.ts";
 export const FAST_STOP_MS = 8_000;
 export const IMMEDIATE_STOP_MS = 3_000;
 
-// Reads until this process ends, in whatever way, and then asks the server to stop, where the pid file still names it.
+// Reads until this process ends, in whatever way, and then asks the server to stop, if the pid file still names it.
 const WATCH = 'while read -r _; do :; done; read -r pid < "$2/postmaster.pid" && [ "$pid" = "$1" ] && kill -INT "$1"';
 
 /** Starts a process that stops the server when this process ends without stopping it: a server without its owner would keep the memory,

@@ -105,7 +105,7 @@ async function removeWorkspace(workspace: string): Promise<void> {
   rmSync(workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }
 
-/** Turns a failure of the disk, of a server or of a statement into a sentence. Any other error is a fault of the program. */
+/** Describes a failed disk, server or statement in one sentence. Any other error is a fault of the program. */
 function explain(error: unknown, folder: string, lines: readonly string[]): unknown {
   if (error instanceof StartupError || error instanceof TypeError || !(error instanceof Error)) return error;
   const isLost = error instanceof DatabaseUnavailable || error instanceof ConnectionLost || /Connection terminated/.test(error.message);

@@ -20,7 +20,7 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
 /** Whether the list of an endpoint includes a type: by its name, by its kind, or as `*`. */
 const wantsType = (eventTypes: string, type: string): string => `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
-/** Whether the list includes a type other than by `*`. Endpoints get entries of the audit log only where they name them. */
+/** Whether the list includes a type other than by `*`. Endpoints get entries of the audit log only if they name them. */
 const namesType = (eventTypes: string, type: string): string => `${eventTypes} && array[split_part(${type}, '.', 1) || '.*', ${type}]`;
 
 /** Whether an endpoint gets an event of any type. */

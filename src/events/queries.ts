@@ -51,8 +51,8 @@ export type EntryRow = {
 };
 
 /** A page of the timeline of a message, newest first, before `before`. The first event has the id of the message, and no entry is older.
- *  `offset 0` keeps the account and the order out of the inner query: without statistics of a new week the planner would read the
- *  environment by its primary key in place of the few entries of the message. */
+ *  `offset 0` keeps the account and the order out of the inner query: without statistics about a new week, the planner would read the
+ *  whole environment by its primary key instead of the message's few entries. */
 export const listEntries = (
   db: Queryable,
   { accountId, environment, id }: Owner & { id: MessageId },
@@ -208,7 +208,7 @@ select max(newest.position) as position
                       order by position desc
                       limit 1) newest`);
 
-/** Moves the sequence to the largest position, where that is larger. One node does it at a time, before it writes events. */
+/** Moves the sequence to the largest position, if that is larger. One node does it at a time, before it writes events. */
 export async function repairSequence(tx: Tx): Promise<void> {
   await tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
   const [largest] = await tx.rows<{ position: number | null }>({ ...largestPosition, values: [] });

@@ -59,7 +59,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     path: "/v1/events/stream",
     summary: "Stream events",
     description:
-      "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it where you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
+      "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it if you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
     tag: "Events",
     scope: "events:read",
     isIdempotent: false,

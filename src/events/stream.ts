@@ -106,7 +106,7 @@ export class EventStreams {
     return this.#frames({ ...request, signal: AbortSignal.any([request.signal, ending.signal]) }, close);
   }
 
-  /** Ends the oldest stream of the account that has most, where that has more than the account that asks will have. So no account can
+  /** Ends the oldest stream of the account that has most, if that has more than the account that asks will have. So no account can
    *  keep another one from its part; the reader of the ended stream continues where it was when it finds room. */
   #makeRoom(mine: number): void {
     const [largest] = [...this.#open.values()].toSorted((one, other) => other.size - one.size);

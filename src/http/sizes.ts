@@ -1,4 +1,4 @@
-/** Checks the sizes of a value before its contents: the lengths of arrays and strings, and the number of members of objects. Cuts what
+/** Checks the sizes of a value before its contents: the lengths of arrays and strings, and how many members objects have. Cuts what
  *  is too large, so that later checks do a bounded amount of work, and can still report the other faults of the request. */
 import type { ErrorObject } from "ajv";
 import { escapePointer } from "./problem.ts";

@@ -70,7 +70,7 @@ const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
     return detail === undefined ? [] : [{ parameter, code: "invalid_character", detail }];
   });
 
-/** Converts digits in a query to numbers where the schema requires a number, since a query string has only text. Bodies are never
+/** Converts digits in a query to numbers if the schema requires a number, since a query string has only text. Bodies are never
  *  coerced. */
 export function coerceQuery(schema: Schema, query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string | string[] }> };

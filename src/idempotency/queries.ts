@@ -33,7 +33,7 @@ type Stored = { status: number; location: string | null; body: string | null; ev
 
 const KEPT_MS = 24 * 3_600_000;
 
-/** Stores the response under a key that is free or expired. Returns no row where another transaction has stored one: a node with another
+/** Stores the response under a key that is free or expired. Returns no row if another transaction has stored one: a node with another
  *  secret key, or of another version, takes another lock. */
 export const storeResponse = (
   tx: Tx,

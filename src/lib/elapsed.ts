@@ -1,4 +1,4 @@
-/** Measures how long this process took, also where it was suspended meanwhile. */
+/** Measures how long this process took, even if it was suspended meanwhile. */
 
 export type Moment = { monotonicMs: number; wallMs: number };
 

@@ -1,6 +1,6 @@
 /** The known word that is nearest to a mistyped one. */
 
-/** Undefined where no word is near: a wrong guess is worse than none. */
+/** Undefined if no word is near: a wrong guess is worse than none. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const completions = word.length < 2 ? [] : known.filter((each) => each.startsWith(word));
   if (completions.length === 1) return completions[0];

@@ -10,7 +10,7 @@ import type { AddressSet } from "./addresses.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-/** Returns no address where the name has none, or where the look-up failed. */
+/** Returns no address if the name has none, or if the look-up failed. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 // A name server that works responds within this time. A silent one costs about seven seconds with both tries, because the second one waits

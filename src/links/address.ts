@@ -45,7 +45,7 @@ export const senderField = Type.String({
   description: "The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one.",
 });
 
-/** The name of a link or of a pool of senders. */
+/** The name of a link or a sender pool. */
 export const nameField = Type.String({
   pattern: "^[a-z][a-z0-9_-]{0,39}$",
   [HINT]: "must be up to 40 of a-z, 0-9, _ and -, and begin with a letter",

@@ -223,7 +223,7 @@ export class LinkChooser {
     return this.find(link)?.sender === number || named.some((each) => each.link === link);
   }
 
-  /** The owner of the inbound messages of a link of which no other owner is found. */
+  /** The owner of a link's inbound messages that have no other owner. */
   inboundOwner({ inboundAccount }: Link): Owner | undefined {
     const accountId = inboundAccount === null ? undefined : this.#routing.accounts.get(inboundAccount);
     return accountId && { accountId, environment: "live" };

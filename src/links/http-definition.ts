@@ -4,7 +4,7 @@ import { compileCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";
 import { RECEIPT_STATUSES } from "../providers/provider.ts";
 
-/** The means of a kind of link whose secrets are in a table of their own. */
+/** Reads secrets and reports faults for a kind of link whose secrets are in their own table. */
 export type DeriveContext = { readSecret: (variable: string, field: string) => string; report: (fault: string) => void };
 
 const text = Type.String({ minLength: 1, maxLength: 1_000 });

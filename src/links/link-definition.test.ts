@@ -7,7 +7,7 @@ import { LinkNetwork } from "./link-network.ts";
 
 const network = new LinkNetwork({ allow: addressSet([]), deny: addressSet([]) }, () => assert.fail("no name is looked up"));
 
-/** The pointers of the faults of a link of an HTTP carrier. */
+/** The pointers of the faults in an HTTP carrier's link. */
 function pointers(carrier: "aws" | "telnyx", settings: Record<string, unknown>, secrets: LinkSecrets): string[] {
   const definition: LinkDefinition = { provider: "http", carrier, settings };
   const read = readCreatedLink({ accountId: newId("acct", 0), id: "lnk_0", definition, secrets }, network);

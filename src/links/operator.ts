@@ -1,4 +1,4 @@
-/** The operations of the operator on the links of all accounts and of the configuration file. */
+/** The operations of the operator on all links: those that accounts created, and those in the configuration file. */
 import { recordChange, recordInstallationChange } from "../audit/record-change.ts";
 import { encodeId } from "../model/id.ts";
 import { actorText, type ChangeOrigin } from "../model/origin.ts";

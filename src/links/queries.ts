@@ -77,7 +77,7 @@ export const readStates = (db: Queryable, sinceMs: number): Promise<StateRow[]> 
 const MAX_LEASE_MS = 60_000;
 const MAX_ROWS = 1_000;
 
-/** The number of messages of an owner that are `sending` on each of the links, in the hands of a node. */
+/** How many messages of an owner are `sending` on each link, in the hands of a node. */
 export async function countSending(
   db: Queryable,
   { accountId, environment }: Owner,

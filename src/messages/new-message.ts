@@ -139,7 +139,7 @@ export function checkEachField(request: Fields): Fault[] {
   return faults;
 }
 
-/** Checks the content of the message or of a step of its fallback: a text or a template, and not too long for the channel. */
+/** Checks the content of the message or a fallback step: a text or a template, and not too long for the channel. */
 function checkContent(fields: Fields, pointer = ""): Fault[] {
   const { channel, body: text, template_id: template, template_variables: variables } = fields;
   const faults: Fault[] = [];

@@ -1,4 +1,4 @@
-/** The events of links and of the connections to carriers, a part of the table in log-events.ts. */
+/** The log events about links and connections to carriers, a part of the table in log-events.ts. */
 
 export type LogEventRow = { level: "warn" | "error"; meaning: string; action: string };
 

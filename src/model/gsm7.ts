@@ -13,7 +13,7 @@ const extended = new Set(EXTENDED);
 export const isGsm7 = (text: string): boolean => ONLY_GSM7.test(text);
 export const hasExtended = (text: string): boolean => ANY_EXTENDED.test(text);
 
-/** The number of septets of a character of the alphabet. */
+/** How many septets a character of the alphabet takes. */
 export const septets = (character: string): 1 | 2 => (extended.has(character) ? 2 : 1);
 
 const ESCAPE = 0x1b;

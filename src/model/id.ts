@@ -62,7 +62,7 @@ export const toId = <P extends IdPrefix>(_prefix: P, uuid: Uuid): Id<P> => uuid 
 /** Creates the id of a record with the database's time, larger than the ids before it. */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number): Id<P> => toId(prefix, newUuid(nowMs));
 
-/** Creates an id of now, or right after `beforeMs` where that is later: a record may have been changed by a node whose clock was ahead. An
+/** Creates an id of now, or right after `beforeMs` if that is later: a record may have been changed by a node whose clock was ahead. An
  *  id that is far ahead is not taken from the sequence of the process, and moves no later id there. */
 export function newIdAfter<P extends IdPrefix>(prefix: P, beforeMs: number, nowMs: number): Id<P> {
   const atMs = Math.max(nowMs, beforeMs + 1);

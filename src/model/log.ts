@@ -56,7 +56,7 @@ export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput
   timer.unref();
   return logTo(destination, async () => {
     clearInterval(timer);
-    // Not `flushSync`, which never returns where the reader is gone.
+    // Not `flushSync`, which never returns if the reader is gone.
     await within(new Promise<void>((resolve) => destination.flush(() => resolve())), LAST_FLUSH_MS);
   });
 }

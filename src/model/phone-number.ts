@@ -60,7 +60,7 @@ export function isPossibleNumber(e164: string): boolean {
   return false;
 }
 
-/** The country of a recipient, as two letters; undefined where the numbering plan does not determine it. A user id names it. */
+/** The country of a recipient, as two letters; undefined if the numbering plan does not determine it. A user id names it. */
 export const countryOf = (recipient: Recipient): string | undefined =>
   isUserId(recipient) ? recipient.slice(0, 2) : parsePhoneNumberFromString(recipient)?.country;
 
@@ -68,7 +68,7 @@ export const countryOf = (recipient: Recipient): string | undefined =>
 export const isKnownCountry = (country: string): boolean => isSupportedCountry(country);
 
 /** Reads a number in the form that is used within a country: with or without its trunk prefix, or with the calling code of the country.
- *  Undefined where the country has no numbers of this length. */
+ *  Undefined if the country has no numbers of this length. */
 export function readNationalNumber(digits: string, country: string): string | undefined {
   const number = parsePhoneNumberFromString(digits, country as CountryCode);
   return number?.isPossible() === true ? number.number : undefined;
@@ -91,7 +91,7 @@ const EQUAL_FORMS: readonly { form: RegExp; other: string }[] = [
   { form: /^\+55(\d{2})([6-9]\d{7})$/, other: "+55$19$2" },
 ];
 
-/** The address of a person, and the other form of it where the number has one. */
+/** The address of a person, and the other form of it if the number has one. */
 export function formsOf(recipient: Recipient): readonly Recipient[] {
   const equal = EQUAL_FORMS.find(({ form }) => form.test(recipient));
   return equal === undefined ? [recipient] : [recipient, recipient.replace(equal.form, equal.other) as Recipient];

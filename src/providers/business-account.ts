@@ -38,7 +38,7 @@ export type CarrierTemplate = {
   code: string;
   status: CarrierTemplateStatus;
   reason: string | null;
-  /** The content in our form; undefined where our form cannot express it, such as a picture or an unknown language. */
+  /** The content in our form; undefined if our form cannot express it, such as a picture or an unknown language. */
   template: ReviewableTemplate | undefined;
 };
 
@@ -83,6 +83,6 @@ export type ReviewUpdate = {
   /** Null: the template changed in a way that only a sync can determine. */
   status: CarrierTemplateStatus | null;
   reason: string | null;
-  /** The time of the decision; null where the carrier does not report it. */
+  /** The time of the decision; null if the carrier does not report it. */
   atMs: number | null;
 };

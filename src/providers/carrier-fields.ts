@@ -11,7 +11,7 @@ export const asObject = (value: unknown): JsonObject => (isObject(value) ? value
 /** An empty list in place of any other value. */
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Parses the JSON object of a response body; undefined where the body is none. */
+/** Parses the JSON object of a response body; undefined if the body is none. */
 export function parseJsonObject({ text }: { text: string }): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -57,7 +57,7 @@ const MAX_RAW_ADDRESS_CHARS = 1_024;
 const MAX_ADDRESS_CHARS = 64;
 
 /** Parses an address as a carrier writes it: a number in any notation, a short code, a name, or a form that is not known here. A message
- *  must not be lost because of its address. The host reads the address with the country of the link. Undefined where it is absent or empty. */
+ *  must not be lost because of its address. The host reads the address with the country of the link. Undefined if it is absent or empty. */
 export function parseAddress(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value

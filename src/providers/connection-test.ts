@@ -7,7 +7,7 @@ import { HttpCaller, type HttpCall, type HttpCallerOptions, type HttpResponse } 
 export const TEST_STEPS = ["address", "connection", "tls", "credentials", "response"] as const;
 export type TestStep = (typeof TEST_STEPS)[number];
 
-/** `step` is null where nothing failed. */
+/** `step` is null if nothing failed. */
 export type ConnectionTest = { step: TestStep | null; detail: string };
 
 export const succeeded = (detail: string): ConnectionTest => ({ step: null, detail });

@@ -26,7 +26,7 @@ export class EarlyConnector {
     this.#idleMs = idleMs;
   }
 
-  /** The connector of the pool: uses the connection that was opened before, where there is one. */
+  /** The connector of the pool: uses the connection that was opened before, if there is one. */
   readonly connect: buildConnector.connector = (options, callback) => {
     const socket = this.#takeSpare();
     if (socket === undefined) this.#open(options, callback);

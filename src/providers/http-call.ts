@@ -27,7 +27,7 @@ export type HttpCallerOptions = {
   timeoutMs: number;
   /** The part of a response body that is read; the rest is discarded. */
   maxBodyBytes?: number;
-  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
   lookup?: LookupFunction | undefined;
 };
 

@@ -1,7 +1,7 @@
 /** A link to a carrier with an HTTP API. Sends at the carrier's rate and within its window, and stops while the carrier asks for it.
  *  The provider supplies the requests and the meaning of the responses.
  *
- *  A message begins only where there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
+ *  A message begins only if there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
  *  less and less often, until it succeeds. */
 import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../lib/assert.ts";
@@ -26,7 +26,7 @@ export type HttpCarrier = {
   timeoutMs: number | undefined;
   /** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
   reconnect: Reconnect | undefined;
-  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
   lookup?: LookupFunction | undefined;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
@@ -38,12 +38,12 @@ export type HttpCarrier = {
 // an attempt.
 const TIMEOUT_MS = 30_000;
 const MAX_TURN_WAIT_MS = 10_000;
-// A message waits at most half of MAX_TURN_WAIT_MS for its turn, where every message has size 1.
+// A message waits at most half of MAX_TURN_WAIT_MS for its turn, if every message has size 1.
 const WINDOW_SECONDS = 5;
 const MAX_WINDOW = 500;
 // A person needs minutes to act; one message in this time does no harm at the carrier.
 const PAUSE_MS = 180_000;
-// The wait where the carrier names none.
+// The wait if the carrier names none.
 const DEFAULT_WAIT_MS = 1_000;
 // A carrier that restarts is back within seconds. In an outage of hours a message waits two minutes more at most, and the carrier's network
 // sees one attempt in this time.

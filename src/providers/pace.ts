@@ -12,7 +12,7 @@ export class Pace {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** The wait for the next turn, where it is longer than `maxWaitMs`; 0 otherwise. */
+  /** The wait for the next turn, if it is longer than `maxWaitMs`; 0 otherwise. */
   get excessMs(): number {
     const waitMs = this.#nextAt - performance.now();
     return waitMs > this.#maxWaitMs ? Math.ceil(waitMs) : 0;

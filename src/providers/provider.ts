@@ -26,7 +26,7 @@ export type Outgoing = {
   priority?: "high" | "normal" | "bulk";
   /** Members that the provider has checked, and members of other providers, which it ignores. */
   carrierOptions?: CarrierOptions | null;
-  /** The parts that the carrier accepted in an earlier attempt on this link, where the others are to be sent now. */
+  /** The parts that the carrier accepted in an earlier attempt on this link, if the others are to be sent now. */
   acceptedParts?: AcceptedParts | undefined;
 };
 
@@ -84,7 +84,7 @@ export const RECIPIENT_OPTED_OUT = "recipient_opted_out";
 /** The code of a receipt whose message the carrier did not deliver because it blocks the account. It pauses the link. */
 export const ACCOUNT_BLOCKED = "carrier_account_blocked";
 
-/** Stores the message as `sending`. Resolves to false where the message must not be sent any more: it was canceled, or its recipient opted
+/** Stores the message as `sending`. Resolves to false if the message must not be sent any more: it was canceled, or its recipient opted
  *  out. The provider calls it when the message has its turn and its place in the window, and writes the first byte right after it. */
 export type Begin = () => Promise<boolean>;
 
@@ -92,17 +92,17 @@ export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "ex
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
 /** A delivery receipt. It identifies its message by the carrier id. That id is not known here when the response to the message was
- *  lost: then the receipt identifies the message by our reference, where the carrier returns it. */
+ *  lost: then the receipt identifies the message by our reference, if the carrier returns it. */
 export type Receipt = {
   providerMessageId: string | null;
-  /** Our public id, where the carrier returns it. */
+  /** Our public id, if the carrier returns it. */
   reference: string | null;
   status: ReceiptStatus;
   /** The code `RECIPIENT_OPTED_OUT` suppresses the recipient. */
   error: { code: string; message: string; providerCode: string | null; isPermanent: boolean } | null;
   /** The carrier's own fields, for the timeline. No text of the message. */
   raw: Readonly<Record<string, string>>;
-  /** The carrier ids of all parts, where a late response completes a message in parts. */
+  /** The carrier ids of all parts, if a late response completes a message in parts. */
   partIds?: readonly string[];
   /** The carrier id with which the receipt was passed on before, when its message was not known by that id. */
   parkedAs?: string;
@@ -124,26 +124,26 @@ export type ReceiptIdForm = {
 export type AddressType = "international" | "national" | "other";
 
 /** The addresses of an inbound message, as the carrier writes them. The host reads them, with the country of the link. An address without
- *  a type is read by its form. A message is passed on also where an address has an unknown form, or is absent: it may be an opt-out. */
+ *  a type is read by its form. A message is passed on even if an address has an unknown form, or is absent: it may be an opt-out. */
 export type InboundAddresses = {
-  /** The person's number, or a business-scoped user id of WhatsApp. Empty where the carrier names none: the host keeps the message for the
+  /** The person's number, or a business-scoped user id of WhatsApp. Empty if the carrier names none: the host keeps the message for the
    *  operator. */
   from: string;
   fromType?: AddressType;
-  /** A second address of the same person, where the carrier names one: a user id beside the number. */
+  /** A second address of the same person, if the carrier names one: a user id beside the number. */
   alsoFrom?: string;
-  /** Our number. Null or empty where the carrier names none: the host uses the sender of the link. */
+  /** Our number. Null or empty if the carrier names none: the host uses the sender of the link. */
   to: string | null;
   toType?: AddressType;
 };
 
 /** A message from a person to one of our numbers. */
 export type InboundMessage = InboundAddresses & {
-  /** The carrier id, where there is one. A repeated message is recognised by it. */
+  /** The carrier id, if there is one. A repeated message is recognised by it. */
   providerMessageId: string | null;
   channel: "sms" | "whatsapp";
   text: string;
-  /** The carrier id of the message that this one replies to, where the carrier names it. */
+  /** The carrier id of the message that this one replies to, if the carrier names it. */
   inReplyTo: string | null;
   /** The meaning that the carrier found in the text: an opt-out, an opt-in, or a request for help. It counts in place of our own lists of
    *  words, and the carrier has replied. */
@@ -167,7 +167,7 @@ export type Preference = {
 /** A receipt about a number of which no link is configured. */
 export type UnmatchedReceipt = {
   receipt: Receipt;
-  /** The number of the person, where the carrier names it. */
+  /** The number of the person, if the carrier names it. */
   recipient: string | null;
   /** The receipt as the carrier wrote it. */
   raw: string;
@@ -206,7 +206,7 @@ export type Host = {
 /** The host of a link that one node has at a time. */
 export type LeasedHost = Host & {
   /** False as soon as another node may have the link: then nothing more may be written. Call it right before bytes leave, since a
-   *  process may be suspended between any two lines and continue after another node has taken over. Absent where no other node can
+   *  process may be suspended between any two lines and continue after another node has taken over. Absent if no other node can
    *  have the link. */
   hasLease?(): boolean;
   /** The carrier ids of the last messages on this link, from all nodes, the oldest first. */
@@ -249,7 +249,7 @@ export type Connection = {
   readonly window: number;
   /** False while nothing can be submitted; then no message is claimed for the link. */
   readonly isReady: boolean;
-  /** Submits one message. Waits for its turn, then calls `begin`, and writes at once where that resolves to true. Always settles soon
+  /** Submits one message. Waits for its turn, then calls `begin`, and writes at once if that resolves to true. Always settles soon
    *  after `signal` is aborted: a message that has left without a response is `unknown`, and one that waits is `throttled`. `renew`
    *  returns a signal that replaces `signal` and allows as much time again: for a message in parts, when the carrier has accepted one. */
   send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome>;
@@ -277,7 +277,7 @@ export type Provider<Settings> = {
   /** The limit of their bodies; 64 kB by default. */
   maxRequestBytes?: number;
   /** The account at the carrier that owns the templates of a link, without secrets. Links with the same name share their templates.
-   *  Undefined where the link has no such account. */
+   *  Undefined if the link has no such account. */
   businessAccountName?(settings: Settings): string | undefined;
   /** Opens the business account of a link that has one. */
   openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
@@ -297,7 +297,7 @@ const NOT_SENT_WAIT_MS = 1_000;
 
 export type NotSentReason = "link_closed" | "link_elsewhere" | "not_sent";
 
-/** The outcome of a message of which nothing has left, for a reason of the link. The message returns to the front of its lane, for the
+/** The outcome of a message that was not sent at all, because of the link. The message returns to the front of its lane, for the
  *  node that has the link next, and the attempt does not count. */
 export const notSent = (reason: NotSentReason): SendOutcome => ({
   kind: "throttled",

@@ -35,7 +35,7 @@ import {
 } from "./queries.ts";
 
 // A page locks its messages, and delays readers of the event stream, for some tens of milliseconds. It looks for the deliveries of each
-// event to each endpoint that was ever called, so a page is smaller where there are many.
+// event to each endpoint that was ever called, so a page is smaller if there are many.
 const PAGE = 100;
 const MAX_LOOKS = 2_000;
 const SMALL_PAGE = 500;

@@ -51,7 +51,7 @@ export class RecipientEraser {
     return response;
   }
 
-  /** Erases the rest. Returns false where too much has been added meanwhile. */
+  /** Erases the rest. Returns false if too much has been added meanwhile. */
   async #finish(tx: Tx, erasure: PersonErasure, person: Person): Promise<boolean> {
     // An opt-out would lose its suppression otherwise, and keep its event.
     await lockOwner(tx, OWNER_LOCKS.consentChanges, person);

@@ -139,7 +139,7 @@ select entry.id, coalesce(octet_length(entry.record), 0) as bytes
 
 export type EntrySize = { id: EventId; bytes: number };
 
-/** The entries of the timelines of messages, and the sizes of their records. */
+/** The timeline entries of messages, and the sizes of their records. */
 export const listEntrySizes = (tx: Tx, messages: readonly OwnedMessage[]): Promise<EntrySize[]> => tx.rows<EntrySize>(entryIds(messages));
 
 type OwnedEvent = Owner & { id: EventId };

@@ -86,7 +86,7 @@ async function createFirstKey(db: Database, clock: DatabaseClock): Promise<strin
   return (await createKey(db, clock, { ...request, scopes: SCOPES })).secret;
 }
 
-/** Checks the secret key, and seals everything again where it is a new one. */
+/** Checks the secret key, and seals everything again if it is a new one. */
 async function openSecrets(db: Database, { secretKey: given, previousSecretKey, dataDir }: Config): Promise<SecretBox> {
   const secretKey = given ?? readOrMakeSecretKey(dataDir);
   const box = new SecretBox(secretKey, previousSecretKey);

@@ -126,7 +126,7 @@ export async function startBackground(shared: Process): Promise<Background> {
   return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, network, linkReader, createdPlans, reloadPlan };
 }
 
-/** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */
+/** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
 function startWebhooks(
   { config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process,
   resolve: Resolve,
@@ -189,7 +189,7 @@ const RESPONSE_TIMEOUT_MS = 60_000;
 
 type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
-/** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
+/** Delivers messages in this process if that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
   { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
   { linkChooser, hosts, watch, composer, wakeWebhooks }: DeliveryParts,

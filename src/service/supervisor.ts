@@ -59,7 +59,7 @@ export class Supervisor {
 
   /** Starts the workers. Resolves with the URL when all of them listen. */
   start(): Promise<string> {
-    // The first worker finds out whether the port is free, and which one it is where the configuration leaves it open.
+    // The first worker finds out whether the port is free, and which one it is if the configuration leaves it open.
     this.#fork();
     return Promise.race([this.#listening.promise, this.#failed.promise.then((reason) => Promise.reject(new StartupError(reason)))]);
   }

@@ -10,12 +10,12 @@ export type ToWorker =
   | { kind: "drain" }
   | { kind: "stop" }
   | { kind: "collect"; id: number }
-  /** `text` is null where the metrics could not be collected. */
+  /** `text` is null if the metrics could not be collected. */
   | { kind: "metrics"; id: number; text: string | null };
 
 export type ToSupervisor =
   | { kind: "listening"; url: string }
-  /** `values` is null where this worker could not read its metrics. */
+  /** `values` is null if this worker could not read its metrics. */
   | { kind: "collected"; id: number; values: MetricValues | null }
   /** A worker was asked for the metrics of all. */
   | { kind: "metrics"; id: number };

@@ -126,7 +126,7 @@ export function checkNewTemplate(request: Request): Fault[] {
 
 const validate = compile(NewTemplateBody, "body");
 
-/** Reads a template that was written elsewhere, by the rules of a request. Returns undefined where it breaks one. */
+/** Reads a template that was written elsewhere, by the rules of a request. Returns undefined if it breaks one. */
 export function readImport(template: unknown): NewTemplate | undefined {
   if (validate(template).length > 0 || checkNewTemplate(template as Request).length > 0) return undefined;
   return template as NewTemplate;

@@ -1,4 +1,4 @@
-/** Records spans and passes them to the exporter. Loaded only where a collector is configured. */
+/** Records spans and passes them to the exporter. Loaded only if a collector is configured. */
 import type { Log } from "../model/log.ts";
 import { isSampled, newTrace, sampledChildOf, spanIdOf, traceIdOf, type Trace } from "../lib/trace.ts";
 import { VERSION } from "../version.ts";

@@ -65,7 +65,7 @@ export type TracingSettings = {
 
 type SettingText = { text: string | undefined; from: string };
 
-/** Reads the settings. Undefined where no collector is configured: then nothing is recorded, and the other variables are ignored, since
+/** Reads the settings. Undefined if no collector is configured: then nothing is recorded, and the other variables are ignored, since
  *  they may be meant for other programs. */
 export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => SettingText, faults: string[]): TracingSettings | undefined {
   const url = readUrl(read("otlpTracesEndpoint"), faults) ?? tracesUrl(readUrl(read("otlpEndpoint"), faults));

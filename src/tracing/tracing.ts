@@ -1,4 +1,4 @@
-/** The contract for recording traces. `tracing` is undefined where no collector is configured; then the recorder is not loaded. */
+/** The contract for recording traces. `tracing` is undefined if no collector is configured; then the recorder is not loaded. */
 import type { Trace } from "../lib/trace.ts";
 
 export type SpanKind = "internal" | "server" | "client" | "consumer";
@@ -14,8 +14,8 @@ export type Span = {
 };
 
 export type Tracing = {
-  /** Begins a span of a trace. Undefined where there is no trace, or it is not recorded. */
+  /** Begins a span of a trace. Undefined if there is no trace, or it is not recorded. */
   begin(name: string, kind: SpanKind, parent: Trace | null, attributes: Attributes): Span | undefined;
-  /** Begins our first span of a trace. Without a parent, a new trace begins. Undefined where the trace is not recorded. */
+  /** Begins our first span of a trace. Without a parent, a new trace begins. Undefined if the trace is not recorded. */
   beginTrace(name: string, kind: SpanKind, parent: Trace | undefined, attributes: Attributes): Span | undefined;
 };

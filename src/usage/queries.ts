@@ -149,7 +149,7 @@ export async function minutesKeptSince(db: Queryable): Promise<number> {
 }
 
 export type UsageInterval = "minute" | "hour" | "day";
-/** A range of whole hours, or of whole minutes where the interval is a minute. */
+/** A range of whole hours, or of whole minutes if the interval is a minute. */
 export type UsageRange = { fromMs: number; toMs: number; interval: UsageInterval };
 export type UsageFilter = { channel?: string | null; status?: string | null; errorCode?: string | null };
 

@@ -1,4 +1,4 @@
-/** The range of a request for usage: all hours that it touches, or all minutes where the interval is a minute. */
+/** The range of a request for usage: all hours that it touches, or all minutes if the interval is a minute. */
 import { Problem } from "../http/problem.ts";
 import type { UsageInterval, UsageRange } from "./queries.ts";
 import { HOUR_MS, MINUTE_MS } from "./usage.ts";

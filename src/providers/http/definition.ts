@@ -76,7 +76,7 @@ export type InboundDefinition = {
   /** Paths of contents besides the text, by our names for them. */
   details?: Readonly<Record<string, string>>;
   in_reply_to?: string;
-  /** How the carrier writes numbers; by their form where it is absent. */
+  /** How the carrier writes numbers; by their form if it is absent. */
   number_type?: "international" | "national";
 };
 

@@ -16,7 +16,7 @@ export type HttpSettings = ConfiguredCarrier & {
   window: number;
   timeoutMs?: number;
   reconnect?: Reconnect;
-  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
   lookup?: LookupFunction | undefined;
 };
 

@@ -73,7 +73,7 @@ export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReport
     if (following === null || following === known) return everyMs;
     await host.cursor?.store(following);
     position = following;
-    // Some carriers name another position with every page, also where there is nothing new.
+    // Some carriers name another position with every page, even if there is nothing new.
     return emptyPages < MAX_EMPTY_PAGES ? 0 : everyMs;
   };
   job.repeat(turn);

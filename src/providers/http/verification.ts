@@ -48,7 +48,7 @@ export function compileVerification(reader: DefinitionReader, definition: Verifi
   }
 }
 
-/** The header, or an empty text where it is absent or too long. */
+/** The header, or an empty text if it is absent or too long. */
 function headerOf({ headers }: CarrierRequest, name: string): string {
   const value = headers[name] ?? "";
   return value.length <= MAX_HEADER_CHARS ? value : "";

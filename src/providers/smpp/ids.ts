@@ -43,7 +43,7 @@ const receiptKeys = (id: string): [base: Base, key: string][] => [
   ...(isHex(id) ? ([["hex", `hex ${hexValue(id)}`]] as [Base, string][]) : []),
 ];
 
-/** A response that the id of a receipt may belong to. `isSamePerson`: whether both are about one phone; undefined where that is unknown. */
+/** A response that the id of a receipt may belong to. `isSamePerson`: whether both are about one phone; undefined if that is unknown. */
 type Candidate = { base: Base; id: string; isSamePerson: boolean | undefined };
 
 /** A receipt and its response, as far as the known responses show. `after`: the last request before the receipt. */
@@ -70,7 +70,7 @@ export type MessageIdsOptions = {
 export class MessageIds {
   readonly #isLearning: boolean;
   readonly #options: MessageIdsOptions;
-  /** The phone of each response; null where it is not known. */
+  /** The phone of each response; null if it is not known. */
   readonly #recent = new Map<string, string | null>();
   readonly #byKey = new Map<string, string>();
   readonly #undecided = new Map<string, Undecided>();
@@ -173,7 +173,7 @@ export class MessageIds {
     this.#decide();
   }
 
-  /** Finds the response that the id belongs to, where the known responses leave no doubt. */
+  /** Finds the response that the id belongs to, if the known responses leave no doubt. */
   #read(id: string, addresses: ReceiptAddresses): Reading {
     const candidates = this.#candidates(id, addresses);
     const exact = candidates.find((each) => each.id === id);

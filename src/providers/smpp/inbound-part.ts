@@ -15,7 +15,7 @@ export function parsePart(short: ShortMessage): InboundPart {
   return { position: positionInHeader(header) ?? positionInTlvs(short), text: short.text.subarray(header.length + 1) };
 }
 
-/** Undefined where there is no header. A header longer than the text means that the flag is set by mistake, and everything is text. */
+/** Undefined if there is no header. A header longer than the text means that the flag is set by mistake, and everything is text. */
 function userDataHeader({ esmClass, text }: ShortMessage): Buffer | undefined {
   const length = text[0];
   if ((esmClass & HAS_HEADER) === 0 || length === undefined || length + 1 > text.length) return undefined;

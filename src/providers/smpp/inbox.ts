@@ -17,7 +17,7 @@ const MAX_BATCH = 100;
 /** Replaces a part that never came. */
 const MISSING_PART = "[…]";
 
-/** `stored`: the receipts that are none, or undefined where the batch could not be stored. */
+/** `stored`: the receipts that are none, or undefined if the batch could not be stored. */
 type Batch = { receipts: Receipt[]; stored: Promise<readonly Receipt[] | undefined> };
 
 export class Inbox {

@@ -21,7 +21,7 @@ const NOT_SENT = notSent("not_sent");
 
 // An attempt may take a minute. The rest of the minute is for the carrier's responses.
 const MAX_SUBMIT_SECONDS = 45;
-// A message waits at most half of `turnMs` for its turn, where every message has one part.
+// A message waits at most half of `turnMs` for its turn, if every message has one part.
 const WINDOW_SECONDS = 5;
 
 /** The number of messages on the link at a time. Few, since a message that waits here cannot be overtaken by an urgent one, as it can
@@ -135,7 +135,7 @@ export class SmppLink implements Connection {
     if (!this.#isClosed) this.#host.changed();
   }
 
-  /** The submit_sm of each part, or the reason why the message cannot be sent. Where the carrier has accepted some of the same parts
+  /** The submit_sm of each part, or the reason why the message cannot be sent. If the carrier has accepted some of the same parts
    *  before, the others have the same reference, so that phones put them together. */
   #toSubmission(message: Outgoing): Pick<Submission, "parts" | "partsReference" | "acceptedIds"> | Refused {
     const { acceptedParts } = message;

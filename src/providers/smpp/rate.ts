@@ -32,7 +32,7 @@ export class Rate {
     return this.#perSecond;
   }
 
-  /** Takes a token for a part. Returns 0, or the time to wait where there is no token. */
+  /** Takes a token for a part. Returns 0, or the time to wait if there is no token. */
   take(nowMs: number): number {
     this.#grow(nowMs);
     if (this.#perSecond !== null) {

@@ -20,7 +20,7 @@ export class Repeats {
     this.#expected.renew(messageKey(message), { isCommitted, untilMs: nowMs + EXPECTED_MS });
   }
 
-  /** Resolves with whether an expected message is stored. Undefined where the message was not expected. */
+  /** Resolves with whether an expected message is stored. Undefined if the message was not expected. */
   take(message: InboundMessage, nowMs: number): Promise<boolean> | undefined {
     const key = messageKey(message);
     const found = this.#expected.get(key);

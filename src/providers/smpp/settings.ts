@@ -32,7 +32,7 @@ export type SmppSettings = StatusSettings &
     /** The client's certificate and its private key, in PEM. */
     tlsCert?: string | null;
     tlsKey?: string | null;
-    /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+    /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
     lookup?: LookupFunction | undefined;
     systemId: string;
     password: string;

@@ -83,7 +83,7 @@ export class SubmitQueue {
     return open.toSorted(([, a], [, b]) => a.inFlight - b.inFlight)[0]?.[0];
   }
 
-  /** Waits for the admission of the next part of a started message, or of the first of `parts` parts. In the second case all parts count
+  /** Waits until the next part of a started message is admitted, or the first of `parts` parts. In the second case all parts count
    *  as unfinished until `finish` is called for them. */
   admit(signal: AbortSignal, parts: number | "started"): Promise<Admission> {
     const isStarted = parts === "started";
@@ -155,7 +155,7 @@ export class SubmitQueue {
     if (waitMs !== undefined || turnMs !== undefined) this.#pumpAfter(Math.min(waitMs ?? Infinity, turnMs ?? Infinity));
   }
 
-  /** Admits as many parts as allowed. Returns the time until further parts may be allowed, where that depends on time. */
+  /** Admits as many parts as allowed. Returns the time until further parts may be allowed, if that depends on time. */
   #admitNext(): number | undefined {
     for (let session = this.#session; session !== undefined && this.#inFlight < this.#options.window; session = this.#session) {
       if (this.isPaused) return this.pauseMs;

@@ -15,7 +15,7 @@ export type Submission = {
   parts: readonly ShortMessage[];
   /** The number in the parts that ties them together. */
   partsReference: number;
-  /** The carrier ids of the first parts, where the carrier has accepted them in an earlier attempt. */
+  /** The carrier ids of the first parts, if the carrier has accepted them in an earlier attempt. */
   acceptedIds: readonly string[];
   queue: SubmitQueue;
   responseMs: number;
@@ -63,7 +63,7 @@ class Run {
     return this.submission.parts.length - this.ids.length;
   }
 
-  /** The accepted parts, where others are missing. */
+  /** The accepted parts, if others are missing. */
   get acceptedParts(): { acceptedParts?: AcceptedParts } {
     const { parts, partsReference } = this.submission;
     if (this.ids.length === 0) return {};

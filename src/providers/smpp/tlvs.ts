@@ -12,7 +12,7 @@ export type TlvSettings = {
   /** The tags that a message may set. */
   messageTlvs: readonly number[];
   dltEntityId: string | null;
-  /** Used where a message has none. */
+  /** Used if a message has none. */
   dltTemplateId: string | null;
 };
 

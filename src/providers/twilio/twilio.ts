@@ -19,7 +19,7 @@ export type TwilioSettings = {
   messagingServiceSid: string | null;
   /** Our public URL of /providers/twilio/{link}. Without it there are no receipts. */
   statusCallbackUrl: string | null;
-  /** The URL that Twilio calls for inbound messages, where it is a different one. */
+  /** The URL that Twilio calls for inbound messages, if it is a different one. */
   publicUrl?: string | null;
   partsPerSecond?: number;
   window?: number;
@@ -27,7 +27,7 @@ export type TwilioSettings = {
   timeoutMs?: number;
   /** The waits between attempts to connect to a carrier that cannot be reached. */
   reconnect?: Reconnect;
-  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
   lookup?: LookupFunction | undefined;
 };
 

@@ -85,7 +85,7 @@ function waysToWrite(url: string, credentials: string): string[] {
 // Longer credentials are not part of a signed URL.
 const MAX_CREDENTIALS = 200;
 
-/** The credentials of the request in the form that they have in a URL; empty where there are none. */
+/** The credentials of the request in the form that they have in a URL; empty if there are none. */
 function sentCredentials({ authorization = "" }: CarrierRequest["headers"]): string {
   const [, encoded] = authorization.length <= MAX_CREDENTIALS ? (/^basic ([\w+/=-]+)$/i.exec(authorization) ?? []) : [];
   return encoded === undefined ? "" : `${Buffer.from(encoded, "base64").toString()}@`;

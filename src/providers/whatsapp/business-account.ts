@@ -160,7 +160,7 @@ type Page = { kind: "page"; entries: readonly unknown[]; after: string | undefin
 const isSuccess = (response: HttpResponse): boolean =>
   response.status >= 200 && response.status <= 299 && parseJsonObject(response)?.["error"] === undefined;
 
-/** `next` is present where there is another page; the cursor names its start. */
+/** `next` is present if there is another page; the cursor names its start. */
 function parsePage(response: HttpResponse): Page | AccountFailure {
   const fields = parseJsonObject(response);
   const entries = fields?.["data"];

@@ -38,7 +38,7 @@ const comparable = ({ header, body, footer, buttons }: ReviewableContent) => ({
   buttons: (buttons ?? []).map(({ phone_number: number, ...rest }) => ({ ...rest, number: number?.replaceAll(/\D/g, "") ?? null })),
 });
 
-/** Why WhatsApp does not accept a template of this form; undefined where it may. */
+/** Why WhatsApp does not accept a template of this form; undefined if it may. */
 export function formFault({ category, header, body, footer, buttons }: ReviewableContent): string | undefined {
   if (category !== "authentication") return undefined;
   const hasOnlyCode = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;

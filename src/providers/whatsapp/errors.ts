@@ -99,7 +99,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [134011, paused("the terms of WhatsApp Payments have not been accepted")],
 ]);
 
-/** The meaning by the code, where it is known; otherwise by the status and `is_transient`. */
+/** The meaning by the code, if it is known; otherwise by the status and `is_transient`. */
 function meaningOf({ code, isTransient }: CarrierError, status: number | null): Meaning {
   const known = code === undefined ? undefined : MEANINGS.get(code);
   if (known !== undefined) return known;
@@ -108,7 +108,7 @@ function meaningOf({ code, isTransient }: CarrierError, status: number | null): 
   return isTransient ? TRANSIENT : REJECTED;
 }
 
-/** Parses the error of a response or of a status notification. Undefined where there is none. */
+/** Parses the error of a response or of a status notification. Undefined if there is none. */
 function parseError(value: unknown): CarrierError | undefined {
   if (!isObject(value)) return undefined;
   const { code, is_transient: isTransient } = value;

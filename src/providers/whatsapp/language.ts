@@ -11,7 +11,7 @@ export function languageCode(language: string): string {
 
 const chineseRegion = (parts: readonly string[]): string => (parts.some((part) => part.toLowerCase() === "hant") ? "TW" : "CN");
 
-/** The BCP 47 tag of a code; undefined where no tag has this code. */
+/** The BCP 47 tag of a code; undefined if no tag has this code. */
 export function languageTag(code: string): string | undefined {
   try {
     const [tag] = Intl.getCanonicalLocales(code.replaceAll("_", "-"));

@@ -36,7 +36,7 @@ const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
 // WhatsApp documents 1,000 as the most of one request.
 const MAX_NOTIFICATIONS = 1_000;
 
-/** Undefined where there are more notifications than WhatsApp puts into one request. */
+/** Undefined if there are more notifications than WhatsApp puts into one request. */
 export function parseNotifications(payload: unknown, accountName: AccountName): Notifications | undefined {
   const found = { byNumber: new Map<string | undefined, NumberNotifications>(), reviews: [] as ReviewUpdate[], ignored: 0 };
   let count = 0;
@@ -139,7 +139,7 @@ function ourNumber(change: JsonObject): string | null {
 type Person = Pick<InboundMessage, "from" | "alsoFrom">;
 
 /** The person with these addresses, otherwise the only contact of the notification, otherwise an address in a form that is not known. Empty
- *  where there is none of them. */
+ *  if there is none of them. */
 function person(addresses: readonly (string | undefined)[], change: JsonObject, written: unknown): Person {
   const [from, alsoFrom] = [...new Set([...addresses, ...onlyContact(change)])].filter((each) => each !== undefined);
   return { from: from ?? parseAddress(written) ?? "", ...(alsoFrom === undefined ? {} : { alsoFrom }) };
@@ -162,7 +162,7 @@ const TEXT_FIELDS: Readonly<Record<string, (content: JsonObject) => unknown>> = 
   reaction: ({ emoji }) => emoji,
 };
 
-/** The text of a message, or its type in brackets where it has no text, such as a picture. */
+/** The text of a message, or its type in brackets if it has no text, such as a picture. */
 function messageText(fields: JsonObject): string {
   const { type } = fields;
   const kind = typeof type === "string" && /^[a-z_]{1,30}$/.test(type) ? type : "unsupported";
@@ -171,7 +171,7 @@ function messageText(fields: JsonObject): string {
   return parseText(textField === undefined ? content["caption"] : textField(content)) ?? `[${kind}]`;
 }
 
-/** Undefined where the template cannot be identified. */
+/** Undefined if the template cannot be identified. */
 function parseReviewUpdate(change: JsonObject, entry: JsonObject, accountName: AccountName): ReviewUpdate | undefined {
   const wabaId = parseIdentifier(entry["id"]);
   const account = accountName(wabaId !== undefined && /^\d+$/.test(wabaId) ? wabaId : undefined);

@@ -28,7 +28,7 @@ export function parseStatus(name: unknown): { status: CarrierTemplateStatus; rea
   return typeof name === "string" && Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined;
 }
 
-/** Undefined where the entry has no id, name or language. */
+/** Undefined if the entry has no id, name or language. */
 export function parseTemplate(value: unknown): CarrierTemplate | undefined {
   const fields = asObject(value);
   const id = parseIdentifier(typeof fields["id"] === "number" ? String(fields["id"]) : fields["id"]);
@@ -70,7 +70,7 @@ function parseContent(fields: JsonObject, name: string, code: string): Reviewabl
 type Components = { header?: JsonObject; body?: JsonObject; footer?: JsonObject; buttons?: JsonObject };
 const COMPONENT_TYPES: ReadonlySet<unknown> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
 
-/** Undefined where a component has a type that our form does not have, or occurs twice. */
+/** Undefined if a component has a type that our form does not have, or occurs twice. */
 function componentsByType(components: readonly JsonObject[]): Components | undefined {
   if (!components.every(({ type }) => COMPONENT_TYPES.has(type)) || new Set(components.map(({ type }) => type)).size < components.length)
     return undefined;
@@ -137,7 +137,7 @@ function parseExamples(
   );
 }
 
-/** Undefined where a button has a type that our form does not have. */
+/** Undefined if a button has a type that our form does not have. */
 function parseButtons(buttons: readonly JsonObject[]): ReviewableButton[] | undefined {
   const parsed = buttons.flatMap((button) => parseButton(button) ?? []);
   return parsed.length === buttons.length && parsed.length > 0 ? parsed : undefined;

@@ -29,7 +29,7 @@ export type WhatsAppSettings = {
   timeoutMs?: number;
   /** The waits between attempts to connect to a carrier that cannot be reached. */
   reconnect?: Reconnect;
-  /** Looks up the carrier's address, where the owner of the link may not connect to every network. */
+  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
   lookup?: LookupFunction | undefined;
 };
 
