@@ -3034,10 +3034,10 @@ export interface components {
             /** @description The number of messages of this environment that are `sending` on the link. */
             in_flight: number;
             /**
-             * @description How receipts of an SMPP link write the ids of its responses: configured or learned. `learn`: not known yet. One of `learn`, `same`, `decimal`, `hex`; new values may be added.
-             * @example learn
+             * @description How receipts of an SMPP link write the ids of its responses. `auto`: in any of the other forms. One of `auto`, `same`, `decimal`, `hex`; new values may be added.
+             * @example auto
              */
-            receipt_ids: "learn" | "same" | "decimal" | "hex" | (string & {}) | null;
+            receipt_ids: "auto" | "same" | "decimal" | "hex" | (string & {}) | null;
             /** @description The settings, without secrets. Null for a link of the configuration file. */
             settings: {
                 [key: string]: unknown;

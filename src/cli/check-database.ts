@@ -4,6 +4,7 @@ import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
 import { countKeptInbound, MAX_KEPT_MESSAGES } from "../delivery/kept-inbound.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
+import { countParked } from "../delivery/receipt-queries.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
 import { isPlaintextUsed } from "../database/database-address.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -23,6 +24,8 @@ const FEW_CONNECTIONS = 3;
 const WEEK_MS = 7 * 86_400_000;
 const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 600;
+// A younger receipt may have arrived before the response to its message.
+const UNMATCHED_MS = 60_000;
 
 /** A database for statements that only read. */
 export type ReadDatabase = { db: Queryable; clock: Clock };
@@ -77,6 +80,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
           await runCheck("secret key", () => checkSecretKey(db, config)),
           await runCheck("queue", () => checkQueue(db)),
           await runCheck("inbound", () => checkInbound(db)),
+          await runCheck("receipts", () => checkReceipts(db, server.nowMs)),
           await runCheck("delivery", () => checkHold(db, server.nowMs)),
         ]
       : []),
@@ -231,4 +235,12 @@ async function checkInbound(db: Queryable): Promise<Check> {
   const detail = `${messages} messages without an owner and ${notifications} notifications without a link are kept`;
   const hint = "list them with godwit inbound list; assign the messages, and configure a sender, an inbound_account or a link";
   return messages >= MAX_KEPT_MESSAGES ? fail("inbound", `${detail}: further ones are refused`, hint) : warn("inbound", detail, hint);
+}
+
+async function checkReceipts(db: Queryable, nowMs: number): Promise<Check> {
+  const unmatched = await countParked(db, nowMs - UNMATCHED_MS);
+  if (unmatched.length === 0) return ok("receipts", "every delivery receipt has matched a message");
+  const detail = unmatched.map(({ link, count }) => `${count} of ${link}`).join(", ");
+  const hint = "compare the ids of the log event delivery.receipt_unmatched with those of messages; the link may need receipt_ids";
+  return warn("receipts", `delivery receipts that match no message: ${detail}`, hint);
 }

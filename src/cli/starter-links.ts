@@ -83,7 +83,7 @@ const SMPP: Starter = {
     ["long_text", '"udh8"', "Form of long texts: udh8, udh16, sar or payload."],
     ["validity", '"relative"', "Form of the validity period: relative, absolute or none."],
     ["registered_delivery", "1", "Receipts to request. With 0 there are none, and messages end as expired."],
-    ["receipt_ids", '"learn"', "Form of message ids in receipts: learn, same, decimal or hex."],
+    ["receipt_ids", '"auto"', "Form of message ids in receipts: auto, same, decimal or hex."],
     ["priority_flag", "{ high = 3, normal = 1 }", "Priority flag of each priority, or one number for all."],
     ["enquire_seconds", "30", "Seconds between two enquire_link on an idle connection."],
     ["response_seconds", "45", "Seconds after which a submit without a response has an unknown outcome."],

@@ -122,7 +122,7 @@ export class Delivery {
     this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));
     this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, this.#advancer))));
-    this.#job.repeat(paced(() => this.#receipts.applyMissed()));
+    this.#job.repeat(paced(() => this.#receipts.parked.applyDue()));
     this.#job.repeat(paced(() => deleteOldParked(db, clock.now())));
     this.#job.repeat(paced(() => deleteOldInboundIds(db, clock.now())));
   }
@@ -148,8 +148,8 @@ export class Delivery {
     // The lanes send nothing more from now on, although a background task may still wait for the database.
     await Promise.all([this.#job.stop(), this.#lanes.stop()]);
     await within(this.#reporter.stop(), GIVE_UP_MS);
-    await within(this.#receipts.settled(), GIVE_UP_MS);
-    this.#receipts.stop();
+    await within(this.#receipts.parked.settled(), GIVE_UP_MS);
+    this.#receipts.parked.stop();
   }
 
   /** Applies a new plan. */

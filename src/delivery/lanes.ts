@@ -9,7 +9,6 @@ import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
-import { readReceiptForm, storeReceiptForm } from "../links/receipt-forms.ts";
 import type { OpenLink } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import { reportError, type Log } from "../model/log.ts";
@@ -22,7 +21,6 @@ import { Backlog } from "./backlog.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Lane } from "./lane.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
-import { readParked, readRecentCarrierIds } from "./receipt-queries.ts";
 import { SlowedAccounts } from "./slowed-accounts.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
@@ -185,7 +183,7 @@ export class Lanes {
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, clock, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
+    const { db, clock, node, hosts, providers, linkLeaseMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
@@ -198,10 +196,6 @@ export class Lanes {
     const leasedHost: LeasedHost = {
       ...host,
       hasLease: () => lease.isHeld,
-      recentCarrierIds: () => readRecentCarrierIds(db, link.name, clock.now() + receiptWaitMs),
-      parkedReceipts: () => readParked(db, link.name),
-      readReceiptForm: (account) => readReceiptForm(db, link.name, account),
-      storeReceiptForm: (account, form) => storeReceiptForm(db, link.name, { account, form, nowMs: clock.now() }),
       cursor: linkCursor(db, link.name),
     };
     const leased = new LeasedConnection({

@@ -77,7 +77,7 @@ export class ProviderHosts {
 
   /** Call after all providers have stopped, and before the database is closed. */
   stop(): void {
-    this.receipts.stop();
+    this.receipts.parked.stop();
   }
 
   /** Creates the host for the provider of a link. */

@@ -3,6 +3,7 @@ import type { AccountId, MessageId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Message } from "../messages/message.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
+import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
@@ -57,6 +58,8 @@ export type SentMessage = {
   recipient: Recipient;
   sender: string | null;
   link: string | null;
+  /** The message has left, and no response of the carrier has come. */
+  is_unanswered: boolean;
 };
 
 /** A person, and the link or the number from which messages to them are looked for. */
@@ -90,10 +93,11 @@ select item.ordinal::integer as ordinal, item.recipient, found.*
       from writer
      where writer.account_id is not null
   )
-  select writer.account_id, owned.environment, latest.id, latest.sender, latest.link
+  select writer.account_id, owned.environment, latest.id, latest.sender, latest.link, latest.is_unanswered
     from writer
    cross join (values ('live'), ('test')) as owned(environment)
    cross join lateral (select m.id, m.sender,
+                              m.status = 'sending' or m.error ->> 'code' is not distinct from '${OUTCOME_UNKNOWN}' as is_unanswered,
                               coalesce(m.link, (select q.link
                                                   from delivery_queue q
                                                  where q.message_id = m.id)) as link

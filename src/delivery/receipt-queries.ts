@@ -1,44 +1,10 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
 import type { AccountId, MessageId } from "../model/id.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
-import type { Receipt } from "../providers/provider.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
-
-// The limit of references read, of all links, and of ids returned, of one link.
-const MAX_READ = 20_000;
-const MAX_RECENT = 10_000;
-
-/** The carrier ids of the latest messages of a link whose receipts are awaited until a time at most, the oldest first. */
-export const readRecentCarrierIds = async (db: Queryable, link: string, expiresBeforeMs: number): Promise<string[]> => {
-  const rows = await db.rows<{ id: string }>(sql`
-  select provider_message_id as id
-    from (select link, provider_message_id, expires_at
-            from provider_references
-           where expires_at <= ${new Date(expiresBeforeMs)}
-           order by expires_at desc
-           limit ${MAX_READ}) recent
-   where link = ${link}
-   order by expires_at desc
-   limit ${MAX_RECENT}`);
-  return rows.map(({ id }) => id).toReversed();
-};
-
-// As many as a link keeps while it learns the form of the ids.
-const MAX_PARKED_READ = 1_000;
-
-/** The oldest parked receipts of a link. */
-export const readParked = async (db: Queryable, link: string): Promise<Receipt[]> => {
-  const rows = await db.rows<{ receipt: unknown }>(sql`
-  select receipt
-    from parked_receipts
-   where link = ${link}
-   order by received_at
-   limit ${MAX_PARKED_READ}`);
-  return rows.map(({ receipt }) => receipt as Receipt);
-};
 
 export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("link", "text", ({ link }) => link),
@@ -66,7 +32,8 @@ select item.ordinal::integer as ordinal, m.link
 export const findLinksOf = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlyMap<number, string>> =>
   new Map((await db.rows<{ ordinal: number; link: string }>(linkOfMessage(ids))).map(({ ordinal, link }) => [ordinal - 1, link]));
 
-export type ParkedReceipt = CarrierId & { status: string; receipt: string; receivedAtMs: number };
+/** `retryAtMs`: the next time at which the receipt is tried though its own carrier id is not known; null: never. */
+export type ParkedReceipt = CarrierId & { status: string; receipt: string; receivedAtMs: number; retryAtMs: number | null };
 
 const park = batchStatement<ParkedReceipt>(
   [
@@ -74,10 +41,11 @@ const park = batchStatement<ParkedReceipt>(
     column("status", "text", ({ status }) => status),
     column("receipt", "text", ({ receipt }) => receipt),
     column("received_at", "timestamptz", ({ receivedAtMs }) => receivedAtMs),
+    column("retry_at", "timestamptz", ({ retryAtMs }) => retryAtMs),
   ],
   (items) => `
-insert into parked_receipts (link, provider_message_id, status, receipt, received_at)
-select link, id, status, receipt::json, received_at
+insert into parked_receipts (link, provider_message_id, status, receipt, received_at, retry_at)
+select link, id, status, receipt::json, received_at, retry_at
   from ${items}
 on conflict do nothing`,
 );
@@ -87,14 +55,14 @@ export const parkReceipts = async (db: Queryable, receipts: readonly ParkedRecei
   await db.rows(park(receipts));
 };
 
-export type ParkedRow = { link: string; receipt: unknown };
+export type ParkedRow = { link: string; receipt: unknown; received_at: Date };
 
 const parkedFor = batchStatement<CarrierId>(
   carrierIdColumns,
   (items) => `
-select item.link, found.receipt
+select item.link, found.receipt, found.received_at
   from ${items}
- cross join lateral (select p.receipt
+ cross join lateral (select p.receipt, p.received_at
                        from parked_receipts p
                       where p.link = item.link and p.provider_message_id = item.id
                       limit 10) found`,
@@ -104,19 +72,49 @@ select item.link, found.receipt
 export const findParked = (db: Queryable, carrierIds: readonly CarrierId[]): Promise<ParkedRow[]> =>
   db.rows<ParkedRow>(parkedFor(carrierIds));
 
-// By then the node that stored the carrier id has applied the parked receipts itself, unless it stopped before.
-const MISSED_MS = 2_000;
-
-/** Finds parked receipts whose carrier id is known. The caller adapts its pace to the duration of the scan. */
-export const findMissed = (db: Queryable, nowMs: number, max: number): Promise<ParkedRow[]> =>
+/** Finds parked receipts that are to be tried, and those whose carrier id is known, of those received until a time. The caller adapts its pace
+ *  to the duration of the scan. */
+export const findDueParked = (
+  db: Queryable,
+  { nowMs, untilMs, max }: { nowMs: number; untilMs: number; max: number },
+): Promise<ParkedRow[]> =>
   db.rows<ParkedRow>(sql`
-  select p.link, p.receipt
+  select p.link, p.receipt, p.received_at
     from parked_receipts p
-   where p.received_at <= ${new Date(nowMs - MISSED_MS)}
-     and exists (select
-                   from provider_references r
-                  where r.link = p.link and r.provider_message_id = p.provider_message_id)
+   where p.received_at <= ${new Date(untilMs)}
+     and (p.retry_at <= ${new Date(nowMs)}
+          or p.retry_at is null
+         and exists (select
+                       from provider_references r
+                      where r.link = p.link and r.provider_message_id = p.provider_message_id))
+   order by p.retry_at
    limit ${max}`);
+
+const retryLater = batchStatement<CarrierId & { status: string; retryAtMs: number }>(
+  [...carrierIdColumns, column("status", "text", ({ status }) => status), column("retry_at", "timestamptz", ({ retryAtMs }) => retryAtMs)],
+  (items) => `
+update parked_receipts p
+   set retry_at = item.retry_at
+  from ${items}
+ where p.link = item.link and p.provider_message_id = item.id and p.status = item.status`,
+);
+
+export const retryParkedLater = async (
+  db: Queryable,
+  receipts: readonly (CarrierId & { status: string })[],
+  retryAtMs: number,
+): Promise<void> => {
+  await db.rows(retryLater(receipts.map((receipt) => ({ ...receipt, retryAtMs }))));
+};
+
+/** Counts the parked receipts of each link, of those received until a time. */
+export const countParked = (db: Queryable, untilMs: number): Promise<{ link: string; count: number }[]> =>
+  db.rows<{ link: string; count: number }>(sql`
+  select link, count(*)::integer as count
+    from parked_receipts
+   where received_at <= ${new Date(untilMs)}
+   group by link
+   order by link`);
 
 const unpark = batchStatement<CarrierId & { status: string }>(
   [...carrierIdColumns, column("status", "text", ({ status }) => status)],

@@ -1,13 +1,13 @@
 /** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
 import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../model/id.ts";
-import { RECEIPT_IDS } from "../providers/smpp/settings.ts";
+import { RECEIPT_IDS } from "../providers/provider.ts";
+import type { SmppSettings } from "../providers/smpp/settings.ts";
 import type { Queryable } from "../database/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
 import type { Owner } from "../model/owner.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
-import { readReceiptIds } from "./receipt-forms.ts";
 
 /** A node that has reported nothing for this long is gone. */
 const FRESH_MS = 10_000;
@@ -59,7 +59,7 @@ export const LinkRecord = Type.Object(
     window: nullable(Type.Integer({ description: "The maximum number of submissions that wait for a response at the same time." })),
     in_flight: Type.Integer({ description: "The number of messages of this environment that are `sending` on the link." }),
     receipt_ids: nullable(
-      openEnum(RECEIPT_IDS, "How receipts of an SMPP link write the ids of its responses: configured or learned. `learn`: not known yet."),
+      openEnum(RECEIPT_IDS, "How receipts of an SMPP link write the ids of its responses. `auto`: in any of the other forms."),
     ),
     settings: nullable(
       Type.Unsafe<Readonly<Record<string, unknown>>>({
@@ -117,8 +117,7 @@ export async function readUpLinks(db: Queryable, nowMs: number): Promise<Readonl
 /** Lists links for the operator. */
 export async function listLinks(db: Queryable, links: readonly Link[], nowMs: number): Promise<LinkReport[]> {
   const states = await readStates(db, nowMs - FRESH_MS);
-  const receiptIds = await readReceiptIds(db, links);
-  return links.map((link) => ({ ...linkReport(link, states), receipt_ids: receiptIds.get(link.name) ?? null }));
+  return links.map((link) => linkReport(link, states));
 }
 
 /** `details`: of the links that the account has created. `pauses`: the reasons of paused links. Both by the names of links. */
@@ -190,10 +189,7 @@ const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 const RANK = ["connected", "throttled", "connecting", "paused"];
 
 /** Combines the reports of all nodes. The best state counts, since one node with a working connection is enough. */
-function linkReport(
-  { name, provider, channels, sender, settings, accountId }: Link,
-  states: readonly StateRow[],
-): Omit<LinkReport, "receipt_ids"> {
+function linkReport({ name, provider, channels, sender, settings, accountId }: Link, states: readonly StateRow[]): LinkReport {
   const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   const [best] = own;
   const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];
@@ -209,6 +205,7 @@ function linkReport(
     rate: partsPerSecond ?? messagesPerSecond,
     window,
     in_flight: own.reduce((sum, { in_flight: count }) => sum + count, 0),
+    receipt_ids: provider === "smpp" ? ((settings as SmppSettings).receiptIds ?? "auto") : null,
     last_error: last?.last_error ?? null,
     last_error_at: last?.last_error_at?.toISOString() ?? null,
     nodes: own.map(({ node }) => node),

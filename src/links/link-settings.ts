@@ -6,16 +6,9 @@ import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
 import { isLoopback } from "../lib/addresses.ts";
 import type { SegmentRules } from "../model/segments.ts";
+import { RECEIPT_IDS } from "../providers/provider.ts";
 import type { ProviderName } from "../providers/providers.ts";
-import {
-  BIND_MODES,
-  INTERFACE_VERSIONS,
-  RECEIPT_IDS,
-  SMPP_DEFAULTS,
-  smscAddresses,
-  VALIDITIES,
-  type SmppSettings,
-} from "../providers/smpp/settings.ts";
+import { BIND_MODES, INTERFACE_VERSIONS, SMPP_DEFAULTS, smscAddresses, VALIDITIES, type SmppSettings } from "../providers/smpp/settings.ts";
 import { findStatusFaults, STATUS_RANGE } from "../providers/smpp/status.ts";
 import { segmentRules } from "../providers/smpp/text.ts";
 import { findTlvFaults, findTlvOptionFaults, TLV_TYPES } from "../providers/smpp/tlvs.ts";
@@ -152,7 +145,8 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
       destination_ton: ton,
       destination_npi: npi,
       service_type: Type.Optional(Type.String({ maxLength: 5 })),
-      receipt_ids: Type.Optional(oneOf(RECEIPT_IDS)),
+      // `learn` was the name of `auto` in 0.2.
+      receipt_ids: Type.Optional(oneOf([...RECEIPT_IDS, "learn"])),
       tlvs: Type.Optional(Type.Array(tlv, { maxItems: 20 })),
       message_tlvs: Type.Optional(Type.Array(tag, { maxItems: 50 })),
       dlt_entity_id: Type.Optional(dltId),
@@ -177,7 +171,11 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
     isReceiveOnly: ({ bindMode }) => bindMode === "receiver",
     carrierAccount: (settings) => smppAccount(settings as SmppSettings),
     // Other commands show the first address.
-    derive: (settings) => ({ ...settings, ...smscAddresses(settings as SmppSettings)[0] }),
+    derive: ({ receiptIds, ...settings }) => ({
+      ...settings,
+      receiptIds: receiptIds === "learn" ? "auto" : receiptIds,
+      ...smscAddresses(settings as SmppSettings)[0],
+    }),
     segmentRules: (settings) => segmentRules(settings as SmppSettings),
   },
   whatsapp: {

@@ -4,7 +4,6 @@ import { Problem } from "../http/problem.ts";
 import type { AuditedCall, Executed, Replay, WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, newId, type AccountId } from "../model/id.ts";
 import { actorText } from "../model/origin.ts";
-import { forgetLink } from "./forget-link.ts";
 import { PAUSED_BY_OPERATOR, PAUSED_BY_REQUEST } from "./link-record.ts";
 
 import type { Queryable, Tx } from "../database/database.ts";
@@ -21,6 +20,7 @@ import {
   type NewLink,
 } from "./link-definition.ts";
 import { sealSecrets } from "./link-secrets.ts";
+import { deleteCursor } from "./queries.ts";
 import { deleteLink, deletePause, lockSetup, readPauses, readRoutes, writeLink, writePause } from "./setup-queries.ts";
 import { limitReached, requireLive, type Setup } from "./setup.ts";
 import { sendingChannels, readStoredLinks, toCreated, type StoredLink } from "./stored-link.ts";
@@ -91,7 +91,7 @@ export class LinkChanger {
       await requireUnrouted(tx, accountId, text);
       await deleteLink(tx, accountId, link.id);
       await deletePause(tx, text);
-      await forgetLink(tx, text);
+      await deleteCursor(tx, text);
       await this.#setup.record(tx, call, { action: "link.deleted", target: { type: "link", id: text }, changes: { name: link.name } });
     });
   }

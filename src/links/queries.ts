@@ -1,5 +1,4 @@
 /** All SQL of links: the leases, the states that nodes report, and the learnt forms of ids in receipts. */
-import type { ReceiptIdForm } from "../providers/provider.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
@@ -103,31 +102,6 @@ export async function countSending(
   return new Map(rows.map(({ link, count }) => [link, count]));
 }
 
-export type ReceiptFormRow = {
-  link: string;
-  account: string;
-  base: ReceiptIdForm["base"];
-  letters: ReceiptIdForm["letters"];
-  width: number | null;
-};
-
-/** The learnt forms of links. */
-export const readReceiptForms = (db: Queryable, links: readonly string[]): Promise<ReceiptFormRow[]> =>
-  db.rows<ReceiptFormRow>(sql`
-  select link, account, base, letters, width
-    from link_receipt_ids
-   where link = any (${links}::text[])`);
-
-export const writeReceiptForm = async (db: Queryable, row: ReceiptFormRow, nowMs: number): Promise<void> => {
-  const { link, account, base, letters, width } = row;
-  await db.rows(sql`
-  insert into link_receipt_ids (link, account, base, letters, width, learnt_at)
-  values (${link}, ${account}, ${base}, ${letters}, ${width}, ${new Date(nowMs)})
-  on conflict (link) do update
-     set account = excluded.account, base = excluded.base, letters = excluded.letters, width = excluded.width,
-         learnt_at = excluded.learnt_at`);
-};
-
 export const readCursor = async (db: Queryable, link: string): Promise<string | null> =>
   (
     await db.rows<{ position: string }>(sql`
@@ -144,12 +118,9 @@ export const storeCursor = async (db: Queryable, link: string, position: string)
      set position = excluded.position`);
 };
 
-/** Deletes what the service has learnt about a link that no longer exists. */
-export const deleteLearnt = async (tx: Tx, link: string): Promise<void> => {
+/** Deletes the position of a link that no longer exists. */
+export const deleteCursor = async (tx: Tx, link: string): Promise<void> => {
   await tx.rows(sql`
-  with learnt as (
-    delete from link_receipt_ids
-     where link = ${link})
   delete from link_cursors
    where link = ${link}`);
 };

@@ -78,16 +78,6 @@ export const CARRIER_LOG_EVENTS = {
     meaning: "The carrier refuses the bind with `status`. The next attempt follows in about five minutes.",
     action: "Check `system_id` and password, and with the carrier whether the account is open.",
   },
-  "smpp.form_not_stored": {
-    level: "warn",
-    meaning: "The form of the ids in receipts was learnt and could not be stored. The link learns it again after a restart.",
-    action: CHECK_DATABASE,
-  },
-  "smpp.ids_not_read": {
-    level: "warn",
-    meaning: "The carrier's ids of earlier messages could not be read. Receipts wait until the link has learnt their form.",
-    action: CHECK_DATABASE,
-  },
   "smpp.malformed_pdu": {
     level: "warn",
     meaning: "The carrier sent a PDU that could not be read. After a wrong length the session ends and binds again.",

@@ -83,6 +83,11 @@ export const LOG_EVENTS = {
     meaning: "Parked delivery receipts could not be matched with their messages. The search is repeated.",
     action: CHECK_DATABASE,
   },
+  "delivery.receipt_unmatched": {
+    level: "warn",
+    meaning: "A delivery receipt has matched no message for a minute, or more than one. It stays parked for three days.",
+    action: "Compare `provider_message_id` with the ids of messages on `link`. If their form differs, set `receipt_ids` of the link.",
+  },
   "delivery.release_failed": {
     level: "error",
     meaning: "Claimed messages could not be returned to the queue. They are due again when their leases have expired.",

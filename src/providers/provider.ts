@@ -104,21 +104,19 @@ export type Receipt = {
   raw: Readonly<Record<string, string>>;
   /** The carrier ids of all parts, if a late response completes a message in parts. */
   partIds?: readonly string[];
-  /** The carrier id with which the receipt was passed on before, when its message was not known by that id. */
-  parkedAs?: string;
-  /** The sender's addresses, if the carrier did not mark the message as a receipt. Anybody can send a text that looks like a receipt, so it
-   *  counts only for a message to one of these addresses. */
+  /** The form of the carrier id, compared with that of the response. Absent if the carrier writes both alike. */
+  idForm?: ReceiptIds;
+  /** The addresses of the phone and of our number, as the carrier wrote them, if it names them. Some carriers swap them. */
+  addresses?: readonly string[];
+  /** The addresses of a receipt that its carrier did not mark as one, as it wrote them. Anybody can write a text that looks like a receipt, so
+   *  it counts only for a message to one of these addresses. */
   unmarkedFrom?: readonly string[];
 };
 
-/** The form of a carrier id in a receipt, relative to the response. */
-export type ReceiptIdForm = {
-  /** The base of the number in the receipt. `decimal`: the response has it in hexadecimal; `hex` is the opposite. */
-  base: "same" | "decimal" | "hex";
-  letters: "lower" | "upper" | "kept";
-  /** The number of digits in a response, with leading zeros; 0: no leading zeros; null: unchanged. */
-  width: number | null;
-};
+/** How receipts write the id of a response. `decimal`: receipts are in decimal, responses in hexadecimal; `hex` is the opposite. `auto`: in any
+ *  of these forms. */
+export const RECEIPT_IDS = ["auto", "same", "decimal", "hex"] as const;
+export type ReceiptIds = (typeof RECEIPT_IDS)[number];
 
 /** How a carrier marks an address. `other`: a short code, a name, or any other address that is no phone number. */
 export type AddressType = "international" | "national" | "other";
@@ -209,13 +207,6 @@ export type LeasedHost = Host & {
    *  process may be suspended between any two lines and continue after another node has taken over. Absent if no other node can
    *  have the link. */
   hasLease?(): boolean;
-  /** The carrier ids of the last messages on this link, from all nodes, the oldest first. */
-  recentCarrierIds?(): Promise<readonly string[]>;
-  /** The receipts of this link whose messages are not known, the oldest first. */
-  parkedReceipts?(): Promise<readonly Receipt[]>;
-  /** Reads and stores the learnt form of the ids in receipts. `account` names the carrier's account: the form of another one is not read. */
-  readReceiptForm?(account: string): Promise<ReceiptIdForm | undefined>;
-  storeReceiptForm?(account: string, form: ReceiptIdForm): Promise<void>;
   /** The stored position in the reports of a carrier that is polled. */
   cursor?: PollCursor;
 };

@@ -94,7 +94,7 @@ describe("GET /v1/links", () => {
       reason_detail: null,
       paused: false,
       country: null,
-      receipt_ids: "learn",
+      receipt_ids: "auto",
       settings: null,
       secrets: [],
       callback_path: null,

@@ -44,26 +44,11 @@ describe("a receipt", () => {
       assert.deepEqual(host.messages, []);
     }));
 
-  const hexIds = (): Script => {
-    let count = 0xabcdef00;
-    return { submit: (each, session) => void session.accept(each, (count++).toString(16).toUpperCase()) };
-  };
-  const passedOn = (host: LinkHost) => host.receipts.map(({ providerMessageId, parkedAs }) => [providerMessageId, parkedAs]);
-
-  test("with a decimal id matches a response with a hexadecimal id after three such messages, and those before it are passed on again", () =>
-    withLink(hexIds(), {}, async ({ smsc, link, host }) => {
-      const decimal = (index: number): string => String(0xabcdef00 + index);
-      assert.equal(await smsc.session.deliver(receiptSm(decimal(9))), STATUS.ok);
-      for (let count = 0; count < 3; count += 1) idOf(await sendOne(link));
-      for (const index of [0, 1]) assert.equal(await smsc.session.deliver(receiptSm(decimal(index))), STATUS.ok);
-      const unchanged = [9, 0, 1].map((index) => [decimal(index), undefined]);
-      assert.deepEqual(passedOn(host), unchanged, "parked");
-      assert.equal(await smsc.session.deliver(receiptSm(decimal(2))), STATUS.ok);
-      await until("the receipts were passed on again", () => host.receipts.length === 7);
-      assert.deepEqual(
-        passedOn(host).slice(3).map(String).toSorted(),
-        ["ABCDEF00", "ABCDEF01", "ABCDEF02", "ABCDEF09"].map((id) => `${id},${id === "ABCDEF02" ? "" : Number(`0x${id}`)}`),
-      );
+  test("is passed on with its id unchanged, the setting for the form of ids, and its addresses", () =>
+    withLink({}, { receiptIds: "decimal" }, async ({ smsc, host }) => {
+      assert.equal(await smsc.session.deliver(receiptByTlvs("2882400000", 2)), STATUS.ok);
+      const { providerMessageId, idForm, addresses } = host.receipts[0] ?? assert.fail();
+      assert.deepEqual([providerMessageId, idForm, addresses], ["2882400000", "decimal", ["4915112345678", "14155550100"]]);
     }));
 
   test("is acknowledged only when it is committed, and is requested again otherwise", () =>

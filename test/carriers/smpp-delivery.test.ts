@@ -6,7 +6,7 @@ import { smpp } from "../../src/providers/smpp/smpp.ts";
 import type { ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import type { SmppSettings } from "../../src/providers/smpp/settings.ts";
 import type { Link } from "../../src/links/link.ts";
-import { listLinks } from "../../src/links/link-record.ts";
+import type { Message } from "../../src/messages/message.ts";
 import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
@@ -15,6 +15,12 @@ import { deliverSm, international, receiptByTlvs, receiptSm, receiptText } from 
 
 const carriers = { [LINK]: smpp as Provider<unknown> };
 const linkAt = (smsc: Smsc, settings: Partial<SmppSettings> = {}): Link => ({ ...linkTo(LINK), settings: settingsFor(smsc, settings) });
+
+/** A receipt about a message to `recipientNo(index)`. */
+const receiptOf = (index: number, id: string): ShortMessage => ({ ...receiptSm(id), source: international(recipientNo(index).slice(1)) });
+
+const parkedIds = async (rig: Rig): Promise<string[]> =>
+  (await rig.rows<{ id: string }>("select provider_message_id as id from parked_receipts order by 1")).map(({ id }) => id);
 
 async function withCarrier(script: Script, run: (smsc: Smsc, rig: Rig) => Promise<void>): Promise<void> {
   const smsc = await Smsc.start(script);
@@ -39,36 +45,45 @@ describe("a carrier with hexadecimal ids in responses and decimal ids in receipt
     withCarrier(counting(), async (smsc, rig) => {
       const links = [linkAt(smsc)];
       const first = await rig.deliver(carriers, { links });
-      const messages = await rig.acceptMany(3, (index) => ({ recipient: recipientNo(index) }));
-      for (const message of messages) await rig.untilStatus(message, "sent");
+      for (const index of [0, 1, 2]) await rig.untilStatus(await rig.accept({ recipient: recipientNo(index) }), "sent");
       await first.stop();
       await rig.deliver(carriers, { links, node: "node-2", db: rig.connect("node-2") });
       await until("the second node to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
-      for (const index of [2, 0, 1]) assert.equal(await smsc.session.deliver(receiptSm(inReceipts(index))), 0);
-      await until("all to be delivered", async () => (await rig.count("delivered")) === 3 || undefined);
+      for (const index of [2, 0, 1]) assert.equal(await smsc.session.deliver(receiptOf(index, inReceipts(index))), 0);
+      assert.equal(await rig.count("delivered"), 3);
       assert.deepEqual(await rig.rows("select from parked_receipts"), []);
-      assert.equal(smsc.submits.length, 3);
+      const ids = await rig.rows("select distinct provider_message_id from provider_references order by 1");
+      assert.deepEqual(
+        ids,
+        [0, 1, 2].map((index) => ({ provider_message_id: idOf(index) })),
+        "only the ids of responses are stored",
+      );
     }));
 
-  test("has the learnt form after a restart, unless its settings have changed", () =>
+  test("has a receipt without an address parked, unless the form of its ids is configured", () =>
     withCarrier(counting(), async (smsc, rig) => {
-      const links = [linkAt(smsc)];
-      const first = await rig.deliver(carriers, { links });
-      const messages = await rig.acceptMany(4, (index) => ({ recipient: recipientNo(index) }));
-      for (const message of messages) await rig.untilStatus(message, "sent");
-      for (const index of [0, 1, 2]) assert.equal(await smsc.session.deliver(receiptSm(inReceipts(index))), 0);
-      await until("three to be delivered", async () => (await rig.count("delivered")) === 3 || undefined);
-      const formIn = async (link: Link | undefined): Promise<unknown> =>
-        (await listLinks(rig.db, [{ ...(link ?? assert.fail()), provider: "smpp" }], Date.now()))[0]?.receipt_ids;
-      await until("the form to be stored", async () => (await formIn(links[0])) === "decimal" || undefined);
-      assert.equal(await formIn(linkAt(smsc, { systemId: "other" })), "learn");
-      assert.equal(await formIn(linkAt(smsc, { receiptIds: "hex" })), "hex");
+      const first = await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      const message = await rig.untilStatus(await rig.accept(), "sent");
+      assert.equal(await smsc.session.deliver(receiptSm(inReceipts(0))), 0);
+      assert.deepEqual([(await rig.message(message)).status, (await parkedIds(rig)).length], ["sent", 1]);
       await first.stop();
+      const links = [linkAt(smsc, { receiptIds: "decimal" })];
       await rig.deliver(carriers, { links, node: "node-2", db: rig.connect("node-2") });
       await until("the second node to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
-      assert.equal(await smsc.session.deliver(receiptSm(inReceipts(3))), 0);
-      assert.equal(await rig.count("delivered"), 4);
+      assert.equal(await smsc.session.deliver(receiptSm(inReceipts(0))), 0);
+      assert.equal((await rig.message(message)).status, "delivered");
     }));
+
+  test("has a receipt that comes before its response applied soon after the response", () => {
+    const script: Script = {
+      submit: (submit, session) => void session.deliver(receiptOf(0, inReceipts(0))).then(() => session.accept(submit, idOf(0))),
+    };
+    return withCarrier(script, async (smsc, rig) => {
+      await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      await rig.untilStatus(await rig.accept({ recipient: recipientNo(0) }), "delivered");
+      await until("nothing to be parked", async () => (await parkedIds(rig)).length === 0 || undefined);
+    });
+  });
 
   test("has its receipts not matched with messages of another link", () =>
     withCarrier(counting(), async (smsc, rig) => {
@@ -124,6 +139,72 @@ describe("a carrier that counts its messages in decimal", () => {
       assert.equal(await smsc.session.deliver(receiptByTlvs("12288", 2)), 0);
       assert.deepEqual([(await rig.message(first)).status, (await rig.message(second)).status], ["sent", "sending"]);
       assert.deepEqual(await rig.rows("select provider_message_id from parked_receipts"), [{ provider_message_id: "12288" }]);
+    });
+  });
+});
+
+describe("two messages whose ids are one number in two bases", () => {
+  // 0x10 is 16, and 0x16 is 22.
+  const IDS = ["10", "16"];
+  const inTurn = (): Script => {
+    const left = [...IDS];
+    return { submit: (submit, session) => void session.accept(submit, left.shift() ?? assert.fail("more messages than ids")) };
+  };
+  const twoMessages = (
+    recipients: readonly [number, number],
+    run: (smsc: Smsc, rig: Rig, statuses: () => Promise<string[]>) => Promise<void>,
+  ) =>
+    withCarrier(inTurn(), async (smsc, rig) => {
+      await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      const messages: Message[] = [];
+      for (const index of recipients) messages.push(await rig.untilStatus(await rig.accept({ recipient: recipientNo(index) }), "sent"));
+      await run(smsc, rig, () => Promise.all(messages.map(async (message) => (await rig.message(message)).status)));
+    });
+
+  test("to two people get their own receipts in decimal", () =>
+    twoMessages([1, 2], async (smsc, _, statuses) => {
+      assert.equal(await smsc.session.deliver(receiptOf(1, "16")), 0);
+      assert.deepEqual(await statuses(), ["delivered", "sent"]);
+      assert.equal(await smsc.session.deliver(receiptOf(2, "22")), 0);
+      assert.deepEqual(await statuses(), ["delivered", "delivered"]);
+    }));
+
+  test("to two people get their own receipts with the ids of the responses", () =>
+    twoMessages([1, 2], async (smsc, _, statuses) => {
+      assert.equal(await smsc.session.deliver(receiptOf(2, "16")), 0);
+      assert.deepEqual(await statuses(), ["sent", "delivered"]);
+      assert.equal(await smsc.session.deliver(receiptOf(1, "10")), 0);
+      assert.deepEqual(await statuses(), ["delivered", "delivered"]);
+    }));
+
+  test("to one person: the message whose response has the id of the receipt gets it", () =>
+    twoMessages([1, 1], async (smsc, _, statuses) => {
+      assert.equal(await smsc.session.deliver(receiptOf(1, "16")), 0);
+      assert.deepEqual(await statuses(), ["sent", "delivered"]);
+      assert.equal(await smsc.session.deliver(receiptOf(1, "10")), 0);
+      assert.deepEqual(await statuses(), ["delivered", "delivered"]);
+    }));
+
+  test("to one person: a receipt that fits both in another form stays parked", () =>
+    twoMessages([1, 1], async (smsc, rig, statuses) => {
+      // 0016 is 16 with leading zeros, and 0x10 in decimal.
+      assert.equal(await smsc.session.deliver(receiptOf(1, "0016")), 0);
+      assert.deepEqual(await statuses(), ["sent", "sent"]);
+      assert.deepEqual(await parkedIds(rig), ["0016"]);
+    }));
+
+  test("to one person: a receipt before the response is applied to its own message", () => {
+    const script: Script = {
+      submit: (submit, session) => {
+        if (session.submits.length === 1) session.accept(submit, "10");
+        else void session.deliver(receiptOf(1, "16")).then(() => session.accept(submit, "16"));
+      },
+    };
+    return withCarrier(script, async (smsc, rig) => {
+      await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      const first = await rig.untilStatus(await rig.accept({ recipient: recipientNo(1) }), "sent");
+      await rig.untilStatus(await rig.accept({ recipient: recipientNo(1) }), "delivered");
+      assert.equal((await rig.message(first)).status, "sent");
     });
   });
 });
@@ -221,7 +302,7 @@ describe("two links of one account at the carrier", () => {
       assert.equal(await other.deliver(receiptSm("a-2")), 0);
       smsc.script.submit = (submit, session) => void session.accept(submit, "a-2");
       await rig.untilStatus(await rig.accept({ recipient: recipientNo(2) }), "delivered");
-      assert.deepEqual(await rig.rows("select from parked_receipts"), []);
+      await until("nothing to be parked", async () => (await parkedIds(rig)).length === 0 || undefined);
     }));
 
   test("have the receipt with an id of messages on both applied to that of its own link", () =>

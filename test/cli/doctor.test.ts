@@ -60,7 +60,7 @@ async function doctor(env: Record<string, string> = {}, base = ownSettings()): P
 }
 
 const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "checksums", "connections", "clock"];
-const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "delivery", "links", "webhooks", "service"];
+const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "receipts", "delivery", "links", "webhooks", "service"];
 
 describe("a running service", () => {
   test("passes every check, with a warning that live has no link yet", async () => {
@@ -329,6 +329,17 @@ describe("remote hosts", () => {
     assert.equal(check("inbound")?.status, "warn");
     assert.match(check("inbound")?.detail ?? "", /^2 messages without an owner and 1 notifications without a link are kept/);
     await godwit.rows("delete from kept_inbound");
+  });
+
+  test("of receipts that match no message are counted by link", async () => {
+    await godwit.rows(
+      `insert into parked_receipts (link, provider_message_id, status, receipt, received_at)
+       values ('acme', '1', 'delivered', '{}', now() - interval '2 minutes'), ('acme', '2', 'delivered', '{}', now())`,
+    );
+    const { check } = await doctor();
+    assert.equal(check("receipts")?.status, "warn");
+    assert.equal(check("receipts")?.detail, "delivery receipts that match no message: 1 of acme");
+    await godwit.rows("delete from parked_receipts");
   });
 
   test("of links whose callbacks are not verified are named", async () => {

@@ -164,7 +164,9 @@ describe("during a step of the database's clock", () => {
     await releaseSync(db, "released", "one", nowMs);
     assert.equal(await renewSync(db, "held", "one", nowMs + 30_000), true);
     await hastenSyncs(db, names, { nowMs, gapMs: 2_000 });
-    await parkReceipts(db, [{ link: "a", providerMessageId: "1", status: "delivered", receipt: "{}", receivedAtMs: nowMs }]);
+    await parkReceipts(db, [
+      { link: "a", providerMessageId: "1", status: "delivered", receipt: "{}", receivedAtMs: nowMs, retryAtMs: nowMs },
+    ]);
     await db.transaction((tx) => rememberInbound(tx, [{ link: "a", providerMessageId: "2" }], nowMs));
     await assertNoFutureTimes(rows);
   });

@@ -734,7 +734,7 @@ class Link(TypedDict):
     rate: float | None
     window: int | None
     in_flight: int
-    receipt_ids: Literal["learn", "same", "decimal", "hex"] | str | None
+    receipt_ids: Literal["auto", "same", "decimal", "hex"] | str | None
     settings: dict[str, Json] | None
     secrets: list[str]
     callback_path: str | None

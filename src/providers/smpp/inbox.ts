@@ -1,15 +1,14 @@
 /** Receipts and messages that the carrier delivers. Each is acknowledged when the host has committed it. The carrier is asked to send
  *  again what the host did not commit. */
 import { errorFields } from "../../model/log.ts";
-import type { InboundMessage, LeasedHost, Receipt, ReceiptIdForm } from "../provider.ts";
+import type { InboundMessage, LeasedHost, Receipt } from "../provider.ts";
 import { toAddresses } from "./address.ts";
-import { MessageIds } from "./ids.ts";
 import { parsePart } from "./inbound-part.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 import { parseReceipt } from "./receipt.ts";
 import { Repeats } from "./repeats.ts";
-import { carrierAccount, smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { decodeText } from "./text.ts";
 
 // The largest number of receipts in one commit.
@@ -21,7 +20,6 @@ const MISSING_PART = "[…]";
 type Batch = { receipts: Receipt[]; stored: Promise<readonly Receipt[] | undefined> };
 
 export class Inbox {
-  readonly ids: MessageIds;
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
   readonly #host: LeasedHost;
@@ -34,16 +32,10 @@ export class Inbox {
   #isClosing = false;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: LeasedHost, learnt?: ReceiptIdForm) {
+  constructor(settings: SmppSettings, host: LeasedHost) {
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
-    this.ids = new MessageIds({
-      receiptIds: settings.receiptIds ?? "learn",
-      learnt,
-      onLearnt: (form) => this.#storeForm(form),
-      forward: (receipts) => this.forward(receipts),
-    });
     this.#reassembly = new Reassembly({ waitMs: this.#times.partsWaitMs, store: (message) => this.#storeMessage(message) });
   }
 
@@ -56,28 +48,17 @@ export class Inbox {
       this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
       return STATUS.ok;
     }
-    const isStored = await (receipt === undefined ? this.#receiveMessage(short) : this.#receiveForm(receipt, short));
+    const isStored = await (receipt === undefined
+      ? this.#receiveMessage(short)
+      : this.#receiveMarked({ ...receipt, idForm: this.#settings.receiptIds }, short));
     return isStored ? STATUS.ok : STATUS.temporaryError;
   }
 
-  /** Stores a receipt with its id in the form of the responses. A text that is none after all is stored as a message. */
-  async #receiveForm(receipt: Receipt, short: ShortMessage): Promise<boolean> {
-    const { source, destination } = short;
-    const normalized = this.ids.normalize(receipt, { source: source.text, destination: destination.text });
-    const refused = normalized && (await this.#receiveReceipt(normalized));
+  /** Stores a receipt. A text that is none after all is stored as a message. */
+  async #receiveMarked(receipt: Receipt, short: ShortMessage): Promise<boolean> {
+    const refused = await this.#receiveReceipt(receipt);
     if (refused === undefined) return false;
-    return !refused.includes(normalized as Receipt) || this.#receiveMessage(short);
-  }
-
-  #storeForm(form: ReceiptIdForm): void {
-    const { log } = this.#host;
-    log.info({ ...form }, "smpp: the form of the ids in receipts is learnt");
-    // A form that is not stored is learnt again after a restart.
-    this.#host
-      .storeReceiptForm?.(carrierAccount(this.#settings), form)
-      .catch((error: unknown) =>
-        log.warn({ event: "smpp.form_not_stored", ...errorFields(error) }, "smpp: the form of the ids in receipts could not be stored"),
-      );
+    return !refused.includes(receipt) || this.#receiveMessage(short);
   }
 
   /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognises a repeated part, and

@@ -1,9 +1,8 @@
-/** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window, the rate and the ids of messages. */
+/** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window and the rate. */
 import { randomInt } from "node:crypto";
-import { digitsOf } from "../../model/phone-number.ts";
 import { poll } from "../../lib/wait.ts";
 import { hasLease, notSent } from "../provider.ts";
-import type { Begin, Connection, LeasedHost, LinkState, Outgoing, Receipt, ReceiptIdForm, SendOutcome } from "../provider.ts";
+import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "../provider.ts";
 import { toDestination, toSource } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Inbox } from "./inbox.ts";
@@ -29,10 +28,6 @@ const WINDOW_SECONDS = 5;
 const messageWindow = ({ window, partsPerSecond }: SmppSettings): number =>
   partsPerSecond === null ? window : Math.min(window, Math.max(1, Math.ceil(partsPerSecond * WINDOW_SECONDS)));
 
-/** The state that earlier connections of the link have left: the carrier ids of the last messages, the oldest first, the receipts that
- *  are parked, and the form of the ids in receipts. */
-export type Earlier = { carrierIds?: readonly string[]; receipts?: readonly Receipt[]; form?: ReceiptIdForm };
-
 export class SmppLink implements Connection {
   readonly window: number;
   readonly #settings: SmppSettings;
@@ -48,15 +43,13 @@ export class SmppLink implements Connection {
   #sending = 0;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: LeasedHost, earlier: Earlier = {}) {
+  constructor(settings: SmppSettings, host: LeasedHost) {
     this.window = messageWindow(settings);
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
     this.#statuses = new Statuses(settings);
-    this.#inbox = new Inbox(settings, host, earlier.form);
-    for (const id of earlier.carrierIds ?? []) this.#inbox.ids.remember(id);
-    for (const receipt of earlier.receipts ?? []) this.#inbox.ids.restore(receipt);
+    this.#inbox = new Inbox(settings, host);
     const changed = (): void => this.#changed();
     const { window, partsPerSecond } = settings;
     this.#queue = new SubmitQueue({ window, partsPerSecond, times: this.#times, hasLease: () => hasLease(host), changed });
@@ -92,8 +85,6 @@ export class SmppLink implements Connection {
         renew,
         begin,
         statuses: this.#statuses,
-        ids: this.#inbox.ids,
-        phone: digitsOf(message.recipient),
         onLateReceipts: (receipts) => this.#inbox.forward(receipts),
       });
     } finally {

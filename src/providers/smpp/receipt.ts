@@ -57,8 +57,8 @@ const MEANINGS: Readonly<Record<State, Meaning>> = {
   blocked: { status: "undelivered", code: "blocked_by_carrier", message: "The network blocked the message" },
 };
 
-/** Parses a receipt. Undefined: an inbound message. `unreadable`: a receipt without a carrier id. A receipt without a mark of the carrier has
- *  its addresses, since a person may have written its text. */
+/** Parses a receipt. Undefined: an inbound message. `unreadable`: a receipt without a carrier id. A person may have written the text of a receipt
+ *  without a mark of the carrier. */
 export function parseReceipt(short: ShortMessage): Receipt | "unreadable" | undefined {
   const kind = short.esmClass & MESSAGE_TYPE_BITS;
   const fields = parseFields(toText(short));
@@ -67,7 +67,8 @@ export function parseReceipt(short: ShortMessage): Receipt | "unreadable" | unde
   const id = receiptedMessageId(short.tlvs) ?? fields.get("id");
   if (id === undefined) return "unreadable";
   const receipt = toReceipt(id, parseState(short.tlvs, fields, kind === INTERMEDIATE), short, fields);
-  return isMarked ? receipt : { ...receipt, unmarkedFrom: [short.source.text, short.destination.text] };
+  const addresses = [short.source.text, short.destination.text];
+  return { ...receipt, ...(isMarked ? { addresses } : { unmarkedFrom: addresses }) };
 }
 
 /** Some carriers forget the flag. Only carriers add these parameters. */

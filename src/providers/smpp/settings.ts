@@ -1,16 +1,13 @@
 /** The settings of an SMPP link, and its time limits. */
 import type { LookupFunction } from "node:net";
 import type { Alphabet } from "../../model/segments.ts";
+import type { ReceiptIds } from "../provider.ts";
 import type { StatusSettings } from "./status.ts";
 import type { TlvSettings } from "./tlvs.ts";
 
 /** How a text that is too long for one part is sent: in parts with a user data header (with a reference of 8 or 16 bits), in parts with
  *  the three `sar_` parameters, or whole in `message_payload`. */
 export type LongText = "udh8" | "udh16" | "sar" | "payload";
-/** The form of a carrier id in a receipt, relative to its form in the response. */
-export const RECEIPT_IDS = ["learn", "same", "decimal", "hex"] as const;
-export type ReceiptIds = (typeof RECEIPT_IDS)[number];
-
 export const BIND_MODES = ["transceiver", "transmitter", "receiver", "pair"] as const;
 export const VALIDITIES = ["relative", "absolute", "none"] as const;
 /** SMPP 3.3, 3.4 and 5.0. */
@@ -63,8 +60,7 @@ export type SmppSettings = StatusSettings &
     validity: (typeof VALIDITIES)[number];
     /** The priority_flag of each priority, or of all messages. */
     priorityFlag: number | Readonly<Partial<Record<"high" | "normal" | "bulk", number>>>;
-    /** The default is `learn`. `decimal`: responses are in hexadecimal, receipts in decimal; `hex` is the opposite. */
-    receiptIds?: ReceiptIds;
+    receiptIds: ReceiptIds;
     /** Shorter times for tests. */
     times?: Partial<SmppTimes>;
   };
@@ -79,13 +75,6 @@ export function smscAddresses({ hosts, host, port }: Pick<SmppSettings, "hosts" 
     return { host: each.slice(0, colon).replaceAll(/[[\]]/g, ""), port: Number(each.slice(colon + 1)) };
   });
 }
-
-/** The carrier's account, without secrets. The order of the hosts does not change it. */
-export const carrierAccount = (settings: Pick<SmppSettings, "systemId" | "hosts" | "host" | "port">): string =>
-  `${settings.systemId}@${smscAddresses(settings)
-    .map(({ host, port }) => `${host}:${port}`)
-    .toSorted()
-    .join(",")}`;
 
 /** The defaults. The address and the account have none. */
 export const SMPP_DEFAULTS = {
@@ -116,7 +105,7 @@ export const SMPP_DEFAULTS = {
   interfaceVersion: 0x34,
   validity: "relative",
   priorityFlag: 0,
-  receiptIds: "learn",
+  receiptIds: "auto",
   statusFinal: [],
   statusTransient: [],
   statusThrottle: [],

@@ -3,7 +3,6 @@
 import { backoffMs } from "../../lib/backoff.ts";
 import { pause } from "../../lib/wait.ts";
 import { WITHDRAWN, type AcceptedParts, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
-import type { MessageIds } from "./ids.ts";
 import { STATUS, type Pdu, type ShortMessage } from "./pdu.ts";
 import type { RequestOutcome } from "./pending-requests.ts";
 import { statusCode, type Refused, type Statuses } from "./status.ts";
@@ -25,10 +24,6 @@ export type Submission = {
   /** Called when the first part is admitted. */
   begin: Begin;
   statuses: Statuses;
-  /** Gets every request and its response. */
-  ids: MessageIds;
-  /** The digits of the recipient. */
-  phone: string;
   /** Called with the receipts that a late response stands for. */
   onLateReceipts: (receipts: readonly Receipt[]) => void;
 };
@@ -119,27 +114,11 @@ async function submitPart(run: Run): Promise<PartStep> {
 }
 
 async function sendPart(run: Run, admission: Admission & { kind: "admitted" }, short: ShortMessage): Promise<RequestOutcome> {
-  const { responseMs: limitMs, queue, ids } = run.submission;
+  const { responseMs: limitMs, queue } = run.submission;
   const { signal } = run;
   if (signal.aborted || !queue.hasLease) return { kind: "unsent" };
-  const request = ids.requested();
-  const onLateResponse = (pdu: Pdu): void => {
-    noteResponse({ kind: "response", pdu }, request, run);
-    reportLateResponse(pdu, run);
-  };
-  const outcome = await admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
-  noteResponse(outcome, request, run);
-  return outcome;
-}
-
-/** Passes the outcome of a request on to the ids, which match receipts with responses. */
-function noteResponse(outcome: RequestOutcome, request: number, run: Run): void {
-  const { ids, phone } = run.submission;
-  const isRefused = outcome.kind === "response" && commandStatus(outcome.pdu) !== STATUS.ok;
-  if (outcome.kind === "unsent" || isRefused) return ids.refused(request);
-  const id = outcome.kind === "response" ? carrierId(outcome.pdu, run) : undefined;
-  if (id === undefined) ids.unanswered(request);
-  else ids.accepted(request, id, phone);
+  const onLateResponse = (pdu: Pdu): void => reportLateResponse(pdu, run);
+  return admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
 }
 
 const end = (outcome: SendOutcome, isAdmitted = true): PartStep => ({ kind: "end", outcome, isAdmitted });
