@@ -2,29 +2,37 @@
  *  stored it, since a carrier repeats an unacknowledged report. */
 import { backoffMs } from "../../lib/backoff.ts";
 import { errorFields, type Log } from "../../model/log.ts";
-import { pause, within } from "../../lib/wait.ts";
+import { waitFor, type Timers } from "./timer-wheel.ts";
 
 // A batch costs one commit. Batches of this size keep up with thousands of receipts a second even when a commit is slow.
 const MAX_BATCH = 100;
 // A database that restarts is available again within seconds: retry soon, then every second.
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 1_000;
-// `Connection.close` has seconds, not minutes.
-const CLOSE_LIMIT_MS = 5_000;
+
+export type ReportQueueParts<Item> = {
+  /** The name of the items in the log. */
+  name: string;
+  log: Log;
+  timers: Timers;
+  store: (items: readonly Item[]) => Promise<void>;
+};
 
 export class ReportQueue<Item> {
   readonly #name: string;
   readonly #log: Log;
   readonly #store: (items: readonly Item[]) => Promise<void>;
+  readonly #timers: Timers;
   readonly #waiting: Item[] = [];
-  readonly #stop = new AbortController();
+  readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
   #isPassing = false;
   #passing: Promise<void> = Promise.resolve();
 
-  /** `name` is the name of the items in the log. */
-  constructor(name: string, log: Log, store: (items: readonly Item[]) => Promise<void>) {
+  constructor({ name, log, timers, store }: ReportQueueParts<Item>) {
     this.#name = name;
     this.#log = log;
+    this.#timers = timers;
     this.#store = store;
   }
 
@@ -44,9 +52,10 @@ export class ReportQueue<Item> {
   }
 
   /** Waits until everything is stored, within the limit. Afterwards nothing is passed to the host, and no timer is left. */
-  async close(): Promise<void> {
-    await within(this.#passing, CLOSE_LIMIT_MS);
-    this.#stop.abort();
+  async close(limitMs: number): Promise<void> {
+    await waitFor(this.#passing, limitMs, this.#timers);
+    this.#isStopped = true;
+    this.#stopped.resolve();
     if (this.#waiting.length > 0)
       this.#log.warn(
         { event: "simulator.reports_dropped", [this.#name]: this.#waiting.length },
@@ -57,9 +66,9 @@ export class ReportQueue<Item> {
   async #passAll(): Promise<void> {
     this.#isPassing = true;
     let failures = 0;
-    while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
+    while (this.#waiting.length > 0 && !this.#isStopped) {
       failures = (await this.#passBatch()) ? 0 : failures + 1;
-      if (failures > 0) await pause(backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS), this.#stop.signal);
+      if (failures > 0) await waitFor(this.#stopped.promise, backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS), this.#timers);
     }
     this.#isPassing = false;
   }

@@ -4,9 +4,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import { LIMIT_MS } from "../../../test/support/expect.ts";
 import { has, mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../../../test/support/recording-host.ts";
+import { ManualTimers } from "../../../test/support/manual-timers.ts";
 import { poll } from "../../lib/wait.ts";
 import type { Connection, SendOutcome } from "../provider.ts";
-import { simulator } from "./simulator.ts";
+import { SimulatedLink, simulator } from "./simulator.ts";
 
 const FAST = 200;
 // So slow that only closing the link passes receipts within a test.
@@ -14,14 +15,14 @@ const STANDSTILL = 1 / 1_000_000;
 
 const never = new AbortController().signal;
 
-async function onLink(speed: number, run: (connection: Connection, host: RecordingHost) => Promise<void>): Promise<RecordingHost> {
-  const host = new RecordingHost();
-  const connection = await simulator.open({ speed }, host);
-  try {
-    await run(connection, host);
-  } finally {
-    await settled(connection.close(), "close");
-  }
+type Run = (connection: Connection, host: RecordingHost, timers: ManualTimers) => Promise<void>;
+
+/** Runs a test with a link whose time passes at once, and closes the link. */
+async function onLink(speed: number, run: Run, host = new RecordingHost()): Promise<RecordingHost> {
+  const timers = new ManualTimers();
+  const connection = new SimulatedLink({ speed }, host, { timers });
+  await timers.until(run(connection, host, timers));
+  await timers.until(settled(connection.close(), "close"));
   return host;
 }
 
@@ -130,10 +131,8 @@ for (const channel of ["sms", "whatsapp"] as const) {
       return [];
     };
     host.receiveMessages = (messages) => receiveMessages(messages).then(() => void order.push(...messages.map(() => "reply")));
-    const connection = await simulator.open({ speed: FAST }, host);
-    outcome = await settled(connection.send(message, never, mayLeave), "a send");
-    await settled(connection.close(), "close");
-    assert.ok(outcome.kind === "accepted");
+    await onLink(FAST, async (connection) => void (outcome = await connection.send(message, never, mayLeave)), host);
+    assert.ok(outcome?.kind === "accepted");
     assert.deepEqual(order, channel === "sms" ? ["delivered", "reply"] : ["delivered", "read", "reply"]);
     const [reply, ...more] = host.messages;
     assert.deepEqual(more, []);
@@ -161,13 +160,15 @@ test("replies that the host refused are passed again, none twice and none lost, 
     }
     await take(messages);
   };
-  const connection = await simulator.open({ speed: FAST }, host);
-  const messages = Array.from({ length: 150 }, () => outgoing({ recipient: "+15005550010" }));
-  const outcomes = await settled(Promise.all(messages.map((message) => connection.send(message, never, mayLeave))), "the sends");
-  const ids = outcomes.map((outcome) => (outcome.kind === "accepted" ? outcome.providerMessageId : ""));
-  const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
-  assert.ok(isDone, `${host.messages.length} replies`);
-  await settled(connection.close(), "close");
+  let ids: string[] = [];
+  const send = async (connection: Connection): Promise<void> => {
+    const messages = Array.from({ length: 150 }, () => outgoing({ recipient: "+15005550010" }));
+    const outcomes = await Promise.all(messages.map((message) => connection.send(message, never, mayLeave)));
+    ids = outcomes.map((outcome) => (outcome.kind === "accepted" ? outcome.providerMessageId : ""));
+    const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 });
+    assert.ok(isDone, `${host.messages.length} replies`);
+  };
+  await onLink(FAST, send, host);
   assert.equal(refusals, 3);
   assert.deepEqual(host.messages.map(({ inReplyTo }) => inReplyTo ?? "").toSorted(), ids.toSorted());
   assert.equal(new Set(host.messages.map(({ providerMessageId }) => providerMessageId)).size, 150);
@@ -225,24 +226,24 @@ test("a send that is aborted before it starts never reaches the carrier", async 
 });
 
 test("at full speed a response comes within two turns of the event loop", async () => {
-  await onLink(1_000_000, async (connection) => {
-    let hasResponse = false;
-    void connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave).then(() => (hasResponse = true));
-    assert.equal(hasResponse, false);
-    await turn();
-    await turn();
-    assert.equal(hasResponse, true);
-  });
+  const connection = await simulator.open({ speed: 1_000_000 }, new RecordingHost());
+  let hasResponse = false;
+  void connection.send(outgoing({ recipient: "+15005550006" }), never, mayLeave).then(() => (hasResponse = true));
+  assert.equal(hasResponse, false);
+  await turn();
+  await turn();
+  assert.equal(hasResponse, true);
+  await connection.close();
 });
 
 test("at speed 1 a response takes some milliseconds and a receipt about a second", async () => {
-  await onLink(1, async (connection, host) => {
+  await onLink(1, async (connection, host, timers) => {
     const message = outgoing({ recipient: "+15005550006" });
-    const startedAt = performance.now();
     const outcome = await settled(connection.send(message, never, mayLeave), "a send");
-    assert.ok(performance.now() - startedAt >= 15);
+    const respondedAtMs = timers.now();
+    assert.ok(respondedAtMs >= 15 && respondedAtMs <= 25, `${respondedAtMs} ms`);
     await host.until(message, outcome, has("delivered"));
-    assert.ok(performance.now() - startedAt >= 1_000);
+    assert.ok(timers.now() >= 1_000 && timers.now() <= 1_025, `${timers.now()} ms`);
   });
 });
 
@@ -302,7 +303,7 @@ test("a link whose receipts the host does not take throttles in the end, and rec
   const host = new RecordingHost();
   const receive = host.receive.bind(host);
   host.receive = (receipts) => isAvailable.then(() => receive(receipts));
-  const connection = await simulator.open({ speed: 1_000_000 }, host);
+  const connection = new SimulatedLink({ speed: 1_000_000 }, host, { maxPending: 20_000 });
   // Each message has four receipts.
   const round = (): Promise<SendOutcome[]> =>
     Promise.all(
@@ -325,9 +326,9 @@ test("a link whose receipts the host does not take throttles in the end, and rec
 test("a closed link keeps nothing alive, even when its host hangs", async () => {
   const program = `
     import { RecordingHost, outgoing } from "./test/support/recording-host.ts";
-    import { simulator } from "./src/providers/simulator/simulator.ts";
+    import { SimulatedLink } from "./src/providers/simulator/simulator.ts";
     const host = new RecordingHost().behave("hangs");
-    const connection = await simulator.open({ speed: 100 }, host);
+    const connection = new SimulatedLink({ speed: 100 }, host, { closeMs: 50 });
     await connection.send(outgoing({ recipient: "+15005550006" }), new AbortController().signal, async () => true);
     await host.untilCalled();
     await connection.close();`;

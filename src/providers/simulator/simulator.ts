@@ -2,13 +2,12 @@
  *  recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
-import { within } from "../../lib/wait.ts";
 import { notSent, WITHDRAWN } from "../provider.ts";
 import type { Begin, Connection, Host, InboundMessage, Outgoing, Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { ReportQueue } from "./report-queue.ts";
 import { scenarioFor, type Scenario, type ScriptedReceipt } from "./scenarios.ts";
-import { TimerWheel } from "./timer-wheel.ts";
+import { REAL_TIMERS, TimerWheel, waitFor } from "./timer-wheel.ts";
 
 /** `speed` divides every delay: at 100, a second becomes ten milliseconds. */
 export type SimulatorSettings = { speed: number };
@@ -22,6 +21,10 @@ const PROMPT_MS = 50;
 const MAX_PENDING = 200_000;
 const OVERLOAD_WAIT_MS = 1_000;
 const REPLY_AFTER_MS = 500;
+// `Connection.close` has seconds, not minutes.
+const CLOSE_MS = 5_000;
+
+const LIMITS = { timers: REAL_TIMERS, maxPending: MAX_PENDING, closeMs: CLOSE_MS };
 
 /** The carrier's own names of the statuses, like those of SMPP. */
 const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
@@ -48,13 +51,14 @@ type PendingSend = {
 };
 type Pending = PendingSend | { kind: "receipt"; receipt: Receipt } | { kind: "reply"; reply: InboundMessage };
 
-class SimulatedLink implements Connection {
+export class SimulatedLink implements Connection {
   readonly window = WINDOW;
   readonly isReady = true;
   readonly #speed: number;
   readonly #receipts: ReportQueue<Receipt>;
   readonly #replies: ReportQueue<InboundMessage>;
-  readonly #wheel = new TimerWheel<Pending>((items) => this.#settle(items));
+  readonly #wheel: TimerWheel<Pending>;
+  readonly #limits: typeof LIMITS;
   // Random, since a link that is opened again, or on another node, must not use an id twice.
   readonly #idPrefix = `sim_${randomBase62(12)}`;
   #count = 0;
@@ -62,20 +66,26 @@ class SimulatedLink implements Connection {
   #pending = 0;
   #isClosed = false;
 
-  constructor({ speed }: SimulatorSettings, host: Host) {
+  /** `limits`: others for tests. */
+  constructor({ speed }: SimulatorSettings, host: Host, limits: Partial<typeof LIMITS> = {}) {
     this.#speed = speed;
-    this.#receipts = new ReportQueue("receipts", host.log, async (receipts) => void (await host.receive(receipts)));
-    this.#replies = new ReportQueue("replies", host.log, async (replies) => {
+    this.#limits = { ...LIMITS, ...limits };
+    const { timers } = this.#limits;
+    const { log } = host;
+    this.#wheel = new TimerWheel((items) => this.#settle(items), timers);
+    this.#receipts = new ReportQueue({ name: "receipts", log, timers, store: async (receipts) => void (await host.receive(receipts)) });
+    const storeReplies = async (replies: readonly InboundMessage[]): Promise<void> => {
       // A person replies after the delivery, so receipts go first. A host that does not store receipts still gets the replies.
-      await within(this.#receipts.drained, REPLY_AFTER_MS);
+      await waitFor(this.#receipts.drained, REPLY_AFTER_MS, timers);
       await host.receiveMessages(replies);
-    });
+    };
+    this.#replies = new ReportQueue({ name: "replies", log, timers, store: storeReplies });
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
     if (signal.aborted) return NOT_SENT;
-    if (this.#pending + this.#receipts.size + this.#replies.size >= MAX_PENDING) return OVERLOADED;
+    if (this.#pending + this.#receipts.size + this.#replies.size >= this.#limits.maxPending) return OVERLOADED;
     if (!(await begin())) return WITHDRAWN;
     if (this.#isClosed) return CLOSED;
     const scenario = scenarioFor(message);
@@ -92,7 +102,7 @@ class SimulatedLink implements Connection {
     this.#isClosed = true;
     for (let items = this.#wheel.drain(); items.length > 0; items = this.#wheel.drain()) this.#settle(items);
     // At the same time, so that a host that stores neither is waited for once.
-    await Promise.all([this.#receipts.close(), this.#replies.close()]);
+    await Promise.all([this.#receipts, this.#replies].map((queue) => queue.close(this.#limits.closeMs)));
   }
 
   #settle(items: readonly Pending[]): void {

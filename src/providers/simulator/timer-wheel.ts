@@ -7,21 +7,45 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const tickAt = (timeMs: number): number => Math.floor(timeMs / TICK_MS);
 
+/** The clock of a wheel, in milliseconds. `after` runs a function later, in another turn of the event loop, and returns how to cancel that. */
+export type Timers = { now: () => number; after: (ms: number, run: () => void) => () => void };
+
+export const REAL_TIMERS: Timers = {
+  now: () => performance.now(),
+  after(ms, run) {
+    if (ms <= 0) {
+      const immediate = setImmediate(run);
+      return () => clearImmediate(immediate);
+    }
+    const timer = setTimeout(run, Math.min(ms, MAX_TIMER_MS));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves when the promise does, or after the limit. Leaves no timer. */
+export async function waitFor(promise: Promise<unknown>, limitMs: number, timers: Timers): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const cancel = timers.after(limitMs, limit.resolve);
+  await Promise.race([promise, limit.promise]);
+  cancel();
+}
+
 export class TimerWheel<Item> {
   readonly #buckets = new Map<number, Item[]>();
   readonly #onDue: (items: readonly Item[]) => void;
+  readonly #timers: Timers;
   #armedFor = Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  #immediate: NodeJS.Immediate | undefined;
+  #disarm = (): void => undefined;
 
   /** `onDue` gets the due items in the order of their times, and may add further items. */
-  constructor(onDue: (items: readonly Item[]) => void) {
+  constructor(onDue: (items: readonly Item[]) => void, timers = REAL_TIMERS) {
     this.#onDue = onDue;
+    this.#timers = timers;
   }
 
   /** An item that is due within this tick comes in the next turn of the event loop, never in the current one. */
   add(item: Item, afterMs: number): void {
-    const tick = tickAt(performance.now() + afterMs);
+    const tick = tickAt(this.#timers.now() + afterMs);
     const bucket = this.#buckets.get(tick);
     if (bucket !== undefined) {
       bucket.push(item);
@@ -49,17 +73,13 @@ export class TimerWheel<Item> {
   }
 
   #arm(tick: number): void {
-    clearTimeout(this.#timer);
-    clearImmediate(this.#immediate);
+    this.#disarm();
     this.#armedFor = tick;
-    if (tick === Infinity) return;
-    const waitMs = Math.ceil(tick * TICK_MS - performance.now());
-    if (waitMs <= 0) this.#immediate = setImmediate(this.#fire);
-    else this.#timer = setTimeout(this.#fire, Math.min(waitMs, MAX_TIMER_MS));
+    if (tick !== Infinity) this.#disarm = this.#timers.after(Math.ceil(tick * TICK_MS - this.#timers.now()), this.#fire);
   }
 
   readonly #fire = (): void => {
-    const due = this.#take(tickAt(performance.now()));
+    const due = this.#take(tickAt(this.#timers.now()));
     let next = Infinity;
     for (const tick of this.#buckets.keys()) next = Math.min(next, tick);
     this.#arm(next);
