@@ -107,7 +107,7 @@ export class InboundOwners {
     return [unchanged, ...readings].find((reading) => this.#linkChooser.hasNumber(link.name, reading)) ?? readings[0];
   }
 
-  /** Finds the messages that these reply to. Waits for those without which a message may have no owner. */
+  /** Finds the messages that these reply to. Waits for a message that may decide who the owner is. */
   async #findRepliedTo(
     link: Link,
     messages: readonly IdentifiedMessage[],
@@ -142,8 +142,8 @@ export class InboundOwners {
 /** On the link of an account only its own messages count: it could forge what arrives there. */
 const isSeenBy = ({ accountId }: Link, sent: SentMessage): boolean => accountId === null || accountId.equals(sent.account_id);
 
-/** Decides who wrote a message. A message can be read in several ways: the reading counts to whose addresses a message was sent on this
- *  link, and the address to which it was sent. `sent` has the messages to each list of addresses. */
+/** Decides who wrote a message. An address may have several readings: the first one counts to which an account has sent. A person may have
+ *  several addresses: the first one counts to which an account has sent. `sent` has the messages to each list of addresses. */
 function identified({ message, to, people }: ReadMessage, sent: readonly (readonly SentMessage[])[]): IdentifiedMessage {
   const { fromType: _, toType: __, alsoFrom: ___, providerMessageId, inReplyTo, ...rest } = message;
   const known = sent.findIndex((each) => each.length > 0);
@@ -191,13 +191,14 @@ type Correspondence = {
   isToAssumed?: boolean;
 };
 
-/** The pairs of sender and recipient whose consent an opt-out word changes, each once, in the order in which all transactions lock them:
- *  - the pair of the owner, and those of all accounts that have sent to the person from the number, if accounts can share it;
- *  - the pair of all senders, if a message had no sender, because the carrier then chose its number;
- *  - a pair for each address of the person, and for each number of the pool that the number belongs to;
- *  - the pairs of everything that the person got on this link, if the carrier names no number, or an unknown one from which the person
- *    got nothing.
- *  A message without a writer changes nothing. */
+/** The pairs whose consent an opt-out word changes, each once, in the order in which all transactions lock them.
+ *
+ *  - The word counts for the owner of the message. If accounts may share the number, it counts for each account that has sent from it.
+ *  - A message without a sender came from a number that the carrier chose. Its pair covers all senders.
+ *  - A person with several addresses has a pair for each address. A number of a pool stands for all numbers of the pool.
+ *  - The carrier may not name the number, or name a number that is unknown here and from which the person got nothing. Then the word counts for
+ *    all messages to the person on the link.
+ *  - A message without a writer changes nothing. */
 export function consentPairs(
   { addresses, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
   found: Pick<InboundOwner, "owner" | "isShared"> | undefined,
@@ -224,8 +225,8 @@ const ownerOf = ({ account_id: accountId, environment }: SentMessage): Owner => 
 
 const isSameOwner = (one: Owner, other: Owner): boolean => one.accountId.equals(other.accountId) && one.environment === other.environment;
 
-/** The account that last sent to the person on this link from this number, from one that the carrier chose, or from any where the carrier
- *  does not name the number. */
+/** The account that last sent to the person on this link, from this number or from one that the carrier chose. If the carrier does not name
+ *  our number, any number counts. */
 function latestSender(link: Link, { to, isToAssumed, sent }: IdentifiedMessage): Owner | undefined {
   const [latest] = sent
     .filter(({ link: name, sender }) => name === link.name && (isToAssumed || sender === to || sender === null))

@@ -12,8 +12,8 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { consentPairs, InboundOwners, referenceWait, type InboundOwner, type IdentifiedMessage } from "./inbound-owner.ts";
-import { keepMessages, KeptInboundFull, KeptRoom } from "./kept-inbound.ts";
-import { rememberInbound } from "./receipt-queries.ts";
+import { keepMessage, KeptInboundFull } from "./kept-inbound.ts";
+import { isFirstDelivery } from "./receipt-queries.ts";
 import type { DeliveryWatch, InboundOutcome } from "./watch.ts";
 
 export type InboundParts = {
@@ -28,7 +28,7 @@ export type InboundParts = {
   log: Log;
 };
 
-// The messages that are looked up, or kept, together: one statement must not hold up others.
+// The messages that are looked up together: one statement must not hold up others.
 const MAX_TOGETHER = 100;
 // This many transactions run at a time, each with this many messages.
 const MAX_CONCURRENT = 4;
@@ -42,7 +42,6 @@ type Addressed = { inbound: IdentifiedMessage; found: InboundOwner | undefined; 
 export class Inbound {
   readonly #parts: InboundParts;
   readonly #owners: InboundOwners;
-  readonly #room = new KeptRoom();
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
@@ -90,27 +89,29 @@ export class Inbound {
     if (errors.length > 0) throw errors[0];
   }
 
-  /** Stores messages, and returns the errors of those that could not be stored. Messages that concern no account are kept in one transaction:
-   *  there may be many of them. */
+  /** Stores messages, and returns the errors of those that could not be stored. */
   async #storeTogether(link: Link, messages: readonly Addressed[]): Promise<unknown[]> {
-    const { unowned = [], others = [] } = Object.groupBy(messages, ({ found, pairs }) =>
-      found === undefined && pairs.length === 0 ? "unowned" : "others",
-    );
-    const groups = inGroups(others);
+    const groups = inGroups(messages);
     const workers = Array.from({ length: Math.min(MAX_CONCURRENT, groups.length) }, async (_, worker) => {
-      for (let at = worker; at < groups.length; at += MAX_CONCURRENT) await this.#storeGroup(link, groups[at] ?? []);
+      const errors: unknown[] = [];
+      for (let at = worker; at < groups.length; at += MAX_CONCURRENT) errors.push(...(await this.#storeGroup(link, groups[at] ?? [])));
+      return errors;
     });
-    const ends = await Promise.allSettled([...workers, this.#keepUnowned(link, unowned)]);
-    return ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+    return (await Promise.all(workers)).flat();
   }
 
-  /** Stores messages in one transaction, which costs one commit. Where one of them fails, or the connection is lost, each is stored by itself:
+  /** Stores messages in one transaction, which costs one commit. If one of them fails, or the connection is lost, each is stored by itself:
    *  their ids tell which are stored already. */
-  async #storeGroup(link: Link, group: readonly Addressed[]): Promise<void> {
+  async #storeGroup(link: Link, group: readonly Addressed[]): Promise<unknown[]> {
     const isWithoutId = group.some(({ inbound }) => inbound.providerMessageId === null);
     const stored = group.length === 1 || isWithoutId ? undefined : await this.#tryStoreAll(link, group);
-    if (stored === undefined) for (const each of group) await this.#store(link, each);
-    else for (const each of stored) this.#wasStored(link, each);
+    if (stored !== undefined) {
+      this.#wereStored(link, stored);
+      return [];
+    }
+    const errors: unknown[] = [];
+    for (const each of group) await this.#store(link, each).catch((error: unknown) => errors.push(error));
+    return errors;
   }
 
   #tryStoreAll(link: Link, group: readonly Addressed[]): Promise<Stored[] | undefined> {
@@ -122,70 +123,31 @@ export class Inbound {
     return stored.catch(() => undefined);
   }
 
-  #wasStored(link: Link, { outcome, reply }: Stored): void {
-    const { wakeWebhooks, queued, watch } = this.#parts;
-    if (outcome === "kept") this.#warnOfKept(link, 1);
-    if (outcome !== "repeated") wakeWebhooks();
-    if (reply !== undefined) queued(reply);
-    watch.inbound(link.name, outcome);
+  #wereStored(link: Link, stored: readonly Stored[]): void {
+    const { wakeWebhooks, queued, watch, log } = this.#parts;
+    const count = stored.filter(({ outcome }) => outcome === "kept").length;
+    if (count > 0) log.warn({ event: "delivery.inbound_unowned", link: link.name, count }, "inbound messages have no owner: they are kept");
+    if (stored.some(({ outcome }) => outcome !== "repeated")) wakeWebhooks();
+    for (const { outcome, reply } of stored) {
+      if (reply !== undefined) queued(reply);
+      watch.inbound(link.name, outcome);
+    }
   }
 
   async #store(link: Link, addressed: Addressed): Promise<void> {
-    const { db, wakeWebhooks } = this.#parts;
+    const { db, wakeWebhooks, log } = this.#parts;
     try {
-      this.#wasStored(link, await db.transaction((tx) => this.#storeIn(tx, link, addressed)));
+      this.#wereStored(link, [await db.transaction((tx) => this.#storeIn(tx, link, addressed))]);
     } catch (error) {
       if (error instanceof KeptInboundFull) {
         // The carrier may not repeat the message. Its opt-out takes effect in any case.
         await this.#applyWord(link, addressed);
         wakeWebhooks();
-        this.#reportFull(link, error);
+        const facts = { event: "delivery.inbound_full", link: link.name, ...errorFields(error) } as const;
+        log.error(facts, "an inbound message without an owner was refused");
       }
       throw error;
     }
-  }
-
-  /** Keeps messages from people to whom no account has written. No word in them changes anybody's consent. */
-  async #keepUnowned(link: Link, messages: readonly Addressed[]): Promise<void> {
-    if (messages.length === 0) return;
-    const { db, clock, watch } = this.#parts;
-    const kept = await db
-      .transaction(async (tx) => {
-        const nowMs = clock.now();
-        const news = await this.#firstDeliveries(tx, link, messages, nowMs);
-        await this.#room.take(tx, news.length);
-        await keepMessages(
-          tx,
-          nowMs,
-          news.map(({ inbound }) => toReceived(link, inbound)),
-        );
-        return news.length;
-      })
-      .catch((error: unknown) => {
-        if (error instanceof KeptInboundFull) this.#reportFull(link, error);
-        throw error;
-      });
-    if (kept > 0) this.#warnOfKept(link, kept);
-    messages.forEach((_, index) => watch.inbound(link.name, index < kept ? "kept" : "repeated"));
-  }
-
-  /** The messages that the carrier has not delivered before. A message without an id is one. */
-  async #firstDeliveries(tx: Tx, link: Link, messages: readonly Addressed[], nowMs: number): Promise<Addressed[]> {
-    const names = messages.flatMap(({ inbound: { providerMessageId } }) =>
-      providerMessageId === null ? [] : [{ link: link.name, providerMessageId }],
-    );
-    const left = new Set(names.length === 0 ? [] : await rememberInbound(tx, names, nowMs));
-    return messages.filter(({ inbound: { providerMessageId: id } }) => id === null || left.delete(id));
-  }
-
-  #warnOfKept(link: Link, count: number): void {
-    const facts = { event: "delivery.inbound_unowned", link: link.name, count } as const;
-    this.#parts.log.warn(facts, "inbound messages have no owner: they are kept");
-  }
-
-  #reportFull(link: Link, error: KeptInboundFull): void {
-    const facts = { event: "delivery.inbound_full", link: link.name, ...errorFields(error) } as const;
-    this.#parts.log.error(facts, "inbound messages without an owner were refused");
   }
 
   #applyWord(link: Link, { inbound, pairs }: Addressed): Promise<unknown> {
@@ -194,15 +156,15 @@ export class Inbound {
     return db.transaction((tx) => applyOptWord(tx, clock.now(), use, { defaults, message: null }));
   }
 
-  async #storeIn(tx: Tx, link: Link, addressed: Addressed): Promise<Stored> {
-    const { inbound, found, pairs } = addressed;
+  async #storeIn(tx: Tx, link: Link, { inbound, found, pairs }: Addressed): Promise<Stored> {
     const { clock, consentDefaults: defaults } = this.#parts;
     const nowMs = clock.now();
-    if ((await this.#firstDeliveries(tx, link, [addressed], nowMs)).length === 0) return { outcome: "repeated" };
+    const { providerMessageId } = inbound;
+    const isRepeated = providerMessageId !== null && !(await isFirstDelivery(tx, { link: link.name, providerMessageId }, nowMs));
+    if (isRepeated) return { outcome: "repeated" };
     const received = { ...toReceived(link, inbound), pairs };
     if (found === undefined) {
-      await this.#room.take(tx, 1);
-      await keepMessages(tx, nowMs, [received]);
+      await keepMessage(tx, nowMs, received);
       await applyOptWord(tx, nowMs, received, { defaults, message: null });
       return { outcome: "kept" };
     }

@@ -17,7 +17,6 @@ import type { Owner } from "../model/owner.ts";
 import { consentPairs } from "./inbound-owner.ts";
 import {
   countKept,
-  countKeptMessages,
   deleteFurtherNotifications,
   insertKept,
   lockKept,
@@ -44,48 +43,30 @@ export class KeptInboundFull extends Error {
   }
 }
 
-// Counting takes longer the more there are, so not every message is counted for: a sixteenth of the room may be filled before the next
-// count. Several nodes together may exceed the limit by as much.
-const ROOM_PARTS = 16;
-
-/** The room for kept messages, as far as this process knows. */
-export class KeptRoom {
-  #left = 0;
-
-  /** Takes the room for messages. Throws where there is less. */
-  async take(tx: Tx, count: number): Promise<void> {
-    if (this.#left < count) {
-      const free = MAX_KEPT_MESSAGES - (await countKeptMessages(tx, MAX_KEPT_MESSAGES));
-      if (free < count) throw new KeptInboundFull();
-      this.#left = Math.max(count, Math.ceil(free / ROOM_PARTS));
-    }
-    this.#left -= count;
-  }
-}
-
 const bounded = (text: string): string => storable(storable(text).slice(0, MAX_BODY_CHARS));
 
 type ReceivedByOperator = Omit<Received, "inReplyTo" | "isUnrouted" | "pairs">;
 
-/** Keeps up to a hundred messages. */
-export const keepMessages = (tx: Tx, nowMs: number, received: readonly ReceivedByOperator[]): Promise<void> =>
-  insertKept(
-    tx,
-    received.map(({ provider, channel, sender, recipient, text, reported = null, isToGroup = false, details }) => ({
-      id: newId("inb", nowMs),
-      kind: "message",
-      link: provider.link,
-      provider: provider.name,
-      channel,
-      provider_message_id: provider.messageId,
-      sender,
-      recipient,
-      body: bounded(text),
-      reported,
-      is_to_group: isToGroup,
-      details: toMetadata(details),
-    })),
-  );
+/** Keeps a message. Throws if there is no room for it. */
+export async function keepMessage(tx: Tx, nowMs: number, received: ReceivedByOperator): Promise<void> {
+  const { provider, channel, sender, recipient, text, reported = null, isToGroup = false, details } = received;
+  if ((await countKeptInbound(tx)).messages >= MAX_KEPT_MESSAGES) throw new KeptInboundFull();
+  const kept: KeptInbound = {
+    id: newId("inb", nowMs),
+    kind: "message",
+    link: provider.link,
+    provider: provider.name,
+    channel,
+    provider_message_id: provider.messageId,
+    sender,
+    recipient,
+    body: bounded(text),
+    reported,
+    is_to_group: isToGroup,
+    details: toMetadata(details),
+  };
+  await insertKept(tx, [kept]);
+}
 
 type Origin = Pick<KeptInbound, "link" | "provider" | "channel">;
 

@@ -27,17 +27,6 @@ export type KeptInbound = {
   details: Readonly<Record<string, string>> | null;
 };
 
-/** Counts up to `most` kept messages that the operator has not assigned. */
-export async function countKeptMessages(tx: Tx, most: number): Promise<number> {
-  const [row] = await tx.rows<{ count: number }>(sql`
-  select count(*)::integer as count
-    from (select id
-            from kept_inbound
-           where kind = 'message' and message_id is null
-           limit ${most}) waiting`);
-  return row?.count ?? 0;
-}
-
 const insert = batchStatement<KeptInbound>(
   [
     column("id", "uuid", ({ id }) => id),

@@ -147,23 +147,15 @@ export const deleteOldParkedReceipts = (db: Queryable, nowMs: number, max: numbe
                             limit ${max}))
   returning link`);
 
-const rememberNames = batchStatement<CarrierId & { receivedAtMs: number }>(
-  [...carrierIdColumns, column("received_at", "timestamptz", ({ receivedAtMs }) => receivedAtMs)],
-  (items) => `
-insert into inbound_names (link, provider_message_id, received_at)
-select link, id, received_at
-  from ${items}
-on conflict do nothing
-returning provider_message_id as id`,
-);
-
-/** Stores the ids of inbound messages of a link. Returns those that the carrier delivers for the first time. */
-export async function rememberInbound(tx: Tx, names: readonly CarrierId[], nowMs: number): Promise<ReadonlySet<string>> {
-  // All transactions insert them in one order, so that there is no deadlock.
-  const sorted = names.toSorted((one, other) => (one.providerMessageId < other.providerMessageId ? -1 : 1));
-  const rows = await tx.rows<{ id: string }>(rememberNames(sorted.map((name) => ({ ...name, receivedAtMs: nowMs }))));
-  return new Set(rows.map(({ id }) => id));
-}
+/** Stores the id of an inbound message. Returns whether the carrier delivers the message for the first time. */
+export const isFirstDelivery = async (tx: Tx, { link, providerMessageId }: CarrierId, nowMs: number): Promise<boolean> => {
+  const rows = await tx.rows(sql`
+  insert into inbound_names (link, provider_message_id, received_at)
+  values (${link}, ${providerMessageId}, ${new Date(nowMs)})
+  on conflict do nothing
+  returning link`);
+  return rows.length > 0;
+};
 
 /** Deletes ids of inbound messages that no carrier repeats any more: without a response, a carrier repeats a message for a few days. */
 export const deleteOldInbound = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>

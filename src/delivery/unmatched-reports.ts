@@ -1,5 +1,4 @@
-/** Reports of carriers about numbers of which no link is configured: receipts that name a message of ours are applied, and the rest is kept
- *  for the operator. */
+/** Reports of carriers about numbers without a link. A receipt that names a message of ours is applied. The rest is kept for the operator. */
 import { decodeId, NO_ID } from "../model/id.ts";
 import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
@@ -49,8 +48,8 @@ export async function receiveUnmatched(parts: UnmatchedParts, link: Link, report
   await inbound.keep(link, reports.messages);
 }
 
-/** The receipts by the link that sent their message; undefined where the message is not known here. A link that has another secret is not
- *  changed by this one. */
+/** Groups receipts by the link that sent their message; undefined: the message is not known here. A report changes only messages of links with
+ *  its secret. */
 async function linksOfReceipts(
   { db, linkChooser }: UnmatchedParts,
   { receipts, links }: UnmatchedReports,

@@ -113,7 +113,6 @@ describe("the callback URL of an app", () => {
     assert.equal((await kept("notification")).length, already + 1);
   });
 
-  // Before any message is kept: from then on the process knows of room for some more.
   test("stores what is about its own numbers once, while it cannot keep what is about a number without a link", async () => {
     const message = await send("+14155550002");
     const own = callAbout("2002", "+14155550002", { ...delivered(message), ...text(message.recipient, "Thank you", "wamid.thanks") });

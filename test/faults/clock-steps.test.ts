@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { rememberInbound, parkReceipts } from "../../src/delivery/receipt-queries.ts";
+import { isFirstDelivery, parkReceipts } from "../../src/delivery/receipt-queries.ts";
 import { deleteOldInboundIds, deleteOldParked, expireWithoutReceipt } from "../../src/delivery/sweep.ts";
 import { deleteExpiredKeys } from "../../src/idempotency/forget-keys.ts";
 import { LinkLease } from "../../src/links/lease.ts";
@@ -167,7 +167,7 @@ describe("during a step of the database's clock", () => {
     await parkReceipts(db, [
       { link: "a", providerMessageId: "1", status: "delivered", receipt: "{}", receivedAtMs: nowMs, retryAtMs: nowMs },
     ]);
-    await db.transaction((tx) => rememberInbound(tx, [{ link: "a", providerMessageId: "2" }], nowMs));
+    await db.transaction((tx) => isFirstDelivery(tx, { link: "a", providerMessageId: "2" }, nowMs));
     await assertNoFutureTimes(rows);
   });
 
