@@ -3,7 +3,7 @@
 import { errorFields } from "../../model/log.ts";
 import type { InboundMessage, LeasedHost, Receipt } from "../provider.ts";
 import { toAddresses } from "./address.ts";
-import { parsePart } from "./inbound-part.ts";
+import { parsePart, type PartPosition } from "./inbound-part.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 import { parseReceipt } from "./receipt.ts";
@@ -48,32 +48,21 @@ export class Inbox {
       this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
       return STATUS.ok;
     }
-    const isStored = await (receipt === undefined
-      ? this.#receiveMessage(short)
-      : this.#receiveMarked({ ...receipt, idForm: this.#settings.receiptIds }, short));
+    const isStored = await (receipt === undefined ? this.#receiveMessage(short) : this.#receiveReceipt(receipt, short));
     return isStored ? STATUS.ok : STATUS.temporaryError;
-  }
-
-  /** Stores a receipt. A text that is none after all is stored as a message. */
-  async #receiveMarked(receipt: Receipt, short: ShortMessage): Promise<boolean> {
-    const refused = await this.#receiveReceipt(receipt);
-    if (refused === undefined) return false;
-    return !refused.includes(receipt) || this.#receiveMessage(short);
   }
 
   /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognises a repeated part, and
    *  receipts may come twice. */
   expectRepeat(short: ShortMessage): void {
-    const { position, text } = parsePart(short);
+    const { position, part } = readPart(short);
     if (position !== null || parseReceipt(short) !== undefined) return;
-    const addresses = toAddresses(short.source, short.destination);
-    const message = this.#toMessage({ addresses, runs: [{ addresses, dataCoding: short.dataCoding, text }] });
-    this.#repeats.expect(message, Promise.resolve(true), performance.now());
+    this.#repeats.expect(this.#toMessage({ ...part, runs: [part] }), Promise.resolve(true), performance.now());
   }
 
   /** Stores receipts for which the carrier waits for no acknowledgement. */
   forward(receipts: readonly Receipt[]): void {
-    for (const receipt of receipts) void this.#receiveReceipt(receipt);
+    for (const receipt of receipts) void this.#store(receipt);
   }
 
   /** Accepts nothing more, and waits for the running calls, within the limit. Afterwards the host is not called. */
@@ -90,7 +79,15 @@ export class Inbox {
     await Promise.all(this.#calls);
   }
 
-  #receiveReceipt(receipt: Receipt): Promise<readonly Receipt[] | undefined> {
+  /** Stores a receipt. A text that is none after all is stored as a message. */
+  async #receiveReceipt(parsed: Receipt, short: ShortMessage): Promise<boolean> {
+    const receipt = { ...parsed, idForm: this.#settings.receiptIds };
+    const refused = await this.#store(receipt);
+    return refused !== undefined && (!refused.includes(receipt) || this.#receiveMessage(short));
+  }
+
+  /** Stores a receipt together with others. */
+  #store(receipt: Receipt): Promise<readonly Receipt[] | undefined> {
     if (this.#batch === undefined || this.#batch.receipts.length >= MAX_BATCH) {
       const receipts: Receipt[] = [];
       const refused: Receipt[] = [];
@@ -110,10 +107,8 @@ export class Inbox {
   }
 
   async #receiveMessage(short: ShortMessage): Promise<boolean> {
-    const { position, text } = parsePart(short);
-    const addresses = toAddresses(short.source, short.destination);
-    const part: MessagePart = { addresses, dataCoding: short.dataCoding, text };
-    if (position === null) return this.#storeMessage({ addresses, runs: [part] });
+    const { position, part } = readPart(short);
+    if (position === null) return this.#storeMessage({ ...part, runs: [part] });
     // A carrier may wait for the response to one part before it sends the next. So a part is acknowledged soon, though a crash would
     // lose it. Mostly the others come at once, and all are committed before any is acknowledged.
     return (await this.#within(this.#reassembly.add(position, part), this.#times.partAckMs)) ?? !this.#isClosed;
@@ -178,4 +173,10 @@ export class Inbox {
     void limited.finally(() => this.#calls.delete(limited));
     return limited;
   }
+}
+
+/** A part with its addresses, and its position in a message of several parts. */
+function readPart(short: ShortMessage): { position: PartPosition | null; part: MessagePart } {
+  const { position, text } = parsePart(short);
+  return { position, part: { addresses: toAddresses(short.source, short.destination), dataCoding: short.dataCoding, text } };
 }

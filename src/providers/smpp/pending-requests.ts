@@ -17,14 +17,12 @@ export type RequestLimits = {
   onLateResponse?: (pdu: Pdu) => void;
 };
 
-type Pending = { settle: (outcome: RequestOutcome) => void };
-
 // Ended requests whose responses may still come.
 const MAX_LATE = 1_000;
 
 export class PendingRequests {
-  readonly #pending = new Map<number, Pending>();
-  readonly #late = new BoundedMap<number, (pdu: Pdu) => void>(MAX_LATE);
+  readonly #pending = new Map<number, (outcome: RequestOutcome) => void>();
+  readonly #late = new Map<number, (pdu: Pdu) => void>();
   readonly #maxTimeouts: number;
   readonly #onTimeouts: () => void;
   #sequence: number;
@@ -59,19 +57,19 @@ export class PendingRequests {
         if (this.#timeouts >= this.#maxTimeouts) this.#onTimeouts();
       }, limitMs);
       signal?.addEventListener("abort", abort, { once: true });
-      this.#pending.set(sequence, { settle });
+      this.#pending.set(sequence, settle);
       write(sequence);
     });
   }
 
   /** Settles the request of a response. Returns false when there is no such request. */
   receive(pdu: Pdu): boolean {
-    const pending = this.#pending.get(pdu.sequence);
+    const settle = this.#pending.get(pdu.sequence);
     const late = this.#late.get(pdu.sequence);
-    if (pending === undefined && late === undefined) return false;
+    if (settle === undefined && late === undefined) return false;
     this.#timeouts = 0;
     this.#late.delete(pdu.sequence);
-    pending?.settle({ kind: "response", pdu });
+    settle?.({ kind: "response", pdu });
     late?.(pdu);
     return true;
   }
@@ -79,14 +77,13 @@ export class PendingRequests {
   /** Settles the request of a response that cannot be read. */
   receiveUnreadable(sequence: number, detail: string): void {
     this.#late.delete(sequence);
-    this.#pending.get(sequence)?.settle({ kind: "unreadable", detail });
+    this.#pending.get(sequence)?.({ kind: "unreadable", detail });
   }
 
   /** Settles all requests, since the connection has ended. */
   disconnect(reason: string): void {
     this.#late.clear();
-    for (const { settle } of Array.from(this.#pending.values()))
-      settle({ kind: "disconnected", detail: `the connection ended: ${reason}` });
+    for (const settle of this.#pending.values()) settle({ kind: "disconnected", detail: `the connection ended: ${reason}` });
   }
 
   /** Resolves when no request is pending. */

@@ -98,7 +98,7 @@ export async function submit(submission: Submission): Promise<SendOutcome> {
 
 /** Submits the first part that has no id yet. */
 async function submitPart(run: Run): Promise<PartStep> {
-  const { parts, queue, begin, statuses } = run.submission;
+  const { parts, queue, begin, statuses, responseMs: limitMs } = run.submission;
   const short = parts[run.ids.length];
   const admission = await queue.admit(run.signal, run.isStarted ? "started" : run.missing);
   if (admission.kind !== "admitted" || short === undefined) return partNotSent(admission, run);
@@ -106,19 +106,14 @@ async function submitPart(run: Run): Promise<PartStep> {
     queue.release(admission, "other");
     return end(WITHDRAWN);
   }
-  const outcome = await sendPart(run, admission, short);
+  const { signal } = run;
+  const limits = { limitMs, signal, onLateResponse: (pdu: Pdu): void => reportLateResponse(pdu, run) };
+  const outcome: RequestOutcome =
+    signal.aborted || !queue.hasLease ? { kind: "unsent" } : await admission.session.request({ command: "submit_sm", short }, limits);
   queue.release(admission, partOutcome(outcome, statuses));
   if (outcome.kind === "unsent") return partNotSent({ kind: "unbound" }, run, true);
   if (outcome.kind !== "response") return end(run.unknown(outcome.detail));
   return nextStep(outcome.pdu, run);
-}
-
-async function sendPart(run: Run, admission: Admission & { kind: "admitted" }, short: ShortMessage): Promise<RequestOutcome> {
-  const { responseMs: limitMs, queue } = run.submission;
-  const { signal } = run;
-  if (signal.aborted || !queue.hasLease) return { kind: "unsent" };
-  const onLateResponse = (pdu: Pdu): void => reportLateResponse(pdu, run);
-  return admission.session.request({ command: "submit_sm", short }, { limitMs, signal, onLateResponse });
 }
 
 const end = (outcome: SendOutcome, isAdmitted = true): PartStep => ({ kind: "end", outcome, isAdmitted });
