@@ -1,4 +1,4 @@
-/** All SQL of links: the leases, the states that nodes report, and the learnt forms of ids in receipts. */
+/** All SQL of links: the leases, the states that nodes report, and the positions in reports of carriers. */
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";

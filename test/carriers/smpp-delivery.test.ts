@@ -48,7 +48,7 @@ describe("a carrier with hexadecimal ids in responses and decimal ids in receipt
       for (const index of [0, 1, 2]) await rig.untilStatus(await rig.accept({ recipient: recipientNo(index) }), "sent");
       await first.stop();
       await rig.deliver(carriers, { links, node: "node-2", db: rig.connect("node-2") });
-      await until("the second node to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
+      await until("the second node to be bound", () => (smsc.sessions.length >= 2 && smsc.bound.length === 1 ? true : undefined));
       for (const index of [2, 0, 1]) assert.equal(await smsc.session.deliver(receiptOf(index, inReceipts(index))), 0);
       assert.equal(await rig.count("delivered"), 3);
       assert.deepEqual(await rig.rows("select from parked_receipts"), []);
@@ -69,7 +69,7 @@ describe("a carrier with hexadecimal ids in responses and decimal ids in receipt
       await first.stop();
       const links = [linkAt(smsc, { receiptIds: "decimal" })];
       await rig.deliver(carriers, { links, node: "node-2", db: rig.connect("node-2") });
-      await until("the second node to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
+      await until("the second node to be bound", () => (smsc.sessions.length >= 2 && smsc.bound.length === 1 ? true : undefined));
       assert.equal(await smsc.session.deliver(receiptSm(inReceipts(0))), 0);
       assert.equal((await rig.message(message)).status, "delivered");
     }));
@@ -93,7 +93,7 @@ describe("a carrier with hexadecimal ids in responses and decimal ids in receipt
       await first.stop();
       const other = { ...linkAt(smsc), name: "other", provider: "other" as Link["provider"] };
       await rig.deliver({ other: smpp }, { links: [other], node: "node-2", db: rig.connect("node-2") });
-      await until("the other link to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
+      await until("the other link to be bound", () => (smsc.sessions.length >= 2 && smsc.bound.length === 1 ? true : undefined));
       assert.equal(await smsc.session.deliver(receiptSm(inReceipts(0))), 0);
       assert.equal((await rig.message(message)).status, "sent");
       assert.deepEqual(await rig.rows("select link, provider_message_id from parked_receipts"), [
@@ -222,7 +222,7 @@ describe("a text that looks like a receipt, without a mark of the carrier", () =
       assert.equal(await smsc.session.deliver(unmarked(recipientNo(2).slice(1))), 0);
       await first.stop();
       await rig.deliver(carriers, { links: [linkAt(smsc)], node: "node-2", db: rig.connect("node-2") });
-      await until("the second node to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
+      await until("the second node to be bound", () => (smsc.sessions.length >= 2 && smsc.bound.length === 1 ? true : undefined));
       assert.equal(await smsc.session.deliver(unmarked(recipientNo(3).slice(1))), 0);
       assert.equal((await rig.message(message)).status, "sent");
       const kept = await rig.rows<{ sender: string; body: string }>("select sender, body from kept_inbound order by sender");
