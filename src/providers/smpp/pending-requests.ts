@@ -22,7 +22,7 @@ const MAX_LATE = 1_000;
 
 export class PendingRequests {
   readonly #pending = new Map<number, (outcome: RequestOutcome) => void>();
-  readonly #late = new Map<number, (pdu: Pdu) => void>();
+  readonly #late = new BoundedMap<number, (pdu: Pdu) => void>(MAX_LATE);
   readonly #maxTimeouts: number;
   readonly #onTimeouts: () => void;
   #sequence: number;
