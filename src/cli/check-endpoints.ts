@@ -5,7 +5,7 @@ import { within } from "../lib/wait.ts";
 import type { Queryable } from "../database/database.ts";
 import { listOrigins, readEndpointHealth } from "../webhooks/maintain-endpoints.ts";
 import { Outbound } from "../webhooks/outbound.ts";
-import { createResolve } from "../lib/resolve.ts";
+import { createResolve } from "../outbound/resolve.ts";
 import { mapConcurrently, ok, warn, type Check } from "./check.ts";
 
 const MAX_ENDPOINTS = 200;

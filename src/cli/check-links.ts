@@ -1,6 +1,6 @@
 /** Checks of the links for `godwit doctor`: whether their hosts can be reached from here, and the state that the nodes report. Doctor
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
-import { reach, type TcpAddress } from "../lib/reach.ts";
+import { reach, type TcpAddress } from "../outbound/reach.ts";
 import type { Link } from "../links/link.ts";
 import { readAllLinks } from "../links/operator.ts";
 import type { LinkReport } from "../links/link-record.ts";

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import { Problem } from "../http/problem.ts";
 import type { AuditedCall } from "../idempotency/once.ts";
 import { cliOrigin } from "../model/origin.ts";
-import { createResolve } from "../lib/resolve.ts";
+import { createResolve } from "../outbound/resolve.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { LinkChooser } from "../links/choose-links.ts";
 import { simulatorLink } from "../links/link.ts";

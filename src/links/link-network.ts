@@ -1,6 +1,6 @@
 /** The networks that the links of accounts may connect to: the same rules as for webhooks. The operator's own links connect anywhere. */
 import type { LookupFunction } from "node:net";
-import { checkedLookup, hostRefusal, type AddressRules, type Resolve } from "../lib/resolve.ts";
+import { checkedLookup, hostRefusal, type AddressRules, type Resolve } from "../outbound/resolve.ts";
 
 export class LinkNetwork {
   readonly #rules: AddressRules;

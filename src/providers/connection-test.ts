@@ -1,5 +1,5 @@
 /** The test of a connection to a carrier: connects and signs in, and sends no message. */
-import { NOT_ALLOWED } from "../lib/resolve.ts";
+import { NOT_ALLOWED } from "../outbound/resolve.ts";
 import { parseJsonObject } from "./carrier-fields.ts";
 import { HttpCaller, type HttpCall, type HttpCallerOptions, type HttpResponse } from "./http-call.ts";
 

@@ -39,7 +39,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { usageFolding } from "../usage/fold.ts";
 import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
 import { Outbound } from "../webhooks/outbound.ts";
-import { createResolve, type Resolve } from "../lib/resolve.ts";
+import { createResolve, type Resolve } from "../outbound/resolve.ts";
 import { Signer } from "../webhooks/signature.ts";
 import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";

@@ -23,7 +23,7 @@ import {
 } from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { normalisedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
-import type { AddressRules } from "../lib/resolve.ts";
+import type { AddressRules } from "../outbound/resolve.ts";
 import { newSecret } from "./signature.ts";
 
 /** How long deliveries are signed with the old and the new secret after a rotation. */

@@ -3,7 +3,7 @@ import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
-import { urlRefusal, type AddressRules } from "../lib/resolve.ts";
+import { urlRefusal, type AddressRules } from "../outbound/resolve.ts";
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;

@@ -4,7 +4,7 @@
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { isAllowed, type AddressRules, type Resolve } from "../lib/resolve.ts";
+import { isAllowed, type AddressRules, type Resolve } from "../outbound/resolve.ts";
 
 export const FAILURES = ["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] as const;
 export type Failure = (typeof FAILURES)[number];

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls";
 import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
 import { FAILURES, Outbound, type Failure, type OutboundOptions, type Reply } from "../../src/webhooks/outbound.ts";
-import type { Resolve } from "../../src/lib/resolve.ts";
+import type { Resolve } from "../../src/outbound/resolve.ts";
 import { until } from "./expect.ts";
 
 export const BODY = '{"type":"webhook.test"}';

@@ -41,6 +41,7 @@ const RANKS: Readonly<Record<string, number>> = {
   providers: 2,
   tracing: 2,
   model: 1,
+  outbound: 1,
   lib: 0,
   "timings.ts": 0,
   "version.ts": 0,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
-import { createResolve, urlRefusal, type Resolve } from "../../src/lib/resolve.ts";
+import { createResolve, urlRefusal, type Resolve } from "../../src/outbound/resolve.ts";
 import { answer, assertAnswered, assertFailed, LOOPBACK, NO_ADDRESSES, OK, Receiver, Sender } from "../support/webhook-receiver.ts";
 
 const NAME = "hooks.example.test";

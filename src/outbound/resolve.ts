@@ -6,8 +6,8 @@ import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
-import type { AddressSet } from "./addresses.ts";
-import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { AddressSet } from "../lib/addresses.ts";
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 /** Returns no address if the name has none, or if the look-up failed. */
