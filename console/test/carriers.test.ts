@@ -6,12 +6,12 @@ import { addressSet } from "../../src/lib/addresses.ts";
 import { newId } from "../../src/model/id.ts";
 import { CARRIERS as CARRIER_FILES } from "../../src/links/carrier-files.ts";
 import { NewLinkBody, readCreatedLink, settingFaults, splitSecrets } from "../../src/links/link-definition.ts";
-import { LinkNetwork } from "../../src/links/link-network.ts";
+import { AddressGate } from "../../src/outbound/address-gate.ts";
 import { draftOf, newDraft, pointerOf, toEditLink, toNewLink, type Draft } from "../src/carriers/carrier-draft.ts";
 import { carrierOf, CARRIERS, type Carrier, type CarrierField } from "../src/carriers/carrier-fields.ts";
 
 const ORIGIN = "https://godwit.example.com";
-const network = new LinkNetwork({ allow: addressSet([]), deny: addressSet([]) }, () => assert.fail("no name is looked up"));
+const gate = new AddressGate({ allow: addressSet([]), deny: addressSet([]) }, () => assert.fail("no name is looked up"));
 
 /** A value that every field accepts. */
 const EXAMPLES: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ function pointers(body: NewLink): string[] {
   const { name: _, settings, ...rest } = body;
   const { plain, secrets } = splitSecrets(body.provider, settings);
   const created = { accountId: newId("acct", 0), id: "lnk_0", definition: { ...rest, settings: plain }, secrets };
-  const read = readCreatedLink(created, network);
+  const read = readCreatedLink(created, gate);
   const faults = [...settingFaults(body), ...("faults" in read ? read.faults : [])];
   return [...new Set(faults.map((fault) => ("pointer" in fault ? fault.pointer : "")))].toSorted();
 }

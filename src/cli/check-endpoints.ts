@@ -1,11 +1,11 @@
 /** Checks of the webhook endpoints for `godwit doctor`: their health, and whether their hosts can be connected to under the same rules
  *  as for a delivery. No request is sent. */
 import type { Config } from "../config.ts";
-import { within } from "../lib/wait.ts";
 import type { Queryable } from "../database/database.ts";
 import { listOrigins, readEndpointHealth } from "../webhooks/maintain-endpoints.ts";
-import { Outbound } from "../webhooks/outbound.ts";
-import { createResolve } from "../outbound/resolve.ts";
+import { AddressGate } from "../outbound/address-gate.ts";
+import { describeFailure, failureOf } from "../outbound/failure.ts";
+import { reach, targetOf } from "../outbound/open-socket.ts";
 import { mapConcurrently, ok, warn, type Check } from "./check.ts";
 
 const MAX_ENDPOINTS = 200;
@@ -24,7 +24,7 @@ export async function checkEndpoints(db: Queryable, { webhookAddresses }: Config
   ].join(", ");
   if (enabled === 0) return ok("webhooks", health);
   const origins = (await listOrigins(db, MAX_ENDPOINTS)).slice(0, MAX_ORIGINS);
-  const problems = await findUnreached(origins, new Outbound({ ...webhookAddresses, resolve: createResolve() }));
+  const problems = await findUnreached(origins, new AddressGate(webhookAddresses));
   const reached = `${origins.length - problems.length} of ${origins.length} hosts reached`;
   if (problems.length === 0 && failing === 0) return ok("webhooks", `${health}; ${reached}`);
   const shown = problems.slice(0, MAX_SHOWN).join("; ");
@@ -36,18 +36,10 @@ export async function checkEndpoints(db: Queryable, { webhookAddresses }: Config
   );
 }
 
-async function findUnreached(origins: readonly { id: string; origin: string }[], outbound: Outbound): Promise<string[]> {
-  try {
-    const looked = await mapConcurrently(origins, CONCURRENCY, async ({ id, origin }) => {
-      const problem = await within(
-        outbound.reach(new URL(origin)).then((found) => found ?? "reached"),
-        REACH_MS,
-      );
-      if (problem === "reached") return undefined;
-      return `${origin} (${id}): ${problem === undefined ? "timeout" : `${problem.failure}, ${problem.cause}`}`;
-    });
-    return looked.filter((problem) => problem !== undefined);
-  } finally {
-    await outbound.close();
-  }
+async function findUnreached(origins: readonly { id: string; origin: string }[], gate: AddressGate): Promise<string[]> {
+  const looked = await mapConcurrently(origins, CONCURRENCY, async ({ id, origin }) => {
+    const failure = await reach({ ...targetOf(new URL(origin)), gate }, REACH_MS);
+    return failure && `${origin} (${id}): ${failureOf(failure)}, ${describeFailure(failure)}`;
+  });
+  return looked.filter((problem) => problem !== undefined);
 }

@@ -1,6 +1,7 @@
 /** Checks of the links for `godwit doctor`: whether their hosts can be reached from here, and the state that the nodes report. Doctor
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
-import { reach, type TcpAddress } from "../outbound/reach.ts";
+import { causeOf } from "../outbound/failure.ts";
+import { reach, targetOf, type SocketTarget } from "../outbound/open-socket.ts";
 import type { Link } from "../links/link.ts";
 import { readAllLinks } from "../links/operator.ts";
 import type { LinkReport } from "../links/link-record.ts";
@@ -22,8 +23,13 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
   const records = await readRecords(shown, database);
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
     const address = linkAddress(link);
-    const problem = address === undefined ? undefined : await reach(address, REACH_MS);
-    return toCheck(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
+    const failure = address === undefined ? undefined : await reach(address, REACH_MS);
+    return toCheck(
+      link,
+      address,
+      failure && (failure.message || causeOf(failure)),
+      Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined,
+    );
   });
   checks.push(...shown.flatMap((link) => [...plaintextWarning(link), ...unverifiedWarning(link), ...countryWarning(link)]));
   if (typeof records === "string")
@@ -51,7 +57,7 @@ async function readRecords(links: readonly Link[], database: ReadDatabase | unde
 }
 
 /** Returns the address of the link's carrier. Undefined for the simulator, which has none. */
-function linkAddress({ provider, settings }: Link): TcpAddress | undefined {
+function linkAddress({ provider, settings }: Link): SocketTarget | undefined {
   if (provider === "simulator") return undefined;
   const { host, port, tls, tlsServerName, tlsCa, baseUrl } = settings as Record<string, string | number | boolean | null | undefined>;
   if (typeof host === "string")
@@ -65,9 +71,7 @@ function linkAddress({ provider, settings }: Link): TcpAddress | undefined {
   const url = URL.parse(String(baseUrl));
   // An invalid URL becomes an address that cannot be reached, and the check reports it.
   if (url === null) return { host: String(baseUrl), port: 0, isTls: false };
-  const { hostname, port: urlPort, protocol } = url;
-  const isTls = protocol === "https:";
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: urlPort === "" ? (isTls ? 443 : 80) : Number(urlPort), isTls };
+  return targetOf(url);
 }
 
 /** Warns about a link that is permitted to do without TLS, whether or not it does at present. */
@@ -116,7 +120,7 @@ const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
 function toCheck(
   { name: link, provider }: Link,
-  address: TcpAddress | undefined,
+  address: SocketTarget | undefined,
   problem: string | undefined,
   record: LinkReport | undefined,
 ): Check {

@@ -4,11 +4,10 @@ import type { Config } from "../config.ts";
 import { Problem } from "../http/problem.ts";
 import type { AuditedCall } from "../idempotency/once.ts";
 import { cliOrigin } from "../model/origin.ts";
-import { createResolve } from "../outbound/resolve.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { LinkChooser } from "../links/choose-links.ts";
 import { simulatorLink } from "../links/link.ts";
-import { LinkNetwork } from "../links/link-network.ts";
+import { AddressGate } from "../outbound/address-gate.ts";
 import { LinkReader } from "../links/link-reader.ts";
 import { Setup } from "../links/setup.ts";
 import { readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
@@ -24,13 +23,13 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
     const { id: accountId } = await chooseAccount(db, textFlag(input.flags, "account"));
     const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
     const box = new SecretBox(secretKeyOf(config), config.previousSecretKey);
-    const network = new LinkNetwork(config.webhookAddresses, createResolve());
+    const gate = new AddressGate(config.webhookAddresses);
     const setup = new Setup({
       db,
       clock,
       box,
-      network,
-      linkReader: new LinkReader(box, network),
+      gate,
+      linkReader: new LinkReader(box, gate),
       linkChooser: new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts),
       // The nodes look at the version of the tables every few seconds.
       changed: async () => undefined,

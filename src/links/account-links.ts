@@ -28,7 +28,7 @@ export async function linkRecordOf(setup: Setup, db: Queryable, stored: StoredLi
 type Seen = { stored: readonly StoredLink[]; ofOperator: readonly Link[] };
 
 async function recordsOf(setup: Setup, db: Queryable, owner: Owner, { stored, ofOperator }: Seen): Promise<LinkRecord[]> {
-  const usable = stored.map((each) => (each.row === undefined ? readStored(each, setup.network) : setup.linkReader.read(each.row)));
+  const usable = stored.map((each) => (each.row === undefined ? readStored(each, setup.gate) : setup.linkReader.read(each.row)));
   const own = usable.map(({ link }) => link);
   const nowMs = setup.now();
   const pauses = new Map((await readPauses(db, nowMs)).map(({ link, reason }) => [link, reason]));

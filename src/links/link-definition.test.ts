@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { addressSet } from "../lib/addresses.ts";
 import { newId } from "../model/id.ts";
 import { readCreatedLink, type LinkDefinition, type LinkSecrets } from "./link-definition.ts";
-import { LinkNetwork } from "./link-network.ts";
+import { AddressGate } from "../outbound/address-gate.ts";
 
-const network = new LinkNetwork({ allow: addressSet([]), deny: addressSet([]) }, () => assert.fail("no name is looked up"));
+const gate = new AddressGate({ allow: addressSet([]), deny: addressSet([]) }, () => assert.fail("no name is looked up"));
 
 /** The pointers of the faults in an HTTP carrier's link. */
 function pointers(carrier: "aws" | "telnyx", settings: Record<string, unknown>, secrets: LinkSecrets): string[] {
   const definition: LinkDefinition = { provider: "http", carrier, settings };
-  const read = readCreatedLink({ accountId: newId("acct", 0), id: "lnk_0", definition, secrets }, network);
+  const read = readCreatedLink({ accountId: newId("acct", 0), id: "lnk_0", definition, secrets }, gate);
   return "faults" in read ? read.faults.map((fault) => ("pointer" in fault ? fault.pointer : "")) : [];
 }
 

@@ -14,7 +14,7 @@ import { findPlaintext, LINK_KINDS } from "./link-settings.ts";
 import type { Link } from "./link.ts";
 import { COMMON_KEYS, readLink } from "./plan.ts";
 import { smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
-import type { LinkNetwork } from "./link-network.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 
 const CREATED_PROVIDERS = ["smpp", "twilio", "whatsapp", "http"] as const;
 export type CreatedProvider = (typeof CREATED_PROVIDERS)[number];
@@ -171,7 +171,7 @@ export type ReadLink = { kind: "read"; link: Link } | { kind: "faulty"; faults: 
 
 /** Reads a definition as the configuration file is read. Returns the link, the faults of the definition, or the address that the account
  *  may not connect to. */
-export function readCreatedLink(created: CreatedLink, network: LinkNetwork): ReadLink {
+export function readCreatedLink(created: CreatedLink, gate: AddressGate): ReadLink {
   const { accountId, id, definition, secrets } = created;
   const texts: string[] = [];
   const merged = withCarrierFiles({ link: [toTable(created)] }, undefined, texts) as { link: unknown[] };
@@ -188,17 +188,17 @@ export function readCreatedLink(created: CreatedLink, network: LinkNetwork): Rea
     ...userFaults(definition),
   ];
   if (link === undefined || faults.length > 0) return { kind: "faulty", faults };
-  const fault = addressFault(link, network);
+  const fault = addressFault(link, gate);
   if (fault !== undefined) return { kind: "refused", fault };
-  const isTls = targetsOf(link).every((target) => target.isTls);
-  const owned = { ...(link.settings as object), lookup: network.lookup(isTls), owner: uuidToText(accountId) };
+  // Always the same gate: links with equal settings are equal.
+  const owned = { ...(link.settings as object), gate, owner: uuidToText(accountId) };
   return { kind: "read", link: { ...link, accountId, settings: owned } };
 }
 
 /** The fault of an address that the account may not connect to. */
-function addressFault(link: Link, network: LinkNetwork): Fault | undefined {
+function addressFault(link: Link, gate: AddressGate): Fault | undefined {
   for (const { host, isTls, pointer } of targetsOf(link)) {
-    const reason = network.refusal(host, isTls);
+    const reason = gate.hostRefusal(host, isTls);
     if (reason !== undefined)
       return { pointer, code: "not_allowed", detail: `${reason}, unless the operator allows its network with GODWIT_WEBHOOK_ALLOW` };
   }

@@ -2,24 +2,24 @@
  *  with certificates takes milliseconds to check. */
 import { idKey } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { LinkNetwork } from "./link-network.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 import type { LinkRow } from "./setup-queries.ts";
 import { toUsable, type UsableLink } from "./stored-link.ts";
 
 export class LinkReader {
   readonly #box: SecretBox;
-  readonly #network: LinkNetwork;
+  readonly #gate: AddressGate;
   readonly #read = new Map<string, { revision: string; usable: UsableLink }>();
 
-  constructor(box: SecretBox, network: LinkNetwork) {
+  constructor(box: SecretBox, gate: AddressGate) {
     this.#box = box;
-    this.#network = network;
+    this.#gate = gate;
   }
 
   read(row: LinkRow): UsableLink {
     const known = this.find(row);
     if (known !== undefined) return known;
-    const usable = toUsable(this.#box, this.#network, row);
+    const usable = toUsable(this.#box, this.#gate, row);
     this.#read.set(idKey(row.id), { revision: row.revision, usable });
     return usable;
   }

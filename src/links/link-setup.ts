@@ -138,7 +138,7 @@ export class LinkChanger {
 
   /** A change of the address needs the secrets again: a key that may change a link must not be able to send its secrets to another host. */
   #requireSecrets(before: StoredLink, after: StoredLink, newSecrets: LinkSecrets): void {
-    const [old, edited] = [before, after].map((each) => readCreatedLink(toCreated(each), this.#setup.network));
+    const [old, edited] = [before, after].map((each) => readCreatedLink(toCreated(each), this.#setup.gate));
     if (old?.kind === "read" && edited?.kind === "read" && hasSameTargets(old.link, edited.link)) return;
     const missing = Object.keys(after.secrets).filter((secret) => newSecrets[secret] === undefined);
     if (missing.length === 0) return;
@@ -150,8 +150,8 @@ export class LinkChanger {
   }
 
   #findRefusal(link: StoredLink, others: readonly StoredLink[]): Problem | undefined {
-    const { network } = this.#setup;
-    const read = readCreatedLink(toCreated(link), network);
+    const { gate } = this.#setup;
+    const read = readCreatedLink(toCreated(link), gate);
     // A fault of the request is not stored with its idempotency key.
     if (read.kind === "faulty") throw new Problem("invalid_request_payload", { errors: read.faults });
     if (read.kind === "refused") return new Problem("link_address_refused", { errors: [read.fault] });

@@ -67,7 +67,7 @@ export class LinkTester {
 
   async #connect(created: ReturnType<typeof toCreated>): Promise<ConnectionTest> {
     const { setup, providers, log } = this.#parts;
-    const read = readCreatedLink(created, setup.network);
+    const read = readCreatedLink(created, setup.gate);
     if (read.kind === "faulty") return failed("address", read.faults.map(({ detail }) => detail).join(" "));
     if (read.kind === "refused") return failed("address", `The host ${read.fault.detail}.`);
     const { provider, settings } = read.link;

@@ -9,7 +9,7 @@ import type { LinkChooser } from "./choose-links.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import type { LinkNetwork } from "./link-network.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 import type { LinkReader } from "./link-reader.ts";
 import { lockSetup, raiseVersion } from "./setup-queries.ts";
 
@@ -17,7 +17,7 @@ export type SetupParts = {
   db: Database;
   clock: Clock;
   box: SecretBox;
-  network: LinkNetwork;
+  gate: AddressGate;
   linkReader: LinkReader;
   linkChooser: LinkChooser;
   /** Applies a committed change on this node, and announces it to the others. */
@@ -41,8 +41,8 @@ export class Setup {
     return this.#parts.box;
   }
 
-  get network(): LinkNetwork {
-    return this.#parts.network;
+  get gate(): AddressGate {
+    return this.#parts.gate;
   }
 
   get linkReader(): LinkReader {

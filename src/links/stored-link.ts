@@ -5,7 +5,7 @@ import { LINK_KINDS } from "./link-settings.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import type { Queryable } from "../database/database.ts";
 import { readCreatedLink, type LinkDefinition, type LinkSecrets } from "./link-definition.ts";
-import type { LinkNetwork } from "./link-network.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 import { openSecrets } from "./link-secrets.ts";
 import { readLinks, type LinkRow } from "./setup-queries.ts";
 
@@ -26,10 +26,10 @@ function toStored(box: SecretBox, row: LinkRow): StoredLink {
  *  Such a link still belongs to its account, whose messages do not take other links for it. */
 export type UsableLink = { link: Link; fault?: string };
 
-export const toUsable = (box: SecretBox, network: LinkNetwork, row: LinkRow): UsableLink => readStored(toStored(box, row), network);
+export const toUsable = (box: SecretBox, gate: AddressGate, row: LinkRow): UsableLink => readStored(toStored(box, row), gate);
 
-export function readStored(stored: StoredLink, network: LinkNetwork): UsableLink {
-  const read = readCreatedLink(toCreated(stored), network);
+export function readStored(stored: StoredLink, gate: AddressGate): UsableLink {
+  const read = readCreatedLink(toCreated(stored), gate);
   if (read.kind === "read") return { link: read.link };
   const faults = read.kind === "refused" ? [read.fault] : read.faults;
   const texts = faults.map((fault) => ("pointer" in fault ? `${fault.pointer} ${fault.detail}` : fault.detail));

@@ -1,7 +1,9 @@
 /** The test of a connection to a carrier: connects and signs in, and sends no message. */
-import { NOT_ALLOWED } from "../outbound/resolve.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
+import { causeOf, failureOf } from "../outbound/failure.ts";
+import { callOnce, targetBelow, type HttpResponse } from "../outbound/http-client.ts";
+import { reach, targetOf } from "../outbound/open-socket.ts";
 import { parseJsonObject } from "./carrier-fields.ts";
-import { HttpCaller, type HttpCall, type HttpCallerOptions, type HttpResponse } from "./http-call.ts";
 
 /** The steps of a test. A failed test ends with the step that failed. */
 export const TEST_STEPS = ["address", "connection", "tls", "credentials", "response"] as const;
@@ -13,52 +15,42 @@ export type ConnectionTest = { step: TestStep | null; detail: string };
 export const succeeded = (detail: string): ConnectionTest => ({ step: null, detail });
 export const failed = (step: TestStep, detail: string): ConnectionTest => ({ step, detail });
 
-const TLS_ERROR = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME|EPROTO/;
-
-/** The failure of a connection that could not be opened, by the code of its error. Whether a port is closed or filtered is not reported: the
+/** The failure of a connection that could not be opened. Whether a port is closed or filtered is not reported: the
  *  test is no port scanner. */
-export function connectionFailure(code: string): ConnectionTest {
-  if (code === NOT_ALLOWED) return failed("address", "The host name has no address that links of accounts may connect to.");
-  if (TLS_ERROR.test(code))
-    return failed("tls", `The TLS handshake failed: ${code}. Is this the port for TLS, and the certificate valid for the host?`);
+export function connectionFailure(error: Error): ConnectionTest {
+  const failure = failureOf(error);
+  if (failure === "address_not_allowed") return failed("address", "The host name has no address that links of accounts may connect to.");
+  if (failure === "tls_failed")
+    return failed("tls", `The TLS handshake failed: ${causeOf(error)}. Is this the port for TLS, and the certificate valid for the host?`);
   return failed(
     "connection",
     "No connection to the host and port. Are both right, is TLS set as the port expects it, and does the carrier's firewall allow this service?",
   );
 }
 
-type TestCall = Pick<HttpCallerOptions, "baseUrl" | "lookup"> & Pick<HttpCall, "path" | "headers">;
-
 const TIMEOUT_MS = 10_000;
+
+type Carrier = { baseUrl: string; gate?: AddressGate | undefined };
 
 /** Calls a URL of the carrier with the credentials of the link. */
 export async function testCall(
-  { baseUrl, lookup, path, headers }: TestCall,
+  { baseUrl, gate, path, headers }: Carrier & { path: string; headers: Readonly<Record<string, string>> },
   signal: AbortSignal,
   read: (response: HttpResponse) => ConnectionTest,
 ): Promise<ConnectionTest> {
-  const caller = new HttpCaller({ baseUrl, lookup, connections: 1, timeoutMs: TIMEOUT_MS });
-  try {
-    const outcome = await caller.call({ method: "GET", path, headers }, signal);
-    if (outcome.kind === "unreachable") return connectionFailure(outcome.cause);
-    if (outcome.kind === "no_response") return failed("response", "The carrier did not respond in time.");
-    if (outcome.status === 401 || outcome.status === 403) return failed("credentials", "The carrier refused the credentials.");
-    return read(outcome);
-  } finally {
-    await caller.close();
-  }
+  const request = { ...targetBelow(baseUrl, path), method: "GET", headers, body: "" } as const;
+  const outcome = await callOnce({ gate, timeoutMs: TIMEOUT_MS }, request, signal);
+  if (outcome.kind === "unreachable") return connectionFailure(outcome.error);
+  if (outcome.kind !== "response") return failed("response", "The carrier did not respond in time.");
+  if (outcome.status === 401 || outcome.status === 403) return failed("credentials", "The carrier refused the credentials.");
+  return read(outcome);
 }
 
 /** Opens a connection, for carriers without a call that only checks the credentials. */
-export async function testConnection({ baseUrl, lookup }: Pick<TestCall, "baseUrl" | "lookup">): Promise<ConnectionTest> {
-  const caller = new HttpCaller({ baseUrl, lookup, connections: 1, timeoutMs: TIMEOUT_MS });
-  try {
-    const cause = await caller.connect();
-    if (cause !== undefined) return connectionFailure(cause);
-    return succeeded("The carrier can be reached. It checks the credentials with the first message.");
-  } finally {
-    await caller.close();
-  }
+export async function testConnection({ baseUrl, gate }: Carrier): Promise<ConnectionTest> {
+  const failure = await reach({ ...targetOf(new URL(baseUrl)), gate }, TIMEOUT_MS);
+  if (failure !== undefined) return connectionFailure(failure);
+  return succeeded("The carrier can be reached. It checks the credentials with the first message.");
 }
 
 /** A response in the carrier's form has a member. */

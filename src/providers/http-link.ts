@@ -3,10 +3,11 @@
  *
  *  A message begins only if there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
  *  less and less often, until it succeeds. */
-import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
-import { HttpCaller, type HttpOutcome, type HttpRequest, type HttpResponse } from "./http-call.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
+import { causeOf } from "../outbound/failure.ts";
+import { HttpClient, type HttpOutcome, type HttpRequest, type HttpResponse } from "../outbound/http-client.ts";
 import { Pace } from "./pace.ts";
 import { hasLease, notSent, WITHDRAWN } from "./provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "./provider.ts";
@@ -15,19 +16,27 @@ import { RecipientThrottle } from "./recipient-throttle.ts";
 /** The meaning of a response. `paused`: the carrier accepts nothing on this link until a person acts. */
 export type ResponseOutcome = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
 
+/** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
 export type Reconnect = { firstMs: number; maxMs: number };
+
+/** The settings that links of all HTTP carriers have. */
+export type HttpLinkSettings = {
+  window?: number;
+  /** How long a response may take. */
+  timeoutMs?: number;
+  reconnect?: Reconnect;
+  /** The addresses that the owner of the link may connect to; undefined for all. */
+  gate?: AddressGate | undefined;
+};
 
 export type HttpCarrier = {
   name: string;
-  baseUrl: string;
+  /** The origin of all requests. */
+  origin: string;
   window: number;
   /** The rate, in the unit of `sizeOf`. */
   perSecond: number;
-  timeoutMs: number | undefined;
-  /** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
-  reconnect: Reconnect | undefined;
-  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
-  lookup?: LookupFunction | undefined;
+  settings: HttpLinkSettings;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
@@ -58,7 +67,7 @@ const NOT_SENT = notSent("not_sent");
 export class HttpLink implements Connection {
   readonly #carrier: HttpCarrier;
   readonly #host: LeasedHost;
-  readonly #caller: HttpCaller;
+  readonly #client: HttpClient;
   readonly #pace: Pace;
   readonly #recipients = new RecipientThrottle();
   readonly #window: number;
@@ -75,13 +84,14 @@ export class HttpLink implements Connection {
   #isClosed = false;
 
   constructor(carrier: HttpCarrier, host: LeasedHost) {
-    const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS, reconnect = RECONNECT, lookup } = carrier;
+    const { window, perSecond, settings } = carrier;
+    const { timeoutMs = TIMEOUT_MS, reconnect = RECONNECT, gate } = settings;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
     this.#carrier = carrier;
     this.#host = host;
     this.#window = Math.min(window, MAX_WINDOW, Math.ceil(perSecond * WINDOW_SECONDS));
-    this.#caller = new HttpCaller({ baseUrl, connections: this.#window, timeoutMs, lookup });
+    this.#client = new HttpClient({ gate, connections: this.#window, timeoutMs });
     this.#pace = new Pace(perSecond, MAX_TURN_WAIT_MS);
     this.#reconnect = reconnect;
   }
@@ -108,9 +118,9 @@ export class HttpLink implements Connection {
     if (recipientMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: recipientMs, providerCode: null };
     if (!(await this.#pace.waitTurn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
     const startedAt = performance.now();
-    const cause = await unlessAborted(this.#caller.connect(), signal);
+    const failure = this.#client.isConnected ? undefined : await unlessAborted(this.#client.connect(this.#carrier.origin), signal);
     if (signal.aborted || this.#isClosed) return NOT_SENT;
-    if (cause !== undefined) return this.#goDown(cause, startedAt);
+    if (failure !== undefined) return this.#goDown(failure, startedAt);
     if (!hasLease(this.#host)) return LEASE_LOST;
     // The response to another message may have blocked the link during the wait.
     if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
@@ -122,15 +132,14 @@ export class HttpLink implements Connection {
     if (!(await begin())) return WITHDRAWN;
     if (!hasLease(this.#host)) return LEASE_LOST;
     const startedAt = performance.now();
-    const request = { method: "POST", ...this.#carrier.toRequest(message) } as const;
-    return this.#settle(await this.#caller.call(request, signal), message, startedAt);
+    return this.#settle(await this.#client.call(this.#carrier.toRequest(message), signal), message, startedAt);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#reconnecting);
     this.#pace.stop();
-    await this.#caller.close();
+    await this.#client.close();
   }
 
   #blockedMs(): number {
@@ -140,9 +149,9 @@ export class HttpLink implements Connection {
   #settle(outcome: HttpOutcome, message: Outgoing, startedAt: number): SendOutcome {
     switch (outcome.kind) {
       case "unreachable":
-        return this.#goDown(outcome.cause, startedAt);
+        return this.#goDown(outcome.error, startedAt);
       case "no_response":
-        return { kind: "unknown", detail: outcome.cause };
+        return { kind: "unknown", detail: causeOf(outcome.error) };
       case "response":
         this.#reached();
         return this.#applyToLink(this.#interpret(outcome, message), startedAt);
@@ -153,26 +162,26 @@ export class HttpLink implements Connection {
 
   /** Takes no more messages until there is a connection. The message is not the cause, however long this lasts: it waits in the queue, or
    *  takes another link. */
-  #goDown(cause: string, startedAt: number): SendOutcome {
+  #goDown(failure: Error, startedAt: number): SendOutcome {
     // The failure of an attempt that started before the last change is older information.
     if (!this.#isDown && !this.#isClosed && startedAt >= this.#stateChangedAt) {
       this.#isDown = true;
-      this.#connectLater(cause);
+      this.#connectLater(failure);
     }
     return throttled(this.#reconnect.firstMs, "carrier_unreachable");
   }
 
-  #connectLater(cause: string): void {
+  #connectLater(failure: Error): void {
     this.#failures += 1;
-    this.#changeState({ kind: "connecting", reason: `no connection to the carrier: ${cause}` }, performance.now());
+    this.#changeState({ kind: "connecting", reason: `no connection to the carrier: ${causeOf(failure)}` }, performance.now());
     const { firstMs, maxMs } = this.#reconnect;
     this.#reconnecting = setTimeout(() => void this.#connectAgain(), backoffMs(this.#failures, firstMs, maxMs));
   }
 
   async #connectAgain(): Promise<void> {
-    const cause = await this.#caller.connect();
+    const failure = await this.#client.connect(this.#carrier.origin);
     if (this.#isClosed) return;
-    if (cause !== undefined) return this.#connectLater(cause);
+    if (failure !== undefined) return this.#connectLater(failure);
     this.#isDown = false;
     if (this.#state.kind === "connecting") this.#changeState(CONNECTED, performance.now());
     else this.#host.changed();

@@ -28,7 +28,6 @@ import { retentionJob, rowCleanup } from "../retention/keep-retention.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../links/created-plan.ts";
 import { holdRestored } from "../links/hold.ts";
-import { LinkNetwork } from "../links/link-network.ts";
 import { LinkReader } from "../links/link-reader.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
@@ -38,10 +37,11 @@ import type { Timings } from "../timings.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { usageFolding } from "../usage/fold.ts";
 import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
-import { Outbound } from "../webhooks/outbound.ts";
-import { createResolve, type Resolve } from "../outbound/resolve.ts";
+import { AddressGate } from "../outbound/address-gate.ts";
+import { HttpClient } from "../outbound/http-client.ts";
 import { Signer } from "../webhooks/signature.ts";
 import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
+import { CALL_LIMITS } from "../webhooks/attempt.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
 import type { Storage } from "./open-storage.ts";
 import type { Stops } from "./stops.ts";
@@ -67,7 +67,7 @@ export type Background = {
   composer: Composer;
   handover: Handover;
   consentDefaults: ConsentDefaults;
-  network: LinkNetwork;
+  gate: AddressGate;
   linkReader: LinkReader;
   createdPlans: CreatedPlans;
   /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
@@ -80,12 +80,11 @@ export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 export async function startBackground(shared: Process): Promise<Background> {
   const { config, db, clock, metrics, log, tracing, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
-  const resolve = createResolve();
-  const wakeWebhooks = startWebhooks(shared, resolve);
+  const gate = new AddressGate(config.webhookAddresses);
+  const wakeWebhooks = startWebhooks(shared, gate);
   const accounts = await findAccounts(db, config);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
-  const network = new LinkNetwork(config.webhookAddresses, resolve);
-  const linkReader = new LinkReader(shared.box, network);
+  const linkReader = new LinkReader(shared.box, gate);
   const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser, reload: async () => reload() });
   await holdRestored(config, db, clock);
   await createdPlans.load();
@@ -123,13 +122,13 @@ export async function startBackground(shared: Process): Promise<Background> {
   };
   createdPlans.start();
   stops.push(() => createdPlans.stop());
-  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, network, linkReader, createdPlans, reloadPlan };
+  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, gate, linkReader, createdPlans, reloadPlan };
 }
 
 /** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
 function startWebhooks(
   { config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process,
-  resolve: Resolve,
+  gate: AddressGate,
 ): WakeWebhooks {
   watchOutbox(metrics.registry, db);
   const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
@@ -141,7 +140,7 @@ function startWebhooks(
   const worker = new WebhookWorker({
     db,
     clock,
-    outbound: new Outbound({ ...config.webhookAddresses, resolve }),
+    client: new HttpClient({ gate, ...CALL_LIMITS }),
     signer: new Signer(box),
     wakeWebhooks,
     watch: webhookWatch(metrics.registry),

@@ -102,7 +102,7 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 
 function makeRoutes(
   { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, network, linkReader, createdPlans }: Background,
+  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, gate, linkReader, createdPlans }: Background,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
@@ -112,7 +112,7 @@ function makeRoutes(
   watchPositions(metrics.registry, positions);
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
-  const setup = new Setup({ db, clock, box, network, linkReader, linkChooser, changed: () => createdPlans.changed() });
+  const setup = new Setup({ db, clock, box, gate, linkReader, linkChooser, changed: () => createdPlans.changed() });
   const links = new LinkChanger(setup);
   return allRoutes({
     db,
@@ -128,7 +128,7 @@ function makeRoutes(
     batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
-    endpoints: new EndpointChanger({ db, clock, box, addresses: config.webhookAddresses, wakeWebhooks }),
+    endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),

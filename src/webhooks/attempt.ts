@@ -3,27 +3,31 @@ import { eventText } from "../events/event.ts";
 import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { childOf, traceHeaders } from "../lib/trace.ts";
+import type { HttpClient, HttpOutcome } from "../outbound/http-client.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { Outbound, Reply } from "./outbound.ts";
 import type { Settlement } from "./queries.ts";
 import type { ClaimedRow } from "./queue.ts";
-import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
+import { retryDelayMs } from "./schedule.ts";
 import type { Signer } from "./signature.ts";
 
 /** One event for one endpoint, claimed by this process. */
 export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
-export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number; tracing?: Tracing | undefined };
+export type AttemptParts = { client: HttpClient; signer: Signer; now: () => number; tracing?: Tracing | undefined };
 
-export type DeliveryAttemptResult = { settlement: Settlement; reply: Reply; isGone: boolean };
+export type DeliveryAttemptResult = { settlement: Settlement; reply: HttpOutcome; isGone: boolean };
+
+/** The limits of a call. Only the status counts: the call does not wait for a slow or long body, whose first bytes are kept for the record.
+ *  The look-up of a name takes up to seven seconds, if a name server is silent. */
+export const CALL_LIMITS = { timeoutMs: 15_000, connectMs: 10_000, bodyMs: 1_000, maxBodyBytes: 16_384, keptBytes: 512 };
 
 const GONE = 410;
 
 export async function attemptDelivery(
-  { outbound, signer, now, tracing }: AttemptParts,
+  { client, signer, now, tracing }: AttemptParts,
   delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<DeliveryAttemptResult> {
@@ -34,9 +38,12 @@ export async function attemptDelivery(
   const span = tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
   const trace = span?.trace ?? (row.trace && childOf(row.trace));
   const timestamp = String(Math.floor(startedAt / 1_000));
-  const reply = await outbound.post(
+  const { origin, pathname, search } = new URL(endpoint.url);
+  const reply = await client.call(
     {
-      url: new URL(endpoint.url),
+      origin,
+      path: pathname + search,
+      method: "POST",
       headers: {
         "content-type": "application/json",
         "user-agent": `Godwit/${VERSION}`,
@@ -50,7 +57,7 @@ export async function attemptDelivery(
     signal,
   );
   span?.end(outcomeOf(reply), !isSuccess(reply));
-  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "responded" && reply.status === GONE };
+  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "response" && reply.status === GONE };
 }
 
 /** The attributes of the span. They hold neither the URL nor the response, which belong to the customer. */
@@ -62,13 +69,13 @@ const attributesOf = ({ row, endpoint }: ClaimedDelivery): Attributes => ({
   "http.request.method": "POST",
 });
 
-const outcomeOf = (reply: Reply): Attributes =>
-  reply.kind === "responded" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
+const outcomeOf = (reply: HttpOutcome): Attributes =>
+  reply.kind === "response" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
 
 /** Only 2xx is a success. Everything else is a failure, also a redirection; after 410 the delivery is not retried. */
-export const isSuccess = (reply: Reply): boolean => reply.kind === "responded" && reply.status >= 200 && reply.status < 300;
+export const isSuccess = (reply: HttpOutcome): boolean => reply.kind === "response" && reply.status >= 200 && reply.status < 300;
 
-function settlementOf({ row, endpoint }: ClaimedDelivery, reply: Reply, startedAtMs: number): Settlement {
+function settlementOf({ row, endpoint }: ClaimedDelivery, reply: HttpOutcome, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
   const settlement = {
     ...deliveryIds({ row, endpoint }),
@@ -76,10 +83,9 @@ function settlementOf({ row, endpoint }: ClaimedDelivery, reply: Reply, startedA
     attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
   };
   if (isSuccess(reply)) return { ...settlement, outcome: "succeeded", delayMs: null };
-  const isAnswered = reply.kind === "responded";
+  const isAnswered = reply.kind === "response";
   if (isAnswered && reply.status === GONE) return { ...settlement, outcome: "failed", delayMs: null };
-  const retryAfterMs = isAnswered ? parseRetryAfter(reply.retryAfter, startedAtMs + reply.durationMs) : null;
-  const delayMs = retryDelayMs(attempts, retryAfterMs) ?? null;
+  const delayMs = retryDelayMs(attempts, isAnswered ? reply.retryAfterMs : null) ?? null;
   return { ...settlement, outcome: delayMs === null ? "failed" : "later", delayMs };
 }
 
@@ -117,10 +123,13 @@ const deliveryIds = ({ row, endpoint }: ClaimedDelivery) => ({
   leasedUntilMs: row.leased_until.getTime(),
 });
 
-const toAttempt = (reply: Reply, startedAtMs: number): DeliveryAttempt => ({
+const toAttempt = (reply: HttpOutcome, startedAtMs: number): DeliveryAttempt => ({
   attempted_at: isoTime(startedAtMs),
   duration_ms: reply.durationMs,
-  response_status: reply.kind === "responded" ? reply.status : null,
-  response_body: reply.kind === "responded" ? reply.text : null,
-  error: reply.kind === "failed" ? reply.failure : null,
+  response_status: reply.kind === "response" ? reply.status : null,
+  response_body: reply.kind === "response" ? readable(reply.text) : null,
+  error: reply.kind === "response" ? null : reply.failure,
 });
+
+/** The text for the record. PostgreSQL cannot store NUL. */
+const readable = (text: string): string => text.replaceAll(/[\p{Cc}\uFFFD]+/gu, " ").trim();

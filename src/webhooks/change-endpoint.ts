@@ -23,7 +23,7 @@ import {
 } from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { normalisedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
-import type { AddressRules } from "../outbound/resolve.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 import { newSecret } from "./signature.ts";
 
 /** How long deliveries are signed with the old and the new secret after a rotation. */
@@ -39,7 +39,7 @@ export async function findOwnEndpoint(db: Database, credential: Credential, text
 
 export const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: "no such endpoint in this environment" });
 
-export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; addresses: AddressRules; wakeWebhooks: () => void };
+export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate; wakeWebhooks: () => void };
 
 /** The work of the transaction. A returned problem is stored as the response; a thrown one rolls back. */
 type Work = (tx: Tx, endpoint: Endpoint) => Promise<WriteResponse | Problem>;
@@ -55,7 +55,7 @@ export class EndpointChanger {
 
   create(call: AuditedCall, request: NewEndpoint): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
-      const refusal = refuseUrl(request.url, this.#parts.addresses);
+      const refusal = refuseUrl(request.url, this.#parts.gate);
       if (refusal !== undefined) return refusal;
       if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
         return new Problem("too_many_endpoints", { detail: `an environment can have at most ${MAX_ENDPOINTS_EACH} endpoints` });
@@ -70,7 +70,7 @@ export class EndpointChanger {
   edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
-      const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.addresses) : undefined;
+      const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.gate) : undefined;
       if (refusal !== undefined) return refusal;
       const edited: Endpoint = {
         ...endpoint,

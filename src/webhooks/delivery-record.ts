@@ -3,7 +3,7 @@ import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema
 import { encodeId, type DeliveryId, type EndpointId, type EventId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import { FAILURES } from "./outbound.ts";
+import { FAILURES } from "../outbound/failure.ts";
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -30,7 +30,7 @@ export function webhookWatch(registry: Registry): WebhookWatch {
   });
   return {
     attempted(reply) {
-      attempts.inc({ outcome: isSuccess(reply) ? "succeeded" : reply.kind === "responded" ? "refused" : reply.failure });
+      attempts.inc({ outcome: isSuccess(reply) ? "succeeded" : reply.kind === "response" ? "refused" : reply.failure });
       seconds.observe(reply.durationMs / 1_000);
     },
     disabled: (reason) => disabled.inc({ reason }),

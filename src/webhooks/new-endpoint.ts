@@ -3,7 +3,7 @@ import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
-import { urlRefusal, type AddressRules } from "../outbound/resolve.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;
@@ -72,8 +72,8 @@ const typeFaults = (types: readonly unknown[]): Fault[] =>
 export const normalisedUrl = (text: string): string => new URL(text).href;
 
 /** Refuses a URL that may never be called. This is a refusal and no fault, because the operator decides which addresses are allowed. */
-export function refuseUrl(text: string, rules: AddressRules): Problem | undefined {
-  const reason = urlRefusal(new URL(text), rules);
+export function refuseUrl(text: string, gate: AddressGate): Problem | undefined {
+  const reason = gate.urlRefusal(new URL(text));
   return reason === undefined
     ? undefined
     : new Problem("endpoint_url_refused", { errors: [{ pointer: "/url", code: "not_allowed", detail: reason }] });

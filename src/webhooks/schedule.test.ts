@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { GIVE_UP_AFTER_MS, MAX_DELIVERY_ATTEMPTS, parseRetryAfter, retryDelayMs } from "./schedule.ts";
+import { GIVE_UP_AFTER_MS, MAX_DELIVERY_ATTEMPTS, retryDelayMs } from "./schedule.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const DAY = 24 * HOUR;
@@ -75,43 +75,5 @@ describe("an endpoint that requests a wait", () => {
         waits,
       ),
     );
-  }
-});
-
-describe("Retry-After", () => {
-  const NOW_MS = Date.UTC(2030, 0, 1);
-  const TABLE: readonly (readonly [text: string | undefined, ms: number | null])[] = [
-    [undefined, null],
-    ["0", 0],
-    ["7", 7 * SECOND],
-    ["0120", 120 * SECOND],
-    [" 7 ", 7 * SECOND],
-    ["86401", 86_401 * SECOND],
-    ["999999999", 999_999_999 * SECOND],
-    ["1000000000", null],
-    ["Tue, 01 Jan 2030 00:01:30 GMT", 90 * SECOND],
-    ["Wed, 02 Jan 2030 00:00:00 GMT", DAY],
-    ["Mon, 31 Dec 2029 23:59:59 GMT", 0],
-    ["Tue, 01 Jan 1980 00:00:00 GMT", 0],
-    ["Tue, 01 Jan 2030 soon", null],
-    ["Tue, 99 Jan 2030 00:00:00 GMT", null],
-    ["2030-01-01T00:01:30Z", null],
-    ["1893456090", null],
-    ["", null],
-    [" ", null],
-    ["-5", null],
-    ["+5", null],
-    ["1.5", null],
-    ["1e3", null],
-    ["0x10", null],
-    ["5s", null],
-    ["5, 6", null],
-    ["٥", null],
-    ["Infinity", null],
-    ["soon", null],
-  ];
-  for (const [text, ms] of TABLE) {
-    test(`${text === undefined ? "that is missing" : `"${text}"`} is ${ms === null ? "no time" : `${ms} ms`}`, () =>
-      assert.equal(parseRetryAfter(text, NOW_MS), ms));
   }
 });

@@ -34,11 +34,3 @@ export function retryDelayMs(attempts: number, retryAfterMs: number | null, rand
   const spread = delay * (1 - JITTER + 2 * JITTER * random());
   return Math.round(Math.max(spread, Math.min(retryAfterMs ?? 0, MAX_DELAY_MS)));
 }
-
-/** `Retry-After` in milliseconds from now: a number of seconds or a date; null for anything else. */
-export function parseRetryAfter(text: string | undefined, nowMs: number): number | null {
-  if (text === undefined) return null;
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * SECOND_MS;
-  const at = /^[A-Za-z]{3}, \d{2} [A-Za-z]{3} \d{4} /.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
-}

@@ -13,12 +13,13 @@ import type { Database } from "../database/database.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { PacedScan } from "../queue/paced-scan.ts";
 import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from "../queue/waiting-groups.ts";
+import { describeFailure } from "../outbound/failure.ts";
+import type { HttpClient, HttpFailure, HttpOutcome } from "../outbound/http-client.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
 import { CallLimits, type Slot } from "./call-limits.ts";
 import { planShares } from "./claim-shares.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
-import type { Outbound, Reply } from "./outbound.ts";
 import {
   claimShares,
   FRESH,
@@ -36,14 +37,14 @@ import type { Signer } from "./signature.ts";
 
 /** Receives everything that the metrics count. */
 export type WebhookWatch = {
-  attempted(reply: Reply): void;
+  attempted(reply: HttpOutcome): void;
   disabled(reason: DisabledReason): void;
 };
 
 export type WorkerParts = {
   db: Database;
   clock: Clock;
-  outbound: Outbound;
+  client: HttpClient;
   signer: Signer;
   wakeWebhooks: WakeWebhooks;
   watch: WebhookWatch;
@@ -161,7 +162,7 @@ export class WebhookWorker {
       this.#abort.abort();
       await poll(isIdle, { timeoutMs: ABORT_MS, everyMs: 10 });
     }
-    await this.#parts.outbound.close();
+    await this.#parts.client.close();
   }
 
   readonly #hasRoom = ({ key }: QueuedEndpoint): boolean => this.#limits.hasRoom(key, this.#waiting.get(key)?.length ?? 0);
@@ -252,7 +253,7 @@ export class WebhookWorker {
       );
       isOk = isSuccess(reply);
       this.#parts.watch.attempted(reply);
-      if (reply.kind === "failed") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
+      if (reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
       // The endpoint may have received the delivery or not. Another node repeats the call.
       if (this.#abort.signal.aborted && !isOk) await this.#returnToQueue([{ delivery, leaseEndsAtMs }]);
       else this.#settler.settle(settlement);
@@ -331,10 +332,10 @@ const placeOf = (row: ClaimedRow): ClaimedPlace => ({
 /** Whether the event of the delivery still exists. */
 const hasEvent = (row: ClaimedRow): row is ClaimedDelivery["row"] => row.type !== null && row.record !== null;
 
-const explain = ({ row, endpoint }: ClaimedDelivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({
+const explain = ({ row, endpoint }: ClaimedDelivery, { failure, error, durationMs }: HttpFailure): object => ({
   endpoint: encodeId("whe", endpoint.id),
   event_id: encodeId("evt", row.event_id),
   failure,
-  cause,
+  cause: describeFailure(error),
   ms: durationMs,
 });

@@ -1,5 +1,5 @@
 /** Compiles the requests of a definition. Values are put into JSON, forms and URLs by their encoders. */
-import type { HttpRequest } from "../http-call.ts";
+import type { HttpRequest } from "../../outbound/http-client.ts";
 import type { AuthDefinition, RequestDefinition } from "./definition.ts";
 import type { DefinitionReader } from "./reader.ts";
 import { signSigV4, type AwsCredentials } from "./sigv4.ts";
@@ -37,7 +37,7 @@ export function compileCall<Name extends string>(
   const contentType: Record<string, string> = method === "GET" ? {} : { "content-type": CONTENT_TYPES[format] };
   const toRequest = (values: ValueOf<Name>, nowMs: number): HttpRequest => {
     const target = withQuery(path(values), fields(values));
-    const request = { method, path: target, headers: { ...contentType, ...headers(values) }, body: body(values) };
+    const request = { origin: baseUrl, path: target, method, headers: { ...contentType, ...headers(values) }, body: body(values) };
     return credentials === undefined ? request : { ...request, headers: signSigV4(credentials, { ...request, host, nowMs }) };
   };
   return { baseUrl, toRequest };

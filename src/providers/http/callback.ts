@@ -1,5 +1,5 @@
 /** Callbacks of a carrier: verified first, then parsed, and acknowledged when everything in them is committed. */
-import type { LookupFunction } from "node:net";
+import type { AddressGate } from "../../outbound/address-gate.ts";
 import { countFields, storeReports, textResponse } from "../carrier-request.ts";
 import type { CarrierRequest, CarrierResponse, Host } from "../provider.ts";
 import { carrierOf, type Carrier, type ConfiguredCarrier } from "./carrier.ts";
@@ -11,7 +11,7 @@ export const MAX_CALLBACK_BYTES = 65_536;
 const MAX_FIELDS = 200;
 const MAX_REPORTS = 1_000;
 
-type CallbackSettings = ConfiguredCarrier & { lookup?: LookupFunction | undefined };
+type CallbackSettings = ConfiguredCarrier & { gate?: AddressGate | undefined };
 
 export async function handleCallback(settings: CallbackSettings, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
   const { callbacks, parseReports } = carrierOf(settings);
@@ -25,7 +25,7 @@ export async function handleCallback(settings: CallbackSettings, request: Carrie
   const document = readDocument(callbacks.format, request);
   if (document === undefined) return textResponse(400, "the contents cannot be read");
   const confirmation = callbacks.confirmation(document);
-  if (confirmation !== undefined) return confirmSubscription(confirmation, { log: host.log, lookup: settings.lookup });
+  if (confirmation !== undefined) return confirmSubscription(confirmation, { log: host.log, gate: settings.gate });
   const reports = parseReports(document);
   const count = reports.receipts.length + reports.messages.length;
   if (count > MAX_REPORTS) return textResponse(413, `more than ${MAX_REPORTS} reports`);

@@ -1,9 +1,9 @@
 /** Confirms a subscription to a carrier's notifications, for carriers that send a URL to call before they send anything else. */
-import type { LookupFunction } from "node:net";
 import { isLoopback } from "../../lib/addresses.ts";
 import type { Log } from "../../model/log.ts";
+import type { AddressGate } from "../../outbound/address-gate.ts";
+import { callOnce } from "../../outbound/http-client.ts";
 import { textResponse } from "../carrier-request.ts";
-import { HttpCaller } from "../http-call.ts";
 import type { CarrierResponse } from "../provider.ts";
 import type { CallbacksDefinition } from "./definition.ts";
 import { textAt, type Document } from "./json-path.ts";
@@ -26,16 +26,12 @@ export function compileConfirmation(reader: DefinitionReader, confirm: Callbacks
   };
 }
 
-type ConfirmParts = { log: Log; lookup: LookupFunction | undefined };
+type ConfirmParts = { log: Log; gate: AddressGate | undefined };
 
-export async function confirmSubscription({ origin, pathname, search }: URL, { log, lookup }: ConfirmParts): Promise<CarrierResponse> {
-  const caller = new HttpCaller({ baseUrl: origin, connections: 1, timeoutMs: TIMEOUT_MS, lookup });
-  try {
-    const outcome = await caller.call({ method: "GET", path: pathname + search, headers: {} }, AbortSignal.timeout(TIMEOUT_MS));
-    const isConfirmed = outcome.kind === "response" && outcome.status < 300;
-    log.info({ provider: "http", host: new URL(origin).host, is_confirmed: isConfirmed }, "a subscription was to be confirmed");
-    return isConfirmed ? textResponse(200, "") : textResponse(503, "not confirmed: send it again");
-  } finally {
-    await caller.close();
-  }
+export async function confirmSubscription({ origin, host, pathname, search }: URL, { log, gate }: ConfirmParts): Promise<CarrierResponse> {
+  const request = { origin, path: pathname + search, method: "GET", headers: {}, body: "" } as const;
+  const outcome = await callOnce({ gate, timeoutMs: TIMEOUT_MS }, request, AbortSignal.timeout(TIMEOUT_MS));
+  const isConfirmed = outcome.kind === "response" && outcome.status < 300;
+  log.info({ provider: "http", host, is_confirmed: isConfirmed }, "a subscription was to be confirmed");
+  return isConfirmed ? textResponse(200, "") : textResponse(503, "not confirmed: send it again");
 }

@@ -1,10 +1,10 @@
 /** Fetches the reports of a carrier that sends no callbacks, page by page. The position is stored when everything on a page is committed. */
-import type { LookupFunction } from "node:net";
 import { errorFields } from "../../model/log.ts";
 import { RepeatingJob } from "../../lib/background-job.ts";
+import type { AddressGate } from "../../outbound/address-gate.ts";
+import { HttpClient } from "../../outbound/http-client.ts";
 import { parseIdentifier } from "../carrier-fields.ts";
 import { storeReports, type CarrierReports } from "../carrier-request.ts";
-import { HttpCaller } from "../http-call.ts";
 import { hasLease, type LeasedHost } from "../provider.ts";
 import type { CarrierDefinition } from "./definition.ts";
 import { parseDocument, textAt, type JsonPath } from "./json-path.ts";
@@ -43,11 +43,11 @@ function inParts({ receipts, messages }: CarrierReports): CarrierReports[] {
   });
 }
 
-type PollParts = { parseReports: ParseReports; host: LeasedHost; lookup: LookupFunction | undefined };
+type PollParts = { parseReports: ParseReports; host: LeasedHost; gate: AddressGate | undefined };
 
 /** Polls from now on. Returns the function that ends it. */
-export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReports, host, lookup }: PollParts): () => Promise<void> {
-  const caller = new HttpCaller({ baseUrl: call.baseUrl, connections: 1, timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_PAGE_BYTES, lookup });
+export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReports, host, gate }: PollParts): () => Promise<void> {
+  const client = new HttpClient({ gate, connections: 1, timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_PAGE_BYTES });
   const onError = (error: unknown): void =>
     host.log.warn(
       { event: "providers.receive_failed", provider: "http", ...errorFields(error) },
@@ -61,9 +61,12 @@ export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReport
     if (!hasLease(host)) return everyMs;
     position ??= (await host.cursor?.read()) ?? null;
     const known = position;
-    const outcome = await caller.call({ ...call.toRequest(() => known, host.now()), method: "GET" }, stopping);
+    const outcome = await client.call(
+      call.toRequest(() => known, host.now()),
+      stopping,
+    );
     if (stopping.aborted) return everyMs;
-    if (outcome.kind !== "response") throw new Error(outcome.cause);
+    if (outcome.kind !== "response") throw outcome.error;
     const document = outcome.status === 200 ? parseDocument(outcome.text) : undefined;
     if (document === undefined) throw new Error(`HTTP ${outcome.status} in place of a page of reports`);
     const reports = parseReports(document);
@@ -79,6 +82,6 @@ export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReport
   job.repeat(turn);
   return async () => {
     await job.stop();
-    await caller.close();
+    await client.close();
   };
 }

@@ -1,6 +1,6 @@
 /** The request for a message: the variables of its templates, and their values. */
 import { segmentsOf } from "../../model/segments.ts";
-import type { HttpRequest } from "../http-call.ts";
+import type { HttpRequest } from "../../outbound/http-client.ts";
 import type { Outgoing } from "../provider.ts";
 import type { RequestDefinition } from "./definition.ts";
 import type { DefinitionReader } from "./reader.ts";

@@ -1,6 +1,6 @@
 /** The meaning of a carrier's response, by the lists of its definition. */
+import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseIdentifier } from "../carrier-fields.ts";
-import type { HttpResponse } from "../http-call.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
 import type { Receipt } from "../provider.ts";
 import type { CarrierDefinition, Matches } from "./definition.ts";

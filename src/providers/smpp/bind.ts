@@ -1,9 +1,9 @@
 /** Keeps one connection bound: connects, binds, and repeats both when the connection ends. */
-import { connect as connectPlain, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { assert } from "../../lib/assert.ts";
 import type { Log } from "../../model/log.ts";
 import { pause } from "../../lib/wait.ts";
+import { causeOf } from "../../outbound/failure.ts";
+import { openSocket, type SocketTarget } from "../../outbound/open-socket.ts";
 import type { LinkState } from "../provider.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Session } from "./session.ts";
@@ -72,8 +72,8 @@ export class Bind {
   async #connect(): Promise<BindOutcome> {
     const { mode, settings, log, deliver, onNotAcknowledged, onBound } = this.#parts;
     const address = this.#nextAddress();
-    const socket = await openSocket({ ...settings, ...address }, this.#times.connectMs, this.#stop.signal);
-    if (typeof socket === "string") return { kind: "failed", reason: socket };
+    const socket = await openSocket(socketTarget(settings, address), this.#times.connectMs, this.#stop.signal);
+    if (socket instanceof Error) return { kind: "failed", reason: causeOf(socket) };
     const onClosing = (): void => {
       this.#parts.onClosing(session);
       if (this.#state.kind === "connected") this.#setState({ kind: "connecting", reason: "the connection ends" });
@@ -154,32 +154,13 @@ export function bindRequest(mode: BindMode, settings: SmppSettings) {
   return { command: `bind_${mode}`, bind } as const;
 }
 
-/** Resolves with the connected socket, or with the reason of a failure. */
-export function openSocket(settings: SmppSettings, limitMs: number, stop: AbortSignal): Promise<Socket | string> {
-  const { host, port, tls, tlsServerName, tlsCa, tlsCert, tlsKey, lookup } = settings;
-  if (stop.aborted) return Promise.resolve("the link is closed");
-  const secure = {
-    ...(tlsServerName ? { servername: tlsServerName } : {}),
-    ...(tlsCa ? { ca: tlsCa } : {}),
-    ...(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : {}),
-  };
-  const target = { host, port, ...(lookup === undefined ? {} : { lookup }) };
-  const socket = tls ? connectTls({ ...target, ...secure }) : connectPlain(target);
-  return new Promise((resolve) => {
-    const settle = (outcome: Socket | string): void => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", abort);
-      socket.removeAllListeners("error");
-      if (typeof outcome === "string") socket.on("error", () => undefined).destroy();
-      resolve(outcome);
-    };
-    const abort = (): void => settle("the link is closed");
-    const timer = setTimeout(() => settle("no connection in time"), limitMs);
-    stop.addEventListener("abort", abort, { once: true });
-    socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code ?? "no connection"));
-    socket.once(tls ? "secureConnect" : "connect", () => {
-      socket.setNoDelay(true);
-      settle(socket);
-    });
-  });
-}
+export const socketTarget = (settings: SmppSettings, { host, port }: SmscAddress): SocketTarget => ({
+  host,
+  port,
+  isTls: settings.tls,
+  serverName: settings.tlsServerName,
+  ca: settings.tlsCa,
+  cert: settings.tlsCert,
+  key: settings.tlsKey,
+  gate: settings.gate,
+});

@@ -1,7 +1,7 @@
 /** The settings of an SMPP link, and its time limits. */
-import type { LookupFunction } from "node:net";
 import type { Alphabet } from "../../model/segments.ts";
 import type { ReceiptIds } from "../provider.ts";
+import type { AddressGate } from "../../outbound/address-gate.ts";
 import type { StatusSettings } from "./status.ts";
 import type { TlvSettings } from "./tlvs.ts";
 
@@ -29,8 +29,8 @@ export type SmppSettings = StatusSettings &
     /** The client's certificate and its private key, in PEM. */
     tlsCert?: string | null;
     tlsKey?: string | null;
-    /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
-    lookup?: LookupFunction | undefined;
+    /** The addresses that the owner of the link may connect to; undefined for all. */
+    gate?: AddressGate | undefined;
     systemId: string;
     password: string;
     systemType: string;

@@ -1,7 +1,8 @@
 /** Tests the settings of an SMPP link: binds and unbinds. */
 import type { Log } from "../../model/log.ts";
+import { openSocket } from "../../outbound/open-socket.ts";
 import { connectionFailure, failed, succeeded, type ConnectionTest } from "../connection-test.ts";
-import { bindRequest, openSocket } from "./bind.ts";
+import { bindRequest, socketTarget } from "./bind.ts";
 import { STATUS } from "./pdu.ts";
 import { Session } from "./session.ts";
 import { smppTimes, smscAddresses, type SmppSettings } from "./settings.ts";
@@ -13,10 +14,10 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
 ]);
 
 export async function testBind(settings: SmppSettings, log: Log, signal: AbortSignal): Promise<ConnectionTest> {
-  const [address] = smscAddresses(settings);
+  const [address = settings] = smscAddresses(settings);
   const times = smppTimes(settings);
-  const socket = await openSocket({ ...settings, ...address }, times.connectMs, signal);
-  if (typeof socket === "string") return connectionFailure(socket);
+  const socket = await openSocket(socketTarget(settings, address), times.connectMs, signal);
+  if (socket instanceof Error) return connectionFailure(socket);
   const session = new Session({
     socket,
     times,

@@ -1,8 +1,8 @@
 /** Twilio's error codes, in the response to a message and in its later status: each once, with its consequence. Our messages replace
  *  Twilio's, which quote numbers. */
 import { unreachable } from "../../lib/assert.ts";
+import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
-import type { HttpResponse } from "../http-call.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
 import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
 

@@ -1,16 +1,16 @@
 /** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
  *  messages. */
-import type { LookupFunction } from "node:net";
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../model/segments.ts";
+import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
-import { HttpLink, type Reconnect } from "../http-link.ts";
+import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
 import { toForm } from "./request.ts";
 import { handleRequest } from "./webhook.ts";
 
-export type TwilioSettings = {
+export type TwilioSettings = HttpLinkSettings & {
   baseUrl?: string;
   accountSid: string;
   /** Our credential, with which Twilio also signs its webhook requests. */
@@ -22,13 +22,6 @@ export type TwilioSettings = {
   /** The URL that Twilio calls for inbound messages, if it is a different one. */
   publicUrl?: string | null;
   partsPerSecond?: number;
-  window?: number;
-  /** How long a response may take. */
-  timeoutMs?: number;
-  /** The waits between attempts to connect to a carrier that cannot be reached. */
-  reconnect?: Reconnect;
-  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
-  lookup?: LookupFunction | undefined;
 };
 
 const BASE_URL = "https://api.twilio.com";
@@ -46,10 +39,10 @@ export const twilio: Provider<TwilioSettings> = {
   // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
   handleRequest,
-  test({ baseUrl = BASE_URL, accountSid, authToken, lookup }, _log, signal) {
+  test({ baseUrl = BASE_URL, accountSid, authToken, gate }, _log, signal) {
     const headers = { authorization: basic(accountSid, authToken) };
     const path = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}.json`;
-    return testCall({ baseUrl, lookup, path, headers }, signal, (response) => {
+    return testCall({ baseUrl, gate, path, headers }, signal, (response) => {
       if (isResponseWith(response, "sid")) return succeeded("Twilio accepts the account SID and the auth token.");
       return response.status === 404 ? failed("credentials", "Twilio does not know the account SID.") : unexpected(response);
     });
@@ -57,7 +50,7 @@ export const twilio: Provider<TwilioSettings> = {
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
-    const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`;
+    const { origin, path } = targetBelow(settings.baseUrl ?? BASE_URL, `/2010-04-01/Accounts/${accountSid}/Messages.json`);
     const headers = {
       authorization: basic(accountSid, authToken),
       "content-type": "application/x-www-form-urlencoded",
@@ -65,13 +58,11 @@ export const twilio: Provider<TwilioSettings> = {
     return new HttpLink(
       {
         name: "twilio",
-        baseUrl: settings.baseUrl ?? BASE_URL,
+        origin,
         window: settings.window ?? WINDOW,
         perSecond: settings.partsPerSecond ?? PARTS_PER_SECOND,
-        timeoutMs: settings.timeoutMs,
-        reconnect: settings.reconnect,
-        lookup: settings.lookup,
-        toRequest: (message) => ({ path, headers, body: toForm(settings, message, host.now()) }),
+        settings,
+        toRequest: (message) => ({ origin, path, method: "POST", headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: interpretResponse,
       },

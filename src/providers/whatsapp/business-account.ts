@@ -1,7 +1,9 @@
 /** A WhatsApp business account: lists, submits, edits and deletes its templates, one call at a time. */
-import type { LookupFunction } from "node:net";
 import { assert, unreachable } from "../../lib/assert.ts";
 import type { Log } from "../../model/log.ts";
+import type { AddressGate } from "../../outbound/address-gate.ts";
+import { causeOf } from "../../outbound/failure.ts";
+import { HttpClient, targetBelow, type HttpRequest, type HttpResponse } from "../../outbound/http-client.ts";
 import type {
   AccountFailure,
   BusinessAccountClient,
@@ -12,7 +14,6 @@ import type {
   TemplateList,
 } from "../business-account.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
-import { HttpCaller, type HttpCall, type HttpResponse } from "../http-call.ts";
 import { formFault, isSame, toComponents, toCreation } from "./components.ts";
 import { interpretTemplateError } from "./errors.ts";
 import { languageCode } from "./language.ts";
@@ -23,7 +24,7 @@ export type BusinessAccountSettings = {
   version: string;
   wabaId: string;
   accessToken: string;
-  lookup?: LookupFunction | undefined;
+  gate?: AddressGate | undefined;
 };
 
 // Well within the claim of the node that syncs the account.
@@ -45,16 +46,19 @@ export function accountName({ baseUrl, owner }: { baseUrl: string; owner?: strin
 export class WhatsAppBusinessAccount implements BusinessAccountClient {
   readonly languageCode = languageCode;
   readonly isSame = isSame;
-  readonly #caller: HttpCaller;
+  readonly #client: HttpClient;
+  readonly #origin: string;
   readonly #root: string;
   readonly #templates: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #log: Log;
 
-  constructor({ baseUrl, version, wabaId, accessToken, lookup }: BusinessAccountSettings, log: Log) {
+  constructor({ baseUrl, version, wabaId, accessToken, gate }: BusinessAccountSettings, log: Log) {
     assert(/^\d+$/.test(wabaId), "the id of a business account has digits only");
-    this.#caller = new HttpCaller({ baseUrl, connections: 1, timeoutMs: CALL_MS, maxBodyBytes: MAX_PAGE_BYTES, lookup });
-    this.#root = `/${version}`;
+    this.#client = new HttpClient({ gate, connections: 1, timeoutMs: CALL_MS, maxBodyBytes: MAX_PAGE_BYTES });
+    const { origin, path } = targetBelow(baseUrl, `/${version}`);
+    this.#origin = origin;
+    this.#root = path;
     this.#templates = `${this.#root}/${wabaId}/message_templates`;
     this.#headers = { authorization: `Bearer ${accessToken}` };
     this.#log = log;
@@ -104,21 +108,21 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
 
   async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure> {
     const query = new URLSearchParams({ hsm_id: id, name });
-    const response = await this.#call({ method: "DELETE", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
+    const response = await this.#call(this.#request("DELETE", `${this.#templates}?${query.toString()}`), signal);
     if (response.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
     return response.kind === "response" ? { kind: "removed" } : response;
   }
 
   close(): Promise<void> {
-    return this.#caller.close();
+    return this.#client.close();
   }
 
-  #creation(template: ReviewableTemplate): HttpCall {
+  #creation(template: ReviewableTemplate): HttpRequest {
     return this.#post(this.#templates, toCreation(template));
   }
 
   /** The name, the language, and the category of an approved template cannot be edited. */
-  #edit(template: ReviewableTemplate, { id, status, template: theirs }: CarrierTemplate): HttpCall {
+  #edit(template: ReviewableTemplate, { id, status, template: theirs }: CarrierTemplate): HttpRequest {
     const hasNewCategory = status !== "approved" && theirs?.category !== template.category;
     return this.#post(`${this.#root}/${encodeURIComponent(id)}`, {
       ...(hasNewCategory ? { category: template.category.toUpperCase() } : {}),
@@ -126,13 +130,18 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
     });
   }
 
-  #post(path: string, body: object): HttpCall {
-    return { method: "POST", path, headers: { ...this.#headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+  #post(path: string, body: object): HttpRequest {
+    const headers = { ...this.#headers, "content-type": "application/json" };
+    return { origin: this.#origin, path, method: "POST", headers, body: JSON.stringify(body) };
+  }
+
+  #request(method: "GET" | "DELETE", path: string): HttpRequest {
+    return { origin: this.#origin, path, method, headers: this.#headers, body: "" };
   }
 
   async #listPage(after: string | undefined, signal: AbortSignal): Promise<Page | AccountFailure> {
     const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === undefined ? {} : { after }) });
-    const response = await this.#call({ method: "GET", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
+    const response = await this.#call(this.#request("GET", `${this.#templates}?${query.toString()}`), signal);
     // The call concerns no single template, so a refusal concerns the account.
     if (response.kind === "refused" || response.kind === "exists")
       return { kind: "blocked", reason: "WhatsApp does not list the templates of the business account" };
@@ -140,13 +149,13 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   }
 
   /** Returns the response if the call succeeded. */
-  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpResponse | ReturnType<typeof interpretTemplateError>> {
-    const outcome = await this.#caller.call(call, signal);
+  async #call(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | ReturnType<typeof interpretTemplateError>> {
+    const outcome = await this.#client.call(request, signal);
     switch (outcome.kind) {
       case "unreachable":
-        return { kind: "unavailable", reason: `no connection to WhatsApp: ${outcome.cause}` };
+        return { kind: "unavailable", reason: `no connection to WhatsApp: ${causeOf(outcome.error)}` };
       case "no_response":
-        return { kind: "unavailable", reason: `no response from WhatsApp: ${outcome.cause}` };
+        return { kind: "unavailable", reason: `no response from WhatsApp: ${causeOf(outcome.error)}` };
       case "response":
         return isSuccess(outcome) ? outcome : interpretTemplateError(outcome);
       default:

@@ -1,9 +1,9 @@
 /** The errors of the Cloud API: each code once, with its consequence. Our messages replace Meta's, which sometimes quote the refused
  *  value, such as a token or a number. */
 import { unreachable } from "../../lib/assert.ts";
+import type { HttpResponse } from "../../outbound/http-client.ts";
 import type { AccountFailure } from "../business-account.ts";
 import { isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
-import type { HttpResponse } from "../http-call.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
 import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Outgoing, type Receipt } from "../provider.ts";
 

@@ -1,15 +1,15 @@
 /** The WhatsApp Cloud API: a POST for each message, and signed webhook requests for statuses and inbound messages. */
-import type { LookupFunction } from "node:net";
 import { assert } from "../../lib/assert.ts";
+import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
-import { HttpLink, type Reconnect } from "../http-link.ts";
+import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
 import { requestBody } from "./request.ts";
 import { accountName, WhatsAppBusinessAccount } from "./business-account.ts";
 import { handleRequest } from "./webhook.ts";
 
-export type WhatsAppSettings = {
+export type WhatsAppSettings = HttpLinkSettings & {
   baseUrl?: string;
   /** The version of the Graph API. */
   version?: string;
@@ -24,13 +24,6 @@ export type WhatsAppSettings = {
   /** WhatsApp sends this token when it verifies our webhook URL. */
   verifyToken: string;
   messagesPerSecond?: number;
-  window?: number;
-  /** How long a response may take. */
-  timeoutMs?: number;
-  /** The waits between attempts to connect to a carrier that cannot be reached. */
-  reconnect?: Reconnect;
-  /** Looks up the carrier's address, if the owner of the link may not connect to every network. */
-  lookup?: LookupFunction | undefined;
 };
 
 const BASE_URL = "https://graph.facebook.com";
@@ -52,13 +45,13 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   requestMethods: ["GET", "POST"],
   maxRequestBytes: MAX_REQUEST_BYTES,
   businessAccountName: ({ baseUrl = BASE_URL, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
-  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken, lookup }, log) {
+  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken, gate }, log) {
     assert(wabaId !== null, "the link has a business account");
-    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken, lookup }, log);
+    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken, gate }, log);
   },
-  test({ baseUrl = BASE_URL, version = VERSION, phoneNumberId, accessToken, lookup }, _log, signal) {
+  test({ baseUrl = BASE_URL, version = VERSION, phoneNumberId, accessToken, gate }, _log, signal) {
     const path = `/${version}/${encodeURIComponent(phoneNumberId)}?fields=display_phone_number`;
-    const call = { baseUrl, lookup, path, headers: { authorization: `Bearer ${accessToken}` } };
+    const call = { baseUrl, gate, path, headers: { authorization: `Bearer ${accessToken}` } };
     return testCall(call, signal, (response) => {
       if (isResponseWith(response, "display_phone_number")) return succeeded("WhatsApp knows the number, and accepts the access token.");
       // The Graph API refuses tokens with 400 and a code as well.
@@ -71,18 +64,16 @@ export const whatsapp: Provider<WhatsAppSettings> = {
     const { version = VERSION, phoneNumberId, accessToken } = settings;
     assert(/^v\d+\.\d+$/.test(version), "the version of the Graph API is one such as v23.0");
     assert(/^\d+$/.test(phoneNumberId), "a phone number id has digits only");
-    const path = `/${version}/${phoneNumberId}/messages`;
+    const { origin, path } = targetBelow(settings.baseUrl ?? BASE_URL, `/${version}/${phoneNumberId}/messages`);
     const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
     return new HttpLink(
       {
         name: "whatsapp",
-        baseUrl: settings.baseUrl ?? BASE_URL,
+        origin,
         window: settings.window ?? WINDOW,
         perSecond: settings.messagesPerSecond ?? MESSAGES_PER_SECOND,
-        timeoutMs: settings.timeoutMs,
-        reconnect: settings.reconnect,
-        lookup: settings.lookup,
-        toRequest: (message) => ({ path, headers, body: requestBody(message) }),
+        settings,
+        toRequest: (message) => ({ origin, path, method: "POST", headers, body: requestBody(message) }),
         sizeOf: () => 1,
         interpret: (response, message) => {
           const outcome = interpretResponse(response, message);

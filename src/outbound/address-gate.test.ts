@@ -1,9 +1,10 @@
-/** The addresses that webhooks call: only those that were checked when the connection was opened. */
+/** The addresses that customers supply: only those are called that were checked when the connection was opened. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
-import { createResolve, urlRefusal, type Resolve } from "../../src/outbound/resolve.ts";
-import { answer, assertAnswered, assertFailed, LOOPBACK, NO_ADDRESSES, OK, Receiver, Sender } from "../support/webhook-receiver.ts";
+import { addressSet, type AddressSet } from "../lib/addresses.ts";
+import { answer, assertAnswered, assertFailed, LOOPBACK, NO_ADDRESSES, OK, Receiver, Sender } from "../../test/support/http-receiver.ts";
+import { AddressGate } from "./address-gate.ts";
+import { createResolve, type Resolve } from "./resolve.ts";
 
 const NAME = "hooks.example.test";
 // No receiver of these tests is there: a call to this address fails.
@@ -60,7 +61,7 @@ describe("a name with an address that is not public", () => {
       await using sender = new Sender({ allow: NO_ADDRESSES, resolve: resolveBy(addresses) });
       for (const scheme of ["https", "http"]) {
         const cause = assertFailed(await sender.post(receiver.url(NAME, scheme)), "address_not_allowed");
-        assert.ok(cause.startsWith(`${NAME} is at ${addresses[0]}`), cause);
+        assert.ok(cause.startsWith(`ADDRESS_NOT_ALLOWED: ${NAME} is at ${addresses[0]}`), cause);
       }
       assert.equal(receiver.connections, 0);
     });
@@ -88,7 +89,7 @@ test("an address that the operator denies is not called, although it is public o
   await using sender = new Sender({ deny: prefix, resolve: resolveBy(["2001:67c:2e8::7f00:1"]) });
   assertFailed(await sender.post(`https://${NAME}/`), "address_not_allowed");
   assert.equal(
-    urlRefusal(new URL("https://[2001:67c:2e8::7f00:1]/"), { allow: NO_ADDRESSES, deny: prefix }),
+    new AddressGate({ allow: NO_ADDRESSES, deny: prefix }).urlRefusal(new URL("https://[2001:67c:2e8::7f00:1]/")),
     "names an address that is not on the public internet",
   );
   await using receiver = await Receiver.listen(answer(OK));
@@ -197,7 +198,7 @@ describe("an address in the URL", () => {
       for (const scheme of ["https", "http"]) {
         assertFailed(await sender.post(receiver.url(host, scheme)), "address_not_allowed");
         assert.equal(
-          urlRefusal(receiver.url(host, scheme), { allow: NO_ADDRESSES, deny: NO_ADDRESSES }),
+          new AddressGate({ allow: NO_ADDRESSES, deny: NO_ADDRESSES }).urlRefusal(receiver.url(host, scheme)),
           "names an address that is not on the public internet",
         );
       }
@@ -270,7 +271,7 @@ describe("a URL", () => {
   for (const [url, allow, refusal] of ROWS) {
     const whose = allow.isEmpty ? "" : ", where loopback is allowed,";
     test(`${url}${whose} ${refusal ?? "may be called"}`, () =>
-      assert.equal(urlRefusal(new URL(url), { allow, deny: NO_ADDRESSES }), refusal));
+      assert.equal(new AddressGate({ allow, deny: NO_ADDRESSES }).urlRefusal(new URL(url)), refusal));
   }
 });
 

@@ -1,11 +1,14 @@
-/** Receivers of webhooks whose bytes a test controls, and the sender that calls them. */
+/** Receivers of HTTP calls whose bytes a test controls, and the sender that calls them. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
-import { FAILURES, Outbound, type Failure, type OutboundOptions, type Reply } from "../../src/webhooks/outbound.ts";
+import { AddressGate, type AddressRules } from "../../src/outbound/address-gate.ts";
+import { describeFailure, FAILURES, type Failure } from "../../src/outbound/failure.ts";
+import { HttpClient, type HttpClientOptions, type HttpFailure, type HttpOutcome } from "../../src/outbound/http-client.ts";
 import type { Resolve } from "../../src/outbound/resolve.ts";
+import { CALL_LIMITS } from "../../src/webhooks/attempt.ts";
 import { until } from "./expect.ts";
 
 export const BODY = '{"type":"webhook.test"}';
@@ -98,38 +101,43 @@ const never: Resolve = (name) => {
   throw new Error(`${name} was looked up`);
 };
 
-export class Sender {
-  readonly outbound: Outbound;
+type SenderOptions = Partial<AddressRules & { resolve: Resolve } & Pick<HttpClientOptions, "timeoutMs" | "ca">>;
 
-  constructor(options: Partial<OutboundOptions> = {}) {
-    this.outbound = new Outbound({ allow: LOOPBACK, deny: NO_ADDRESSES, resolve: never, timeoutMs: 20_000, ...options });
+/** A client with the limits of webhooks, which may call loopback and looks up no name. */
+export class Sender {
+  readonly client: HttpClient;
+
+  constructor({ allow = LOOPBACK, deny = NO_ADDRESSES, resolve = never, ...options }: SenderOptions = {}) {
+    const gate = new AddressGate({ allow, deny }, resolve);
+    this.client = new HttpClient({ ...CALL_LIMITS, timeoutMs: 20_000, ...options, gate });
   }
 
-  post(url: URL | string, signal?: AbortSignal): Promise<Reply> {
-    return this.outbound.post(
-      { url: new URL(url), headers: { "content-type": "application/json", "webhook-id": "evt_1" }, body: BODY },
-      signal,
-    );
+  post(url: URL | string, signal = new AbortController().signal, headers: Record<string, string> = HEADERS): Promise<HttpOutcome> {
+    const { origin, pathname, search } = new URL(url);
+    return this.client.call({ origin, path: pathname + search, method: "POST", headers, body: BODY }, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.outbound.close();
+    await this.client.close();
   }
 }
 
+const HEADERS = { "content-type": "application/json", "webhook-id": "evt_1" };
+
 /** Asserts that there was no response, for the given reason, and returns the detail of the failure. */
-export function assertFailed(reply: Reply, failure: Failure): string {
-  assert.ok(reply.kind === "failed", JSON.stringify(reply));
-  assert.ok(FAILURES.includes(reply.failure));
-  const { cause, durationMs, ...rest } = reply;
-  assert.deepEqual(rest, { kind: "failed", failure }, cause);
+export function assertFailed(outcome: HttpOutcome, failure: Failure, kind?: HttpFailure["kind"]): string {
+  assert.ok(outcome.kind !== "response", "there is a response");
+  assert.ok(FAILURES.includes(outcome.failure));
+  const { error, durationMs, ...rest } = outcome;
+  const cause = describeFailure(error);
+  assert.deepEqual(rest, { kind: kind ?? rest.kind, failure }, cause);
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
   return cause;
 }
 
-export function assertAnswered(reply: Reply, status: number, text: string, retryAfter?: string): void {
-  assert.ok(reply.kind === "responded", JSON.stringify(reply));
-  const { durationMs, ...rest } = reply;
-  assert.deepEqual(rest, { kind: "responded", status, retryAfter, text });
+export function assertAnswered(outcome: HttpOutcome, status: number, text: string, retryAfterMs: number | null = null): void {
+  assert.ok(outcome.kind === "response", JSON.stringify(outcome));
+  const { durationMs, ...rest } = outcome;
+  assert.deepEqual(rest, { kind: "response", status, retryAfterMs, text });
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
 }
