@@ -50,7 +50,7 @@ export function peerOf(address: string): string {
   if (!address.includes(":") || !isIPv6(address)) return address;
   const groups = groupsOf(address);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xff_ff;
-  if (isMapped) return groups.slice(6).flatMap(bytesOf).join(".");
+  if (isMapped) return ipv4Of(groups[6] ?? 0, groups[7] ?? 0);
   return `${groups
     .slice(0, 4)
     .map((group) => group.toString(16))
@@ -58,7 +58,7 @@ export function peerOf(address: string): string {
 }
 
 /** The eight groups of an IPv6 address. */
-function groupsOf(address: string): number[] {
+export function groupsOf(address: string): number[] {
   const [start = "", end = ""] = address.replace(/%.*$/, "").split("::");
   const [left, right] = [writtenGroups(start), writtenGroups(end)];
   return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
@@ -74,4 +74,5 @@ function writtenGroups(text: string): number[] {
   });
 }
 
-const bytesOf = (group: number): number[] => [Math.floor(group / 256), group % 256];
+/** The IPv4 address in two groups of an IPv6 address. */
+export const ipv4Of = (high: number, low: number): string => [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");

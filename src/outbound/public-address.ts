@@ -1,16 +1,12 @@
 /** Decides whether an IP address belongs to the public internet. This machine, private networks, cloud metadata, documentation and
- *  multicast do not, in any notation: addresses are compared as bits, and an IPv4 address inside an IPv6 address is checked as IPv4. */
+ *  multicast do not, in any notation: an IPv4 address inside an IPv6 address is checked as IPv4. */
 import { isIPv4, isIPv6 } from "node:net";
+import { addressSet, groupsOf, ipv4Of, type AddressSet } from "../lib/addresses.ts";
 
-type Bytes = readonly number[];
-type Range = { bytes: Bytes; bits: number };
+const setOf = (...ranges: readonly `${string}/${number}`[]): AddressSet =>
+  addressSet(ranges.map((range) => ({ address: range.replace(/\/.*/, ""), bits: Number(range.replace(/.*\//, "")) })));
 
-function range(text: string): Range {
-  const [address = "", bits = ""] = text.split("/");
-  return { bytes: isIPv4(address) ? bytesOfIPv4(address) : bytesOfIPv6(address), bits: Number(bits) };
-}
-
-const NOT_PUBLIC_IPV4 = [
+const NOT_PUBLIC_IPV4 = setOf(
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -26,78 +22,35 @@ const NOT_PUBLIC_IPV4 = [
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-].map(range);
+);
 
 // Global unicast addresses start with these bits. All others are refused: loopback, link-local, unique local, site-local, multicast and
 // unassigned ranges.
-const GLOBAL_IPV6 = range("2000::/3");
+const GLOBAL_IPV6 = setOf("2000::/3");
 
-const NOT_PUBLIC_IPV6 = [
-  // Benchmarks, identifiers, documentation.
-  "2001:2::/48",
-  "2001:10::/28",
-  "2001:20::/28",
-  "2001:db8::/32",
-  "3fff::/20",
-].map(range);
+// Benchmarks, identifiers, documentation.
+const NOT_PUBLIC_IPV6 = setOf("2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20");
 
-/** IPv6 ranges that contain IPv4 addresses, and how to extract these. */
-const WRAPPERS: readonly { range: Range; unwrap: (bytes: Bytes) => Bytes[] }[] = [
-  // Mapped, translated, compatible (with `::` and `::1`, whose tails are in 0.0.0.0/8), NAT64.
-  ...["::ffff:0:0/96", "::ffff:0:0:0/96", "::/96", "64:ff9b::/96"].map((text) => ({
-    range: range(text),
-    unwrap: (bytes: Bytes) => [bytes.slice(12)],
-  })),
-  { range: range("2002::/16"), unwrap: (bytes) => [bytes.slice(2, 6)] },
-  // Teredo: the server, and the client with inverted bits.
-  { range: range("2001::/32"), unwrap: (bytes) => [bytes.slice(4, 8), bytes.slice(12).map((byte) => byte ^ 0xff)] },
-];
+// Compatible (with `::` and `::1`, whose tails are in 0.0.0.0/8), mapped, translated, NAT64: the first six groups before an IPv4 address.
+const IPV4_PREFIXES: ReadonlySet<string> = new Set(["0:0:0:0:0:0", "0:0:0:0:0:ffff", "0:0:0:0:ffff:0", "64:ff9b:0:0:0:0"]);
 
 /** False also for a text that is not an address. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return isPublicIPv4(bytesOfIPv4(address));
-  const [text = ""] = address.split("%");
-  return isIPv6(text) && isPublicIPv6(bytesOfIPv6(text));
+  return isIPv4(address) ? isPublicIPv4(address) : isIPv6(address) && isPublicIPv6(groupsOf(address));
 }
 
-const isPublicIPv4 = (bytes: Bytes): boolean => !NOT_PUBLIC_IPV4.some((each) => isIn(bytes, each));
+const isPublicIPv4 = (address: string): boolean => !NOT_PUBLIC_IPV4.has(address);
 
-function isPublicIPv6(bytes: Bytes): boolean {
-  if (isIsatap(bytes) && !isPublicIPv4(bytes.slice(12))) return false;
-  const wrapper = WRAPPERS.find((each) => isIn(bytes, each.range));
-  if (wrapper !== undefined) return wrapper.unwrap(bytes).every(isPublicIPv4);
-  return isIn(bytes, GLOBAL_IPV6) && !NOT_PUBLIC_IPV6.some((each) => isIn(bytes, each));
-}
-
-/** ISATAP (RFC 5214): any prefix, then an interface identifier with this mark and an IPv4 address. */
-const isIsatap = (bytes: Bytes): boolean => bytes[10] === 0x5e && bytes[11] === 0xfe && bytes[9] === 0 && ((bytes[8] ?? 0) & 0xfd) === 0;
-
-function isIn(bytes: Bytes, { bytes: prefix, bits }: Range): boolean {
-  for (let bit = 0; bit < bits; bit += 8) {
-    const mask = bits - bit >= 8 ? 0xff : 0xff & (0xff << (8 - (bits - bit)));
-    const index = bit / 8;
-    if (((bytes[index] ?? 0) & mask) !== ((prefix[index] ?? 0) & mask)) return false;
-  }
-  return true;
-}
-
-function bytesOfIPv4(text: string): Bytes {
-  return text.split(".").map(Number);
-}
-
-/** The text must be a valid IPv6 address. */
-function bytesOfIPv6(text: string): Bytes {
-  const [head = "", tail] = text.split("::");
-  const before = groups(head);
-  const after = tail === undefined ? [] : groups(tail);
-  return [...before, ...Array<number>(16 - before.length - after.length).fill(0), ...after];
-}
-
-function groups(text: string): number[] {
-  if (text === "") return [];
-  return text.split(":").flatMap((group) => {
-    if (group.includes(".")) return bytesOfIPv4(group);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
+function isPublicIPv6(groups: readonly number[]): boolean {
+  const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0, sixth = 0, seventh = 0, eighth = 0] = groups;
+  const isLastPublic = isPublicIPv4(ipv4Of(seventh, eighth));
+  // ISATAP (RFC 5214): any prefix, then an interface identifier with this mark and an IPv4 address.
+  if ((fifth & 0xfdff) === 0 && sixth === 0x5efe && !isLastPublic) return false;
+  const text = groups.map((group) => group.toString(16));
+  if (IPV4_PREFIXES.has(text.slice(0, 6).join(":"))) return isLastPublic;
+  if (first === 0x2002) return isPublicIPv4(ipv4Of(second, third));
+  // Teredo: the server, and the client with inverted bits.
+  if (first === 0x2001 && second === 0)
+    return isPublicIPv4(ipv4Of(third, fourth)) && isPublicIPv4(ipv4Of(seventh ^ 0xffff, eighth ^ 0xffff));
+  return GLOBAL_IPV6.has(text.join(":")) && !NOT_PUBLIC_IPV6.has(text.join(":"));
 }
