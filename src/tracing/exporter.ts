@@ -2,6 +2,8 @@
  *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { Log } from "../model/log.ts";
+import { causeOf } from "../outbound/failure.ts";
+import { HttpClient } from "../outbound/http-client.ts";
 import type { EndedSpan } from "./otlp.ts";
 
 /** Counts spans. */
@@ -33,6 +35,8 @@ type ExportResult = { kind: "exported" } | { kind: "retry" | "refused"; reason: 
 
 export class Exporter {
   readonly #parts: ExporterParts;
+  readonly #url: URL;
+  readonly #client = new HttpClient({ connections: 1, timeoutMs: TIMEOUT_MS });
   readonly #waiting: EndedSpan[] = [];
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -44,6 +48,7 @@ export class Exporter {
 
   constructor(parts: ExporterParts) {
     this.#parts = parts;
+    this.#url = new URL(parts.url);
   }
 
   add(span: EndedSpan): void {
@@ -64,6 +69,7 @@ export class Exporter {
       if (leftMs <= 0 || (await this.#export(AbortSignal.timeout(leftMs))) === "retry") break;
     }
     if (this.#waiting.length > 0) this.#drop(this.#waiting.splice(0).length);
+    await this.#client.close();
   }
 
   #exportAfter(ms: number): void {
@@ -80,7 +86,7 @@ export class Exporter {
   }
 
   async #exportOnce(): Promise<void> {
-    const outcome = await this.#export(AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    const outcome = await this.#export(this.#stopping.signal);
     this.#exporting = undefined;
     if (this.#waiting.length === 0) return;
     if (outcome === "retry") this.#exportAfter(backoffMs(this.#failures, FIRST_RETRY_MS, MAX_RETRY_MS));
@@ -111,23 +117,13 @@ export class Exporter {
 
   /** Never rejects. */
   async #post(body: string, signal: AbortSignal): Promise<ExportResult> {
-    const { url, headers } = this.#parts;
-    try {
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { ...headers, "content-type": "application/json" },
-        body,
-        signal,
-        redirect: "manual",
-      });
-      // The body is not needed, and an unread body would keep the connection busy.
-      await response.body?.cancel();
-      if (response.ok) return { kind: "exported" };
-      return { kind: RETRYABLE_STATUSES.has(response.status) ? "retry" : "refused", reason: `the collector answered ${response.status}` };
-    } catch (error) {
-      const { cause } = error as Error;
-      return { kind: "retry", reason: String(cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : error) };
-    }
+    const { origin, pathname, search } = this.#url;
+    const headers = { ...this.#parts.headers, "content-type": "application/json" };
+    const outcome = await this.#client.call({ origin, path: pathname + search, method: "POST", headers, body }, signal);
+    if (outcome.kind !== "response") return { kind: "retry", reason: causeOf(outcome.error) };
+    const { status } = outcome;
+    if (status >= 200 && status < 300) return { kind: "exported" };
+    return { kind: RETRYABLE_STATUSES.has(status) ? "retry" : "refused", reason: `the collector answered ${status}` };
   }
 
   #drop(count: number): void {
