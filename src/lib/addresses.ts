@@ -36,6 +36,9 @@ export function isWithin(inner: string, outer: string): boolean {
   return one.bits >= other.bits && addressSet([other]).has(one.address);
 }
 
+/** The host of a URL as sockets take it: an IPv6 address has no brackets there. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
 const loopback = addressSet([
   { address: "127.0.0.0", bits: 8 },
   { address: "::1", bits: 128 },

@@ -7,6 +7,7 @@ import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/s
 import { compile } from "../http/validate.ts";
 import type { AccountId } from "../model/id.ts";
 import { UNSEEN } from "../model/unseen-characters.ts";
+import { hostOf } from "../lib/addresses.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import { countryField, senderField } from "./address.ts";
 import { CARRIERS, withCarrierFiles } from "./carrier-files.ts";
@@ -221,9 +222,8 @@ function targetsOf({ provider, settings: given }: Link): Target[] {
   return [baseUrl, pollUrl].flatMap((text) => {
     const url = URL.parse(text ?? "");
     if (url === null) return [];
-    const host = url.hostname.replace(/^\[|\]$/g, "");
     const pointer = provider === "http" ? "/settings/values" : "/settings/base_url";
-    return [{ host, port: url.port, path: url.pathname, isTls: url.protocol === "https:", pointer }];
+    return [{ host: hostOf(url), port: url.port, path: url.pathname, isTls: url.protocol === "https:", pointer }];
   });
 }
 

@@ -4,7 +4,7 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
-import type { AddressSet } from "../lib/addresses.ts";
+import { hostOf, type AddressSet } from "../lib/addresses.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
 
@@ -30,9 +30,9 @@ export class AddressGate {
   }
 
   /** Returns why a URL may never be called, whatever its name resolves to; undefined when it may be. */
-  urlRefusal({ protocol, hostname }: URL): string | undefined {
-    const host = hostname.replace(/^\[|\]$/g, "");
-    const isTls = protocol === "https:";
+  urlRefusal(url: URL): string | undefined {
+    const host = hostOf(url);
+    const isTls = url.protocol === "https:";
     if (isIP(host) !== 0 && !this.#isAllowed(host, isTls))
       return this.#isAllowed(host, true) ? "must be https" : "names an address that is not on the public internet";
     return isTls || !this.#rules.allow.isEmpty ? undefined : "must be https";

@@ -3,6 +3,7 @@
  *  there carries the request: it costs no second handshake. */
 import type { Socket } from "node:net";
 import { buildConnector } from "undici";
+import { hostOf } from "../lib/addresses.ts";
 import type { AddressGate } from "./address-gate.ts";
 
 export type ConnectionOptions = {
@@ -86,9 +87,8 @@ export class HttpConnections {
     });
   }
 
-  #openSpare({ protocol, host, hostname, port }: URL): Promise<Error | undefined> {
-    // An IPv6 address has brackets in a URL and none in a socket.
-    const target = { protocol, host, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), port };
+  #openSpare(url: URL): Promise<Error | undefined> {
+    const target = { protocol: url.protocol, host: url.host, hostname: hostOf(url), port: url.port };
     return new Promise((resolve) => {
       this.#open(target, (error, socket) => {
         if (error !== null) return resolve(error);

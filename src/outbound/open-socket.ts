@@ -1,6 +1,7 @@
 /** Opens a TCP or TLS connection, with a limit of time. */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { hostOf } from "../lib/addresses.ts";
 import type { AddressGate } from "./address-gate.ts";
 import { timedOut } from "./failure.ts";
 
@@ -19,9 +20,9 @@ export type SocketTarget = {
   gate?: AddressGate | undefined;
 };
 
-export function targetOf({ protocol, hostname, port }: URL): SocketTarget {
-  const isTls = protocol === "https:";
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? (isTls ? 443 : 80) : Number(port), isTls };
+export function targetOf(url: URL): SocketTarget {
+  const isTls = url.protocol === "https:";
+  return { host: hostOf(url), port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port), isTls };
 }
 
 /** Resolves with the connected socket, or with the failure. Never rejects. */
