@@ -1,23 +1,10 @@
 /** Twilio's error codes, in the response to a message and in its later status: each once, with its consequence. Our messages replace
  *  Twilio's, which quote numbers. */
-import { unreachable } from "../../lib/assert.ts";
 import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
+import { outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
-
-type Meaning =
-  | { kind: "throttled" }
-  /** Twilio accepts nothing until a person acts. */
-  | { kind: "paused"; reason: string }
-  /** Twilio may accept the same message in a moment. */
-  | { kind: "transient"; code: string; message: string }
-  | { kind: "permanent"; code: string; message: string };
-
-const THROTTLED: Meaning = { kind: "throttled" };
-const paused = (reason: string): Meaning => ({ kind: "paused", reason });
-const permanent = (code: string, message: string): Meaning => ({ kind: "permanent", code, message });
-const transient = (code: string, message: string): Meaning => ({ kind: "transient", code, message });
+import { RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
 
 const REJECTED = permanent("rejected_by_carrier", "Twilio refused the message");
 const UNDELIVERED = permanent("rejected_by_carrier", "Twilio did not deliver the message, and does not say why");
@@ -101,18 +88,7 @@ function interpretError(code: number, { status, retryAfterMs }: HttpResponse): R
   const providerCode = String(code);
   // A server that failed does not know whether it had created the message before.
   if (status >= 500) return { kind: "unknown", detail: `HTTP ${status} with Twilio's code ${providerCode}` };
-  const meaning = meaningOf(code) ?? statusMeaning(status);
-  switch (meaning.kind) {
-    case "throttled":
-      return { kind: "throttled", scope: "link", retryAfterMs, providerCode };
-    case "paused":
-      return { kind: "paused", reason: meaning.reason, providerCode };
-    case "transient":
-    case "permanent":
-      return { kind: "refused", ...toMessageError(meaning), providerCode };
-    default:
-      return unreachable(meaning);
-  }
+  return outcomeOf(meaningOf(code) ?? statusMeaning(status), providerCode, { retryAfterMs, recipientMs: null });
 }
 
 function statusMeaning(status: number): Meaning {
@@ -125,24 +101,5 @@ function statusMeaning(status: number): Meaning {
 export function toReceiptError(errorCode: string | null): NonNullable<Receipt["error"]> {
   const code = parseCode(errorCode);
   const meaning = (code === undefined ? undefined : meaningOf(code)) ?? UNDELIVERED;
-  return { ...toMessageError(meaning), providerCode: code === undefined ? null : String(code) };
-}
-
-function toMessageError(meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
-  switch (meaning.kind) {
-    case "throttled":
-      return {
-        code: "throttled_by_carrier",
-        message: "Twilio accepted the message, and then refused it because of a rate limit",
-        isPermanent: false,
-      };
-    case "paused":
-      return { code: ACCOUNT_BLOCKED, message: `Twilio delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
-    case "transient":
-      return { code: meaning.code, message: meaning.message, isPermanent: false };
-    case "permanent":
-      return { code: meaning.code, message: meaning.message, isPermanent: true };
-    default:
-      return unreachable(meaning);
-  }
+  return { ...receiptError("Twilio", meaning), providerCode: code === undefined ? null : String(code) };
 }

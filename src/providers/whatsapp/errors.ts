@@ -4,26 +4,13 @@ import { unreachable } from "../../lib/assert.ts";
 import type { HttpResponse } from "../../outbound/http-client.ts";
 import type { AccountFailure } from "../business-account.ts";
 import { isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
+import { outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import { ACCOUNT_BLOCKED, RECIPIENT_OPTED_OUT, type Outgoing, type Receipt } from "../provider.ts";
-
-type Meaning =
-  /** The sending number is too fast. */
-  | { kind: "throttled" }
-  /** Too fast for this recipient: WhatsApp allows one message in six seconds. */
-  | { kind: "recipient_throttled" }
-  /** WhatsApp accepts nothing until a person acts. */
-  | { kind: "paused"; reason: string }
-  /** WhatsApp may accept the same message in a moment. */
-  | { kind: "transient" }
-  | { kind: "permanent"; code: string; message: string };
+import { RECIPIENT_OPTED_OUT, type Outgoing, type Receipt } from "../provider.ts";
 
 type CarrierError = { code: number | undefined; isTransient: boolean };
 
-const THROTTLED: Meaning = { kind: "throttled" };
-const TRANSIENT: Meaning = { kind: "transient" };
-const permanent = (code: string, message: string): Meaning => ({ kind: "permanent", code, message });
-const paused = (reason: string): Meaning => ({ kind: "paused", reason });
+const TRANSIENT = transient("carrier_unavailable", "WhatsApp could not process the message at the moment");
 
 /** Our code for every error that concerns the template of a message. */
 export const TEMPLATE_REJECTED = "template_rejected_by_carrier";
@@ -39,6 +26,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [130429, THROTTLED],
   [131057, THROTTLED],
   [133016, THROTTLED],
+  // WhatsApp allows one message to a recipient in six seconds.
   [131056, { kind: "recipient_throttled" }],
 
   [368, paused("WhatsApp has blocked the account for a while, for a breach of its policies")],
@@ -145,47 +133,14 @@ function interpretError(
   { status, retryAfterMs }: HttpResponse,
   { attempt }: Pick<Outgoing, "attempt">,
 ): ResponseOutcome {
-  const providerCode = String(error.code ?? status);
-  const meaning = meaningOf(error, status);
-  switch (meaning.kind) {
-    case "throttled":
-      return { kind: "throttled", scope: "link", retryAfterMs, providerCode };
-    case "recipient_throttled":
-      return { kind: "throttled", scope: "recipient", retryAfterMs: pairWaitMs(attempt), providerCode };
-    case "paused":
-      return { kind: "paused", reason: meaning.reason, providerCode };
-    case "transient":
-    case "permanent":
-      return { kind: "refused", ...toMessageError(meaning), providerCode };
-    default:
-      return unreachable(meaning);
-  }
+  const waits = { retryAfterMs, recipientMs: pairWaitMs(attempt) };
+  return outcomeOf(meaningOf(error, status), String(error.code ?? status), waits);
 }
 
 /** The error of a message that WhatsApp accepted and did not deliver. */
 export function toReceiptError(value: unknown): NonNullable<Receipt["error"]> {
   const error = parseError(value) ?? { code: undefined, isTransient: false };
-  return { ...toMessageError(meaningOf(error, null)), providerCode: error.code === undefined ? null : String(error.code) };
-}
-
-function toMessageError(meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
-  switch (meaning.kind) {
-    case "throttled":
-    case "recipient_throttled":
-      return {
-        code: "throttled_by_carrier",
-        message: "WhatsApp accepted the message, and then refused it because of a rate limit",
-        isPermanent: false,
-      };
-    case "paused":
-      return { code: ACCOUNT_BLOCKED, message: `WhatsApp delivers nothing for the account: ${meaning.reason}`, isPermanent: false };
-    case "transient":
-      return { code: "carrier_unavailable", message: "WhatsApp could not process the message at the moment", isPermanent: false };
-    case "permanent":
-      return { code: meaning.code, message: meaning.message, isPermanent: true };
-    default:
-      return unreachable(meaning);
-  }
+  return { ...receiptError("WhatsApp", meaningOf(error, null)), providerCode: error.code === undefined ? null : String(error.code) };
 }
 
 // The account does not exist, or the token has no access to it.
