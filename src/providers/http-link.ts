@@ -41,6 +41,8 @@ export type HttpCarrier = {
   sizeOf: (message: Outgoing) => number;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
   interpret: (response: HttpResponse, message: Outgoing) => ResponseOutcome;
+  /** Ends the work that the provider does beside the link. */
+  stop?: (() => Promise<void>) | undefined;
 };
 
 // Carriers respond within a second or two. This time, the wait for a turn and the opening of a connection together stay below the limit of
@@ -139,7 +141,7 @@ export class HttpLink implements Connection {
     this.#isClosed = true;
     clearTimeout(this.#reconnecting);
     this.#pace.stop();
-    await this.#client.close();
+    await Promise.all([this.#carrier.stop?.(), this.#client.close()]);
   }
 
   #blockedMs(): number {

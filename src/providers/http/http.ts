@@ -3,7 +3,7 @@
 import { segmentsOf } from "../../model/segments.ts";
 import { testConnection } from "../connection-test.ts";
 import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
-import type { Connection, LeasedHost, Provider } from "../provider.ts";
+import type { LeasedHost, Provider } from "../provider.ts";
 import { handleCallback, MAX_CALLBACK_BYTES } from "./callback.ts";
 import { carrierOf, type ConfiguredCarrier } from "./carrier.ts";
 import { startPolling } from "./poll.ts";
@@ -29,7 +29,7 @@ export const http: Provider<HttpSettings> = {
   test: testConnection,
   async open(settings, host: LeasedHost) {
     const { requests, responses, poll, parseReports } = carrierOf(settings);
-    const link = new HttpLink(
+    return new HttpLink(
       {
         name: "http",
         origin: requests.baseUrl,
@@ -39,26 +39,9 @@ export const http: Provider<HttpSettings> = {
         toRequest: (message) => requests.toRequest(message, host.now()),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: responses.interpret,
+        stop: poll && startPolling(poll, { parseReports, host, gate: settings.gate }),
       },
       host,
     );
-    return poll === undefined ? link : withPolling(link, startPolling(poll, { parseReports, host, gate: settings.gate }));
   },
 };
-
-/** The link, which ends the polling with itself. */
-const withPolling = (link: HttpLink, stopPolling: () => Promise<void>): Connection => ({
-  get state() {
-    return link.state;
-  },
-  get window() {
-    return link.window;
-  },
-  get isReady() {
-    return link.isReady;
-  },
-  send: (message, signal, begin) => link.send(message, signal, begin),
-  async close() {
-    await Promise.all([stopPolling(), link.close()]);
-  },
-});
