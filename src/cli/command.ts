@@ -24,11 +24,9 @@ export type Command = {
   name: string;
   /** Describes the command. Each string is one paragraph. */
   about: readonly string[];
-  /** The forms of the command, one for each line, without the program's name. Words in lower case are typed literally. The help, the
-   *  completion and the check of the typed words all use these forms. */
+  /** The forms of the command, one for each line, without the program's name. Words in lower case are typed literally. The help and
+   *  the check of the typed words use these forms. */
   usage: readonly string[];
-  /** The permitted words in the place of a placeholder of `usage`, such as EVENT. Any text is permitted for the others. */
-  placeholders?: Readonly<Record<string, readonly string[]>>;
   /** The command's own flags, without the settings, --json and --help. */
   flags: Readonly<Record<string, FlagRow>>;
   /** The settings that the command takes: all settings of the service, the location of the database, or the URL and key of a client. */
@@ -76,14 +74,6 @@ const DATABASE_FLAGS: ReadonlySet<string> = new Set(["data-dir", "database-url",
 const settingRows = ({ settings }: Command): readonly Setting[] =>
   settings === "none" ? [] : Object.values<Setting>(settings === "client" ? CLIENT_SETTINGS : SETTINGS);
 
-const settingFlag = ({ help, value, choices, isList }: Setting): FlagRow => ({
-  type: "string",
-  help,
-  value: value ?? "VALUE",
-  ...(choices === undefined ? {} : { choices }),
-  ...(isList === undefined ? {} : { isList }),
-});
-
 /** Returns the settings that the command's help shows. */
 export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
@@ -100,12 +90,6 @@ export const ownFlags = ({ flags, hasNoJson, hasTables }: Command): Record<strin
   help: HELP_FLAG,
 });
 
-/** Returns every flag that the help and the completion show. */
-export const shownFlags = (command: Command): Record<string, FlagRow> => ({
-  ...ownFlags(command),
-  ...Object.fromEntries(shownSettings(command).map((setting) => [setting.flag, settingFlag(setting)])),
-});
-
 /** Returns the words of a form after the command's name, without its flags: `create`, `test|live`, `NAME`. */
 export const formWords = (form: string): string[] =>
   Array.from(form.matchAll(/\[--[^\]]*\]|\[(?:flags|settings)\]|--[a-z-]+ \S+|(\S+)/g), ([, word]) => word ?? [])
@@ -113,24 +97,14 @@ export const formWords = (form: string): string[] =>
     .slice(1)
     .map((word) => word.replaceAll(/[[\]]/g, ""));
 
-/** Returns the words that may follow the given words. Empty if any text may follow. */
-export function nextWords(command: Command, before: readonly string[]): string[] {
-  const forms = command.usage
-    .map(formWords)
-    .filter((words) => before.every((word, index) => wordChoices(command, words[index]).includes(word)));
-  return [...new Set(forms.flatMap((words) => wordChoices(command, words[before.length])))];
-}
-
-/** Splits `test|live` into its words. Empty for a placeholder such as NAME. */
-const wordChoices = ({ placeholders }: Command, word: string | undefined): readonly string[] =>
-  word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : (placeholders?.[word ?? ""] ?? []);
+/** Splits `test|live` into its words. Empty for a placeholder such as NAME, which stands for any text. */
+const wordChoices = (word: string | undefined): readonly string[] =>
+  word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : [];
 
 export function parseInput(command: Command, argv: readonly string[]): Input {
-  const settings = Object.fromEntries(settingRows(command).map((setting) => [setting.flag, settingFlag(setting)]));
-  const rows: Record<string, FlagRow> = { ...settings, ...ownFlags(command) };
-  delete rows[""];
   const options: ParseArgsOptionsConfig = {};
-  for (const [name, { type, isRepeated }] of Object.entries(rows)) options[name] = { type, ...(isRepeated ? { multiple: true } : {}) };
+  for (const { flag } of settingRows(command)) if (flag !== "") options[flag] = { type: "string" };
+  for (const [name, { type, isRepeated }] of Object.entries(ownFlags(command))) options[name] = { type, multiple: isRepeated === true };
   options["help"] = { type: "boolean", short: "h" };
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
@@ -138,7 +112,7 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
     if (input.flags["help"] !== true) checkWords(command, positionals);
     return input;
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(explainFlagError(error as NodeJS.ErrnoException, Object.keys(rows)));
+    throw error instanceof UsageError ? error : new UsageError(explainFlagError(error as NodeJS.ErrnoException, Object.keys(options)));
   }
 }
 
@@ -151,16 +125,16 @@ function explainFlagError({ code, message }: NodeJS.ErrnoException, known: reado
   return /does not take an argument/.test(message) ? `${flag} takes no value` : (message.split("\n")[0] ?? message);
 }
 
-function checkWords(command: Command, words: readonly string[]): void {
-  const { name, usage } = command;
-  const first = nextWords(command, []);
+function checkWords({ name, usage }: Command, words: readonly string[]): void {
+  const forms = usage.map(formWords);
+  const first = [...new Set(forms.flatMap((form) => wordChoices(form[0])))];
   const [word] = words;
-  const mayBeBare = usage.some((form) => formWords(form).length === 0);
+  const mayBeBare = forms.some((form) => form.length === 0);
   if (first.length > 0 && word === undefined && !mayBeBare) throw new UsageError(`${name} needs one of: ${first.join(", ")}`);
   if (first.length > 0 && word !== undefined && !first.includes(word))
     throw new UsageError(`${name} does not know ${word}${didYouMean(word, first, `godwit ${name} `)}`);
-  const forms = usage.map(formWords).filter((form) => first.length === 0 || wordChoices(command, form[0]).includes(word ?? ""));
-  const extra = words[Math.max(...forms.map((form) => form.length))];
+  const fitting = forms.filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));
+  const extra = words[Math.max(...fitting.map((form) => form.length))];
   if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; put a text with spaces between quotes`);
 }
 

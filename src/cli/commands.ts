@@ -95,11 +95,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./resume.ts")).resume,
   },
   migrate: { group: "database", summary: "update the schema of the database", load: async () => (await import("./migrate.ts")).migrate },
-  completion: {
-    group: "other",
-    summary: "print a script that completes commands in your shell",
-    load: async () => (await import("./completion.ts")).completion,
-  },
   version: { group: "other", summary: "print the version", load: async () => (await import("./version.ts")).version },
   help: { group: "other", summary: "describe a command", load: async () => (await import("./help.ts")).help },
 };

@@ -2,7 +2,7 @@
 import { unreachable } from "../lib/assert.ts";
 import { pause } from "../lib/wait.ts";
 import { ApiClient, type ApiRecord } from "./client.ts";
-import { EXIT, readDuration, UsageError, type Command, type Input } from "./command.ts";
+import { didYouMean, EXIT, readDuration, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 
 const DEFAULT_WAIT_SECONDS = 30;
@@ -44,7 +44,6 @@ export const trigger: Command = {
     `The events that it can cause: ${Object.keys(CAUSES).join(", ")}. Without an event it lists them.`,
   ],
   usage: ["trigger [--json]", "trigger EVENT [--timeout TIME] [--json]"],
-  placeholders: { EVENT: Object.keys(CAUSES) },
   flags: { timeout: { type: "string", value: "TIME", fallback: "30s", help: "how long to wait for the event" } },
   settings: "client",
   examples: [
@@ -53,9 +52,11 @@ export const trigger: Command = {
   ],
   exitCodes: { [EXIT.unknown]: "the event did not occur in time" },
   async run(input) {
-    const [type = ""] = input.words;
+    const [type] = input.words;
+    if (type === undefined) return list(input);
     const cause = CAUSES[type];
-    if (cause === undefined) return list(input);
+    if (cause === undefined)
+      throw new UsageError(`there is no event ${type} to cause${didYouMean(type, Object.keys(CAUSES), "godwit trigger ")}`);
     const seconds = readDuration(input, "timeout") ?? DEFAULT_WAIT_SECONDS;
     const client = new ApiClient(input.flags);
     if ((await client.get("/v1/credential"))["environment"] !== "test")

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { readPage } from "../../scripts/cli-page.ts";
-import { formWords, ownFlags, parseInput, shownFlags, type Command } from "../../src/cli/command.ts";
+import { formWords, ownFlags, parseInput, shownSettings, type Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { exitCodes, helpText } from "../../src/cli/help.ts";
 import { SETTINGS } from "../../src/settings.ts";
@@ -66,7 +66,9 @@ test("the help of a command has its forms, its flags, its examples and its exit 
   for (const [name, command] of commands) {
     const text = helpText(command, COMMANDS[name] ?? { summary: "" });
     for (const form of command.usage) assert.ok(text.includes(`  godwit ${form}\n`), form);
-    for (const flag of Object.keys(shownFlags(command))) assert.match(text, new RegExp(`^  --${flag}( |$)`, "m"), `${name} --${flag}`);
+    const settings = shownSettings(command).map(({ flag }) => flag);
+    for (const flag of [...Object.keys(ownFlags(command)), ...settings])
+      assert.match(text, new RegExp(`^  --${flag}( |$)`, "m"), `${name} --${flag}`);
     for (const [, line] of command.examples) assert.ok(text.includes(line), line);
     for (const code of Object.keys(exitCodes(command))) assert.match(text, new RegExp(`^  ${code}  \\w`, "m"));
     for (const line of text.split("\n")) assert.ok(line.length <= 140, line);

@@ -211,7 +211,7 @@ describe("help and wrong use", () => {
     ["keys crate", /keys does not know crate; did you mean godwit keys create\?/],
     ["keys list --acount x", /there is no flag --acount; did you mean --account\?/],
     ["accounts create second house", /one word too many: house/],
-    ["completion tcsh", /completion does not know tcsh/],
+    ["signing-keys show", /signing-keys does not know show/],
     ["keys create --environment test", /--scopes is required\. Name scopes, or a preset:\n {2}--scopes send {2}send messages/],
     ["keys create --environment prod --scopes messages:read", /must be test or live, not prod/],
     [
