@@ -1,128 +1,81 @@
-/** Requests to the public API of a running service, and its responses. */
-import type { Fault } from "../http/problem.ts";
-import type { ClientConfig } from "./client-config.ts";
+/** godwit api: sends any request to the API of a running service, and prints the response. */
+import { randomUUID } from "node:crypto";
+import { readClientConfig } from "./client-config.ts";
+import { callRepeatedly, expectSuccess, type ApiResponse } from "./client.ts";
+import { interruption, readInput, textFlag, UsageError, type Command, type Input } from "./command.ts";
 
-export type ApiRequest = {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
-  path: string;
-  body?: unknown;
-  headers?: Readonly<Record<string, string>>;
+const METHOD = /^(GET|POST|PATCH|PUT|DELETE)$/;
+const LIMIT_MS = 30_000;
+// The largest page of a list.
+const PAGE = "100";
+// More than the longest body that the API accepts.
+const MAX_BODY_BYTES = 4 * 1_048_576;
+
+export const api: Command = {
+  name: "api",
+  about: [
+    "Sends a request to the HTTP API of a running service and prints the response. The API reference (GET /docs) lists the paths and their scopes. A POST, PATCH or DELETE has a new idempotency key, and a request that is not answered is repeated with the same key, so that it is executed once.",
+    "The response is printed with indentation, with --json on one line. With --all a list is read to its end, and each record is printed on a line of its own.",
+  ],
+  usage: ["api METHOD PATH [--data JSON] [--json]", "api GET PATH --all"],
+  flags: {
+    data: { type: "string", value: "JSON", help: "the body of the request; - reads it from the standard input" },
+    all: { type: "boolean", help: "all records of a list, in as many requests as needed" },
+  },
+  settings: "client",
+  examples: [
+    ["The newest messages that failed:", "godwit api GET '/v1/messages?status=failed'"],
+    ["The errors of a batch:", "godwit api GET '/v1/messages?batch_id=bat_01k9zs3v8mf4tb2xg1qj6n0d5c' --all | jq .error.code"],
+    ["The timeline of a message:", "godwit api GET /v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/events"],
+    ["Cancel a scheduled message:", "godwit api POST /v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/cancel"],
+    ["A webhook endpoint:", `godwit api POST /v1/webhook_endpoints --data '{"url": "https://example.com/hooks"}'`],
+  ],
+  exitCodes: { 1: "the service was not reached, or refused the request" },
+  async run(input) {
+    const [method = "", path = ""] = input.words;
+    const verb = method.toUpperCase();
+    if (!METHOD.test(verb)) throw new UsageError("name the method, such as GET, and the path");
+    if (!path.startsWith("/")) throw new UsageError("the path begins with a slash, such as /v1/messages");
+    if (input.flags["all"] === true && verb !== "GET") throw new UsageError("--all is for GET");
+    const send = await prepare(input, verb);
+    if (input.flags["all"] === true) return printAll(path, send);
+    const { text, json } = await send(path);
+    const isIndented = input.flags["json"] !== true && json !== undefined;
+    process.stdout.write(`${isIndented ? JSON.stringify(json, undefined, 2) : text.trimEnd()}\n`);
+  },
 };
 
-export type ApiResponse = {
-  kind: "response";
-  status: number;
-  headers: Headers;
-  text: string;
-  /** Undefined if the body is not a JSON object. */
-  json: Readonly<Record<string, unknown>> | undefined;
-};
+type Send = (path: string) => Promise<ApiResponse>;
 
-export type ApiResult =
-  | ApiResponse
-  | {
-      kind: "no_response";
-      reason: string;
-      /** Whether the request can have reached the server. */
-      mayHaveArrived: boolean;
-      /** Whether another attempt would fail in the same way. */
-      isPermanent: boolean;
-    };
+async function prepare({ flags }: Input, method: string): Promise<Send> {
+  const client = readClientConfig(flags);
+  const body = parseBody(textFlag(flags, "data") === "-" ? await readInput(MAX_BODY_BYTES) : textFlag(flags, "data"));
+  const headers: Record<string, string> = method === "GET" ? {} : { "idempotency-key": randomUUID() };
+  const interrupted = interruption();
+  return async (path) => {
+    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(LIMIT_MS)]);
+    const deadline = performance.now() + LIMIT_MS;
+    return expectSuccess(await callRepeatedly(client, { method, path, body, headers }, { signal, deadline }), client, flags);
+  };
+}
 
-const REQUEST_MS = 15_000;
-const MAX_RESPONSE_BYTES = 4 * 1_048_576;
-
-/** Sends the request. Never throws: a failure is part of the result. */
-export async function callApi(
-  { url, key }: ClientConfig,
-  { method, path, body, headers = {} }: ApiRequest,
-  signal: AbortSignal,
-): Promise<ApiResult> {
+function parseBody(text: string | undefined): unknown {
   try {
-    const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
-      method,
-      // A redirect would send the key to another host.
-      redirect: "manual",
-      headers: {
-        authorization: `Bearer ${key}`,
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
-    });
-    const text = await readText(response);
-    return { kind: "response", status: response.status, headers: response.headers, text, json: parseObject(text) };
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
   } catch (error) {
-    return failureResult(error as Error);
+    throw new UsageError(`--data is not JSON: ${(error as Error).message}`);
   }
 }
 
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += (chunk as Uint8Array).length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new Error("the response is longer than any response of Godwit");
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
+async function printAll(path: string, send: Send): Promise<void> {
+  const [name = "", query] = path.split("?", 2);
+  const params = new URLSearchParams(query);
+  params.set("limit", PAGE);
+  for (;;) {
+    const { data, next_cursor: cursor } = (await send(`${name}?${params.toString()}`)).json ?? {};
+    if (!Array.isArray(data)) throw new UsageError("--all is for lists");
+    for (const record of data) process.stdout.write(`${JSON.stringify(record)}\n`);
+    if (typeof cursor !== "string") return;
+    params.set("cursor", cursor);
   }
 }
-
-// Errors before the connection was established: no bytes of the request have left.
-const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
-const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
-
-function failureResult(error: Error): ApiResult {
-  const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
-  const code = cause?.code ?? "";
-  // fetch refuses some ports, as browsers do, before it connects. That error has no code.
-  const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
-  return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
-}
-
-/** Returns the reason of a failed request, with a hint if the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */
-export function failureReason({ name, message, cause }: Error): string {
-  if (name === "TimeoutError") return "no response in time";
-  if (name === "AbortError") return "it was stopped";
-  if (!(cause instanceof Error)) return message;
-  const { code = "", message: reason } = cause as NodeJS.ErrnoException;
-  if (reason === "bad port") return "this port cannot be used for HTTP, as in browsers: check the port in the URL";
-  if (/SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code))
-    return "the certificate is not from a known authority: set NODE_EXTRA_CA_CERTS to the file of the certificate, or of its authority";
-  if (code === "CERT_HAS_EXPIRED") return "the certificate of the service has expired";
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is for another name: use the name of the certificate in the URL";
-  return reason || code;
-}
-
-export const CHECK_KEY = "check that the key was copied completely, and that it is a key of this service";
-
-type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
-
-/** Describes an error response for people: the code, its meaning, every fault, and the request id for the server's log.
- *  `nameOf` returns the caller's name of a field. */
-export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
-  const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
-  if (code === undefined && title === undefined) return `the server responded with ${status}, but not as Godwit does: is it the right URL?`;
-  const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
-  return [
-    `${status} ${code ?? ""}: ${title ?? ""}`,
-    // With faults, the detail only repeats the first fault.
-    ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
-    ...(code === "unauthorized_invalid_token" ? [`  ${CHECK_KEY}`] : []),
-    ...(requestId === undefined ? [] : [`  request ${requestId}`]),
-  ].join("\n");
-}
-
-const faultField = (fault: Fault): string =>
-  "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || "body" : "parameter" in fault ? fault.parameter : fault.header;

@@ -1,153 +1,187 @@
-/** Requests of commands that show or change records through the API. A refused request ends the command with the text of the problem. */
-import { randomUUID } from "node:crypto";
+/** Requests to the API of a running service: one attempt, or attempts with the same idempotency key until there is a final response. */
 import type { Flags } from "../config.ts";
-import { pause } from "../lib/wait.ts";
 import { StartupError } from "../database/startup-error.ts";
-import { callApi, explainProblem, type ApiRequest, type ApiResponse } from "./api.ts";
-import { readClientConfig, type ClientConfig } from "./client-config.ts";
-import { textFlag, UsageError, type FlagRow, type Input } from "./command.ts";
-import { print, say } from "./output.ts";
+import type { Fault } from "../http/problem.ts";
+import { backoffMs } from "../lib/backoff.ts";
+import { pause } from "../lib/wait.ts";
+import type { ClientConfig } from "./client-config.ts";
+import { say } from "./output.ts";
 
-export type ApiRecord = Readonly<Record<string, unknown>>;
-type Query = Readonly<Record<string, string | undefined>>;
+export type ApiRequest = { method: string; path: string; body?: unknown; headers?: Readonly<Record<string, string>> };
 
-/** The flags of every list. */
-export const LIST_FLAGS: Readonly<Record<string, FlagRow>> = {
-  limit: { type: "string", value: "NUMBER", fallback: "25", help: "how many records, the newest first" },
-  all: { type: "boolean", help: "all records, in as many requests as needed" },
+export type ApiResponse = {
+  kind: "response";
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Undefined if the body is not a JSON object. */
+  json: Readonly<Record<string, unknown>> | undefined;
 };
 
-const DEFAULT_LIMIT = 25;
-const MAX_PAGE = 100;
-// A table is built in memory. --json is written page by page, without a limit.
-const MAX_TABLE_ROWS = 10_000;
-const MAX_ATTEMPTS = 4;
-const MAX_RETRY_SECONDS = 10;
+type NoResponse = {
+  kind: "no_response";
+  reason: string;
+  /** Whether the request can have reached the server. */
+  mayHaveArrived: boolean;
+  /** Whether another attempt would fail in the same way. */
+  isPermanent: boolean;
+};
 
-export class ApiClient {
-  readonly config: ClientConfig;
-  readonly #flags: Flags;
-  readonly #stopping = new AbortController();
+/** The outcome of a request that was repeated as often as it made sense. */
+export type Outcome =
+  | ApiResponse
+  /** No attempt was executed. */
+  | { kind: "unreachable"; reason: string }
+  /** An attempt may have been executed, but no response confirms it. */
+  | { kind: "unknown"; reason: string };
 
-  constructor(flags: Flags) {
-    this.config = readClientConfig(flags);
-    this.#flags = flags;
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => this.#stopping.abort());
-  }
+/** `signal` aborts on an interrupt and at the deadline. A wait that would end after the deadline, on the monotonic clock, is not started. */
+export type RepeatOptions = { signal: AbortSignal; deadline: number };
 
-  get signal(): AbortSignal {
-    return this.#stopping.signal;
-  }
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 8_000;
+const REQUEST_MS = 15_000;
+const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
-  get = (path: string, query: Query = {}): Promise<ApiRecord> => this.#call({ method: "GET", path: `${path}${queryText(query)}` });
-
-  /** Every attempt carries the same idempotency key, so that the change is made once. */
-  post = (path: string, body?: object): Promise<ApiRecord> =>
-    this.#call({ method: "POST", path, headers: { "idempotency-key": randomUUID() }, ...(body === undefined ? {} : { body }) });
-
-  delete = (path: string): Promise<ApiRecord> => this.#call({ method: "DELETE", path });
-
-  /** Yields the pages of a list until `most` records have been yielded. Returns whether there are more. */
-  async *pages(path: string, query: Query, most = Infinity): AsyncGenerator<readonly ApiRecord[], boolean> {
-    let [left, cursor] = [most, undefined as string | undefined];
-    while (left > 0) {
-      const page = await this.get(path, { ...query, limit: String(Math.min(left, MAX_PAGE)), cursor });
-      const records = (page["data"] ?? []) as readonly ApiRecord[];
-      yield records;
-      left -= records.length;
-      if (typeof page["next_cursor"] !== "string") return false;
-      cursor = page["next_cursor"];
+/** Repeats the request until it has a final response. A request that changes something needs an idempotency key. */
+export async function callRepeatedly(client: ClientConfig, request: ApiRequest, { signal, deadline }: RepeatOptions): Promise<Outcome> {
+  let mayHaveArrived = false;
+  for (let attempts = 1; ; attempts += 1) {
+    const result = await callApi(client, request, signal);
+    const reason = result.kind === "response" ? describeStatus(result) : result.reason;
+    const afterMs = retryAfterMs(result) ?? backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
+    if (result.kind === "response" && isFinal(result)) {
+      // A refused credential does not learn whether the earlier attempt was executed.
+      const isHidden = mayHaveArrived && [401, 403, 404].includes(result.status);
+      return isHidden ? { kind: "unknown", reason } : result;
     }
-    return true;
-  }
-
-  /** Sends the request. A request that the service did not execute, because it is busy, is repeated. */
-  async #call(request: ApiRequest): Promise<ApiRecord> {
-    for (let attempts = 1; ; attempts += 1) {
-      const result = await callApi(this.config, request, this.signal);
-      if (result.kind === "no_response") throw new StartupError(`${result.reason} (${this.config.url})`);
-      const { status, json } = result;
-      if (status >= 200 && status < 300 && json !== undefined) return json;
-      const waitSeconds = retryAfter(result);
-      if (attempts === MAX_ATTEMPTS || waitSeconds === undefined || this.signal.aborted) throw this.#refusal(result);
-      await pause(waitSeconds * 1_000, this.signal);
+    mayHaveArrived ||= mayBeExecuted(result);
+    const isLast = result.kind === "no_response" && result.isPermanent;
+    if (!isLast && !signal.aborted && performance.now() + afterMs <= deadline) {
+      say(`${reason}; the next attempt follows in ${(afterMs / 1_000).toFixed(1)} s`);
+      await pause(afterMs, signal);
+      if (!signal.aborted) continue;
     }
-  }
-
-  #refusal(response: ApiResponse): StartupError {
-    if (this.#flags["json"] === true && response.json !== undefined) process.stdout.write(`${JSON.stringify(response.json)}\n`);
-    return new StartupError(explainProblem(response));
+    return { kind: mayHaveArrived ? "unknown" : "unreachable", reason };
   }
 }
 
-/** The seconds after which a request that was not executed can be repeated. */
-function retryAfter({ status, json, headers }: ApiResponse): number | undefined {
-  if (status !== 429 && json?.["code"] !== "service_unavailable") return undefined;
-  const seconds = Number(headers.get("retry-after") ?? "1");
-  return seconds <= MAX_RETRY_SECONDS ? seconds : undefined;
+const isFinal = ({ status }: ApiResponse): boolean => status !== 409 && status !== 429 && status < 500;
+
+/** Whether the request may be executed although the response does not confirm it. A 429, and a 503 from the service itself, mean that
+ *  nothing was done. Any other 5xx may come from a proxy that lost the response of the service. */
+const mayBeExecuted = (result: ApiResponse | NoResponse): boolean =>
+  result.kind === "no_response" ? result.mayHaveArrived : result.status !== 429 && result.json?.["code"] !== "service_unavailable";
+
+const describeStatus = ({ status, json }: ApiResponse): string =>
+  [status, json?.["code"]].filter((part) => typeof part === "number" || typeof part === "string").join(" ");
+
+/** Returns the wait that the server asks for with Retry-After. */
+function retryAfterMs(result: ApiResponse | NoResponse): number | undefined {
+  const text = result.kind === "response" ? result.headers.get("retry-after") : null;
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined;
 }
 
-function queryText(query: Query): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.append(name, value);
-  return params.size === 0 ? "" : `?${params.toString()}`;
+/** Returns a successful response. Any other outcome ends the command, and --json prints the problem of the API. */
+export function expectSuccess(outcome: Outcome, { url }: ClientConfig, flags: Flags): ApiResponse {
+  if (outcome.kind === "unreachable") throw new StartupError(`${outcome.reason} (${url})`);
+  if (outcome.kind === "unknown") throw new StartupError(`it is not known whether the request was executed: ${outcome.reason} (${url})`);
+  if (outcome.status >= 200 && outcome.status < 300) return outcome;
+  if (flags["json"] === true && outcome.json !== undefined) process.stdout.write(`${JSON.stringify(outcome.json)}\n`);
+  throw new StartupError(explainProblem(outcome));
 }
 
-/** Prints the records of a list, as many as --limit and --all say. */
-export async function printList(
-  { flags }: Input,
-  { path, query = {}, toRow }: { path: string; query?: Query; toRow: (record: ApiRecord) => object },
-): Promise<void> {
-  const isJson = flags["json"] === true;
-  const limit = readListLimit(flags);
-  const pages = new ApiClient(flags).pages(path, query, isJson ? limit : Math.min(limit, MAX_TABLE_ROWS));
-  const rows: ApiRecord[] = [];
-  let separator = "[";
-  for (;;) {
-    const { value, done } = await pages.next();
-    if (done === true) {
-      if (isJson) process.stdout.write(separator === "[" ? "[]\n" : "]\n");
-      else print(flags, rows, toRow);
-      if (!isJson && value) say(limit > MAX_TABLE_ROWS ? "there are more; --json prints them all" : "there are more: use --limit or --all");
-      return;
-    }
-    if (!isJson) rows.push(...value);
-    for (const record of isJson ? value : []) {
-      process.stdout.write(`${separator}${JSON.stringify(record)}`);
-      separator = ",";
-    }
+/** Sends the request once. Never throws: a failure is part of the result. */
+export async function callApi(
+  { url, key }: ClientConfig,
+  { method, path, body, headers = {} }: ApiRequest,
+  signal: AbortSignal,
+): Promise<ApiResponse | NoResponse> {
+  try {
+    const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
+      method,
+      // A redirect would send the key to another host.
+      redirect: "manual",
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+    });
+    const text = await readText(response);
+    return { kind: "response", status: response.status, headers: response.headers, text, json: parseObject(text) };
+  } catch (error) {
+    return failureResult(error as Error);
   }
 }
 
-function readListLimit(flags: Flags): number {
-  if (flags["all"] === true) return Infinity;
-  const text = textFlag(flags, "limit");
-  if (text === undefined) return DEFAULT_LIMIT;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--limit must be a whole number from 1, not ${text}`);
-  return Number(text);
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error("the response is longer than any response of Godwit");
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Reads a time flag: an RFC 3339 time, or a duration before the present such as 2h. */
-export function readTime(flags: Flags, name: string): string | undefined {
-  const text = textFlag(flags, name);
-  if (text === undefined) return undefined;
-  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (amount !== undefined) return new Date(Date.now() - Number(amount) * (UNITS_MS[unit ?? ""] ?? 0)).toISOString();
-  if (!Number.isNaN(Date.parse(text)) && /^\d{4}-\d\d-\d\dT/.test(text)) return text;
-  throw new UsageError(`--${name} must be a duration such as 2h, or a time such as 2030-01-31T09:00:00Z, not ${text}`);
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Returns the second word of a command, which names a record. */
-export function neededWord({ words }: Input, what: string): string {
-  const [, word = ""] = words;
-  if (word === "") throw new UsageError(`name ${what}`);
-  return word;
+// Errors before the connection was established: no bytes of the request have left.
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
+
+function failureResult(error: Error): NoResponse {
+  const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
+  const code = cause?.code ?? "";
+  // fetch refuses some ports, as browsers do, before it connects. That error has no code.
+  const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
+  return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
-/** A path with the value as its last segment. */
-export const pathOf = (path: string, id: string): string => `${path}/${encodeURIComponent(id)}`;
+/** Returns the reason of a failed request, with a hint where the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */
+export function failureReason({ name, message, cause }: Error): string {
+  if (name === "TimeoutError") return "no response in time";
+  if (name === "AbortError") return "it was stopped";
+  if (!(cause instanceof Error)) return message;
+  const { code = "", message: reason } = cause as NodeJS.ErrnoException;
+  if (reason === "bad port") return "this port cannot be used for HTTP, as in browsers: check the port in the URL";
+  if (/SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code))
+    return "the certificate is not from a known authority: set NODE_EXTRA_CA_CERTS to the file of the certificate, or of its authority";
+  if (code === "CERT_HAS_EXPIRED") return "the certificate of the service has expired";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is for another name: use the name of the certificate in the URL";
+  return reason || code;
+}
 
-/** A text on one line, for a table. */
-export const oneLine = (text: unknown): string | null => (typeof text === "string" ? text.replaceAll(/\s+/g, " ").trim() : null);
+export const CHECK_KEY = "check that the key was copied completely, and that it is a key of this service";
+
+type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
+
+/** Describes an error response for people: the code, its meaning, every fault, and the request id for the server's log.
+ *  `nameOf` returns the caller's name of a field. */
+export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
+  const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
+  if (code === undefined && title === undefined) return `the server responded with ${status}, but not as Godwit does: is it the right URL?`;
+  const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
+  return [
+    `${status} ${code ?? ""}: ${title ?? ""}`,
+    // With faults, the detail only repeats the first fault.
+    ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
+    ...(code === "unauthorized_invalid_token" ? [`  ${CHECK_KEY}`] : []),
+    ...(requestId === undefined ? [] : [`  request ${requestId}`]),
+  ].join("\n");
+}
+
+const faultField = (fault: Fault): string =>
+  "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || "body" : "parameter" in fault ? fault.parameter : fault.header;

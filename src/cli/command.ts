@@ -151,6 +151,14 @@ export const textFlags = (flags: Flags, name: string): readonly string[] => {
   return typeof value === "object" ? value : [];
 };
 
+/** Returns the names and values of a flag such as --var NAME=TEXT. */
+export const pairFlags = (flags: Flags, name: string): [string, string][] =>
+  textFlags(flags, name).map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw new UsageError(`--${name} must be a name and a value, such as --${name} order=A-17`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  });
+
 export function neededFlag(flags: Flags, name: string): string {
   const value = textFlag(flags, name);
   if (value === undefined || value === "") throw new UsageError(`--${name} is required`);
@@ -166,4 +174,25 @@ export function readDuration({ flags }: Input, name: string): number | undefined
   const match = /^(\d{1,6})([smhd])$/.exec(text);
   if (match === null) throw new UsageError(`--${name} must be a number and a unit, such as 30m, 24h or 90d`);
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? "s"] ?? 1);
+}
+
+/** Aborts on Ctrl-C and SIGTERM. */
+export function interruption(): AbortSignal {
+  const stopping = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort(name));
+  return stopping.signal;
+}
+
+/** Reads the standard input, without the line break that most programs add at the end. */
+export async function readInput(maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) throw new UsageError(`the text on the standard input has more than ${maxBytes} bytes`);
+  }
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
 }

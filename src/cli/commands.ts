@@ -10,12 +10,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./init.ts")).init,
   },
   config: { group: "service", summary: "check the configuration file", load: async () => (await import("./config.ts")).config },
-  login: { group: "client", summary: "store the URL and the API key of a service", load: async () => (await import("./login.ts")).login },
-  profiles: {
-    group: "client",
-    summary: "list, select and remove stored URLs and keys",
-    load: async () => (await import("./profiles.ts")).profiles,
-  },
   send: { group: "client", summary: "send a message through a running service", load: async () => (await import("./send.ts")).send },
   listen: {
     group: "client",
@@ -23,23 +17,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./listen.ts")).listen,
   },
   trigger: { group: "client", summary: "cause an event in the test environment", load: async () => (await import("./trigger.ts")).trigger },
-  messages: { group: "client", summary: "list, show and cancel messages", load: async () => (await import("./messages.ts")).messages },
-  templates: { group: "client", summary: "list and show templates", load: async () => (await import("./templates.ts")).templates },
-  webhooks: {
-    group: "client",
-    summary: "list, create, test and delete webhook endpoints",
-    load: async () => (await import("./webhooks.ts")).webhooks,
-  },
-  suppressions: {
-    group: "client",
-    summary: "list, add and remove suppressions",
-    load: async () => (await import("./suppressions.ts")).suppressions,
-  },
-  events: {
-    group: "client",
-    summary: "list events, and send them to webhook endpoints again",
-    load: async () => (await import("./events.ts")).events,
-  },
+  api: { group: "client", summary: "send any request to the API", load: async () => (await import("./api.ts")).api },
   accounts: { group: "operator", summary: "list and create accounts", load: async () => (await import("./accounts.ts")).accounts },
   environments: {
     group: "operator",

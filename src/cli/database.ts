@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import { upgradeCluster } from "../embedded/upgrade-cluster.ts";
-import { neededFlag, UsageError, type Command } from "./command.ts";
+import { interruption, neededFlag, UsageError, type Command } from "./command.ts";
 import { print, say } from "./output.ts";
 
 export const database: Command = {
@@ -26,10 +26,8 @@ export const database: Command = {
     if (databaseUrl !== undefined) throw new UsageError("DATABASE_URL is set: upgrade that server with pg_upgrade");
     const onTable = (table: string, rows: number, done: number, all: number): void =>
       say(`${done}/${all} ${table}: ${groupDigits(rows)} rows`);
-    const stopping = new AbortController();
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort(name));
     const oldPostgres = resolve(neededFlag(flags, "old-postgres"));
-    const result = await upgradeCluster({ dataDir, oldPostgres, say, onTable, signal: stopping.signal });
+    const result = await upgradeCluster({ dataDir, oldPostgres, say, onTable, signal: interruption() });
     print(flags, result);
     if (result.kept !== null) say(`the old cluster is kept in ${result.kept}: delete it when the service works`);
   },

@@ -1,9 +1,9 @@
 /** Events for people: the record that an event is about, and the event as one line. */
-import { parseObject } from "./api.ts";
+import { parseObject } from "./client.ts";
 import type { FollowedEvent } from "./follow-events.ts";
 import { paint, paintStatus } from "./output.ts";
 
-type EventSubject = { id?: string; recipient?: string; error?: { code: string } | null };
+type EventSubject = { id?: string; recipient?: string; in_reply_to?: string | null; error?: { code: string } | null };
 
 /** Returns the subject of the event: the one record that its data contains. */
 export function eventSubject(data: unknown): { name: string; record: EventSubject } {

@@ -2,7 +2,7 @@
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../database/startup-error.ts";
-import { CHECK_KEY, failureReason } from "./api.ts";
+import { CHECK_KEY, failureReason } from "./client.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
 

@@ -12,7 +12,7 @@ import { NewLinkBody, settingFaults, type NewLink } from "../links/link-definiti
 import { LinkChanger } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { readAllLinks, readPauseReasons, setPaused } from "../links/operator.ts";
-import { EXIT, neededFlag, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
+import { EXIT, neededFlag, pairFlags, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
@@ -167,14 +167,14 @@ function readRequest(flags: Input["flags"]): Record<string, unknown> {
   const provider = neededFlag(flags, "provider");
   const env = environmentVariables();
   const secrets = Object.fromEntries(
-    pairs(flags, "secret").map(([name, variable]) => {
+    pairFlags(flags, "secret").map(([name, variable]) => {
       const secret = env[variable];
       if (secret === undefined || secret === "") throw new UsageError(`--secret ${name}: the variable ${variable} is not set`);
       return [name, secret];
     }),
   );
-  const own = Object.fromEntries(pairs(flags, "set").map(([name, text]) => [name, typed(provider, name, text)]));
-  const values = Object.fromEntries(pairs(flags, "value"));
+  const own = Object.fromEntries(pairFlags(flags, "set").map(([name, text]) => [name, typed(provider, name, text)]));
+  const values = Object.fromEntries(pairFlags(flags, "value"));
   const rate = textFlag(flags, "rate");
   const optional = { carrier: textFlag(flags, "carrier"), sender: textFlag(flags, "sender"), country: textFlag(flags, "country") };
   return {
@@ -184,14 +184,6 @@ function readRequest(flags: Input["flags"]): Record<string, unknown> {
     ...(rate === undefined ? {} : { rate: Number(rate) }),
     settings: provider === "http" ? { ...own, secrets, values } : { ...own, ...secrets },
   };
-}
-
-function pairs(flags: Input["flags"], flag: string): [string, string][] {
-  return textFlags(flags, flag).map((text) => {
-    const at = text.indexOf("=");
-    if (at < 1) throw new UsageError(`--${flag} must be NAME=VALUE`);
-    return [text.slice(0, at), text.slice(at + 1)];
-  });
 }
 
 /** A setting that must not be a text is read as JSON: a number, true, or a list. */

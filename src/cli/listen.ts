@@ -1,9 +1,9 @@
 /** godwit listen: shows events as they happen, and can forward them to a local URL in the form of webhooks. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { secretFrom, signatureOf, signingKey } from "../webhooks/signature.ts";
-import { failureReason } from "./api.ts";
+import { failureReason } from "./client.ts";
 import { readClientConfig } from "./client-config.ts";
-import { textFlag, UsageError, type Command } from "./command.ts";
+import { interruption, textFlag, UsageError, type Command } from "./command.ts";
 import { eventLine, subjectMessageId } from "./event-line.ts";
 import { followEvents, type FollowedEvent } from "./follow-events.ts";
 import { say } from "./output.ts";
@@ -43,19 +43,19 @@ export const listen: Command = {
   },
   async run({ flags }) {
     const { url, key } = readClientConfig(flags);
-    const stopping = new AbortController();
-    const forward = textFlag(flags, "forward-to");
-    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), key, stopping.signal);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+    const closed = new AbortController();
     // The reader of the output, such as `head`, has closed the pipe.
-    process.stdout.once("error", () => stopping.abort());
+    process.stdout.once("error", () => closed.abort());
+    const signal = AbortSignal.any([interruption(), closed.signal]);
+    const forward = textFlag(flags, "forward-to");
+    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), key, signal);
     if (forwarder !== undefined) say(`forwarding to ${forward}, signed by ${forwarder.secret}`);
     const events = followEvents({
       url,
       key,
       type: textFlag(flags, "type"),
       after: textFlag(flags, "after"),
-      signal: stopping.signal,
+      signal,
       onState: (state) =>
         say(
           state === "connected"
@@ -68,7 +68,7 @@ export const listen: Command = {
       if (message !== undefined && subjectMessageId(event) !== message) continue;
       process.stdout.write(flags["json"] === true ? `${event.data}\n` : `${eventLine(event)}\n`);
       if (forwarder !== undefined) say(`  ${await forwarder.post(event)}`);
-      if (stopping.signal.aborted) break;
+      if (signal.aborted) break;
     }
     return 0;
   },

@@ -4,12 +4,22 @@ import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
 import { CHANNELS } from "../links/channel.ts";
 import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
-import { explainProblem } from "./api.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
-import { EXIT, neededFlag, readDuration, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
+import { callRepeatedly, explainProblem, type Outcome } from "./client.ts";
+import {
+  EXIT,
+  interruption,
+  neededFlag,
+  pairFlags,
+  readDuration,
+  readInput,
+  textFlag,
+  UsageError,
+  type Command,
+  type Input,
+} from "./command.ts";
 import { followMessage, isDelivered, type StatusChange } from "./follow-message.ts";
 import { paintStatus, say } from "./output.ts";
-import { sendMessage, type SendResult } from "./send-message.ts";
 
 const DEFAULT_LIMIT_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 120;
@@ -19,7 +29,7 @@ export const send: Command = {
   name: "send",
   about: [
     "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It generates an idempotency key, and repeats the request with the same key when the service is busy or cannot be reached, so that the message is sent once.",
-    "With --wait it follows the message to its final status and prints each change: by the event stream if the key has the scope events:read, otherwise by polling with messages:read.",
+    "With --wait it follows the message to its final status and prints each change. The key also needs the scope events:read, or messages:read, with which quick changes may be left out.",
   ],
   usage: ["send --to NUMBER --body TEXT [flags]", "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]"],
   flags: {
@@ -60,16 +70,11 @@ export const send: Command = {
     const limitMs = readLimit(input) * 1_000;
     const message = await readMessage(input);
     const idempotencyKey = textFlag(flags, "idempotency-key") ?? randomUUID();
-    const stopping = new AbortController();
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(limitMs)]);
-    const sent = await sendMessage(client, message, {
-      idempotencyKey,
-      signal,
-      deadline: performance.now() + limitMs,
-      onRetry: (reason, afterMs) => say(`${reason}; the next attempt follows in ${(afterMs / 1_000).toFixed(1)} s`),
-    });
-    if (sent.kind !== "accepted") return explain(sent, flags, { client, idempotencyKey });
+    const signal = AbortSignal.any([interruption(), AbortSignal.timeout(limitMs)]);
+    const request = { method: "POST", path: "/v1/messages", body: message, headers: { "idempotency-key": idempotencyKey } };
+    const outcome = await callRepeatedly(client, request, { signal, deadline: performance.now() + limitMs });
+    const sent = acceptedIn(outcome);
+    if (sent === undefined) return explain(outcome, flags, { client, idempotencyKey });
     return flags["wait"] === true ? follow(client, sent, flags, signal) : showAccepted(sent, flags);
   },
 };
@@ -80,18 +85,24 @@ function readLimit(input: Input): number {
   return seconds;
 }
 
-type Accepted = Extract<SendResult, { kind: "accepted" }>;
+type Accepted = { record: MessageRecord; text: string; isReplayed: boolean };
+
+function acceptedIn(outcome: Outcome): Accepted | undefined {
+  if (outcome.kind !== "response" || outcome.status !== 202 || outcome.json?.["object"] !== "message") return undefined;
+  const { json, text, headers } = outcome;
+  return { record: json as MessageRecord, text, isReplayed: headers.get("idempotent-replayed") === "true" };
+}
 
 /** Builds the request from the flags. The API validates it and reports all faults together. */
 async function readMessage(input: Input): Promise<object> {
   const { flags } = input;
   const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
   if (body === undefined && template === undefined) throw new UsageError("--body or --template is required");
-  const [variables, metadata] = [readPairs(flags, "var"), readPairs(flags, "metadata")];
+  const [variables, metadata] = [pairs(flags, "var"), pairs(flags, "metadata")];
   const fields = {
     recipient,
     channel: textFlag(flags, "channel") ?? "sms",
-    body: body === "-" ? await readInput() : body,
+    body: body === "-" ? await readInput(MAX_INPUT_BYTES) : body,
     template_id: template,
     template_variables: variables,
     sender: textFlag(flags, "sender"),
@@ -120,13 +131,9 @@ function flagName(field: string): string {
   return flag in send.flags ? `${field} (--${flag})` : field;
 }
 
-function readPairs(flags: Flags, name: string): Record<string, string> | undefined {
-  const pairs = textFlags(flags, name).map((text) => {
-    const at = text.indexOf("=");
-    if (at < 1) throw new UsageError(`--${name} must be a name and a value, such as --${name} order=A-17, not ${text}`);
-    return [text.slice(0, at), text.slice(at + 1)] as const;
-  });
-  return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
+function pairs(flags: Flags, name: string): Record<string, string> | undefined {
+  const given = pairFlags(flags, name);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
 function readCount(flags: Flags, name: string): number | undefined {
@@ -138,47 +145,33 @@ function readCount(flags: Flags, name: string): number | undefined {
 // Far more than the longest message.
 const MAX_INPUT_BYTES = 65_536;
 
-/** Reads the text from the standard input, without the line break that most programs add at the end. */
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of process.stdin) {
-    chunks.push(chunk as Buffer);
-    bytes += (chunk as Buffer).length;
-    if (bytes > MAX_INPUT_BYTES) throw new UsageError(`the text on the standard input has more than ${MAX_INPUT_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks)
-    .toString("utf8")
-    .replace(/\r?\n$/, "");
-}
-
 type SendContext = { client: ClientConfig; idempotencyKey: string };
 
 /** Prints why the message was not accepted, as far as the reason is known, and returns the exit code. */
-function explain(sent: Exclude<SendResult, Accepted>, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
+function explain(outcome: Outcome, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
   const show = (code: string, detail: string): void => {
     if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ code, detail, idempotency_key: idempotencyKey })}\n`);
     say(`godwit: ${detail}`);
   };
-  switch (sent.kind) {
-    case "refused": {
-      const detail = explainProblem(sent.response, flagName);
-      if (flags["json"] === true && sent.response.json === undefined) show("not_a_godwit", detail);
+  switch (outcome.kind) {
+    case "response": {
+      const detail = explainProblem(outcome, flagName);
+      if (flags["json"] === true && outcome.json === undefined) show("not_a_godwit", detail);
       else {
-        if (flags["json"] === true) process.stdout.write(`${JSON.stringify(sent.response.json)}\n`);
+        if (flags["json"] === true) process.stdout.write(`${JSON.stringify(outcome.json)}\n`);
         say(`godwit: ${detail}`);
       }
       return EXIT.failed;
     }
     case "unreachable":
-      show("service_unreachable", `nothing was sent: ${sent.reason} (${url})`);
+      show("service_unreachable", `nothing was sent: ${outcome.reason} (${url})`);
       return EXIT.failed;
     case "unknown":
-      show("outcome_unknown", `it is not known whether the message was accepted: ${sent.reason}`);
+      show("outcome_unknown", `it is not known whether the message was accepted: ${outcome.reason}`);
       say(`repeat the command with --idempotency-key ${idempotencyKey} to find out: it sends the message only if it was not accepted`);
       return EXIT.unknown;
     default:
-      return unreachable(sent);
+      return unreachable(outcome);
   }
 }
 

@@ -1,40 +1,49 @@
 /** godwit trigger: causes an event in the test environment, with a test number, and waits for it. */
-import { unreachable } from "../lib/assert.ts";
+import { randomUUID } from "node:crypto";
 import { pause } from "../lib/wait.ts";
-import { ApiClient, type ApiRecord } from "./client.ts";
-import { didYouMean, EXIT, readDuration, UsageError, type Command, type Input } from "./command.ts";
+import { readClientConfig } from "./client-config.ts";
+import { callRepeatedly, expectSuccess } from "./client.ts";
+import { didYouMean, EXIT, interruption, readDuration, UsageError, type Command, type Input } from "./command.ts";
+import { eventSubject } from "./event-line.ts";
 import { print, say } from "./output.ts";
 
 const DEFAULT_WAIT_SECONDS = 30;
 const POLL_MS = 300;
+// How long one request is repeated.
+const CALL_MS = 15_000;
 const TEXT = "Test message of godwit trigger";
 
-/** How an event is caused: by a message, by a batch of one message, or by a suppression that is lifted. */
-type Cause =
-  | { kind: "message"; recipient: string; channel?: "whatsapp"; delaySeconds?: number; isCanceled?: true; hasFallback?: true }
-  | { kind: "batch"; recipient: string }
-  | { kind: "opt_in"; recipient: string };
+type ApiRecord = Readonly<Record<string, unknown>>;
+/** Calls the API. A refusal ends the command. */
+type Call = (method: string, path: string, body?: object) => Promise<ApiRecord>;
 
 const DELIVERED = "+15005550006";
 const REPLIES_STOP = "+15005550010";
 
-// docs/test-numbers.md lists the numbers. message.expired takes days, because the wait for a receipt must end.
-const CAUSES: Readonly<Record<string, Cause>> = {
-  "message.scheduled": { kind: "message", recipient: DELIVERED, delaySeconds: 60 },
-  "message.queued": { kind: "message", recipient: DELIVERED },
-  "message.sending": { kind: "message", recipient: DELIVERED },
-  "message.sent": { kind: "message", recipient: DELIVERED },
-  "message.delivered": { kind: "message", recipient: DELIVERED },
-  "message.read": { kind: "message", recipient: DELIVERED, channel: "whatsapp" },
-  "message.undelivered": { kind: "message", recipient: "+15005550005" },
-  "message.failed": { kind: "message", recipient: "+15005550002" },
-  "message.canceled": { kind: "message", recipient: DELIVERED, delaySeconds: 3_600, isCanceled: true },
-  "message.received": { kind: "message", recipient: "+15005550008" },
-  "message.fallback_started": { kind: "message", recipient: "+15005550015", channel: "whatsapp", hasFallback: true },
-  "recipient.opted_out": { kind: "message", recipient: REPLIES_STOP },
-  "recipient.opted_in": { kind: "opt_in", recipient: REPLIES_STOP },
-  "batch.completed": { kind: "batch", recipient: DELIVERED },
+/** The message that causes an event, without its text. docs/test-numbers.md lists the numbers. The other causes are functions.
+ *  message.expired takes days, because the wait for a receipt must end. */
+const CAUSES: Readonly<Record<string, () => ApiRecord>> = {
+  "message.scheduled": () => ({ recipient: DELIVERED, send_at: inSeconds(60) }),
+  "message.queued": () => ({ recipient: DELIVERED }),
+  "message.sending": () => ({ recipient: DELIVERED }),
+  "message.sent": () => ({ recipient: DELIVERED }),
+  "message.delivered": () => ({ recipient: DELIVERED }),
+  "message.read": () => ({ recipient: DELIVERED, channel: "whatsapp" }),
+  "message.undelivered": () => ({ recipient: "+15005550005" }),
+  "message.failed": () => ({ recipient: "+15005550002" }),
+  "message.canceled": () => ({ recipient: DELIVERED, send_at: inSeconds(3_600) }),
+  "message.received": () => ({ recipient: "+15005550008" }),
+  "message.fallback_started": () => ({
+    recipient: "+15005550015",
+    channel: "whatsapp",
+    fallback: [{ channel: "sms", body: TEXT, after_seconds: 60 }],
+  }),
+  "recipient.opted_out": () => ({ recipient: REPLIES_STOP }),
+  "recipient.opted_in": () => ({ recipient: REPLIES_STOP }),
+  "batch.completed": () => ({ recipient: DELIVERED }),
 };
+
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
 export const trigger: Command = {
   name: "trigger",
@@ -58,10 +67,12 @@ export const trigger: Command = {
     if (cause === undefined)
       throw new UsageError(`there is no event ${type} to cause${didYouMean(type, Object.keys(CAUSES), "godwit trigger ")}`);
     const seconds = readDuration(input, "timeout") ?? DEFAULT_WAIT_SECONDS;
-    const client = new ApiClient(input.flags);
-    if ((await client.get("/v1/credential"))["environment"] !== "test")
+    const signal = interruption();
+    const call = caller(input, signal);
+    if ((await call("GET", "/v1/credential"))["environment"] !== "test")
       throw new UsageError("the key is of the environment live: trigger needs a test key, so that no message reaches a phone");
-    const event = await waitFor(client, type, await run(client, cause), seconds);
+    const caused = await run(call, type, { channel: "sms", body: TEXT, ...cause() });
+    const event = await waitFor(call, type, caused, { deadline: performance.now() + seconds * 1_000, signal });
     if (event === undefined) {
       say(`godwit: ${type} did not occur within ${seconds} s; is a node with the role dispatch running?`);
       return EXIT.unknown;
@@ -71,82 +82,73 @@ export const trigger: Command = {
   },
 };
 
+function caller({ flags }: Input, signal: AbortSignal): Call {
+  const client = readClientConfig(flags);
+  return async (method, path, body) => {
+    const request = { method, path, body, headers: { "idempotency-key": randomUUID() } };
+    const outcome = await callRepeatedly(client, request, { signal, deadline: performance.now() + CALL_MS });
+    return expectSuccess(outcome, client, flags).json ?? {};
+  };
+}
+
 const list = ({ flags }: Input): void =>
   print(
     flags,
-    Object.entries(CAUSES).map(([event, { recipient }]) => ({ event, recipient })),
+    Object.entries(CAUSES).map(([event, cause]) => ({ event, recipient: cause()["recipient"] })),
   );
 
 /** The record that the event is about, and the time before which the event did not occur. */
 type Caused = { subject: ApiRecord; sinceMs: number };
 
-async function run(client: ApiClient, cause: Cause): Promise<Caused> {
-  switch (cause.kind) {
-    case "message":
-      return causeByMessage(client, cause);
-    case "batch":
-      return caused(await client.post("/v1/batches", { items: [{ recipient: cause.recipient, channel: "sms", body: TEXT }] }));
-    case "opt_in": {
-      const suppression = await client.post("/v1/suppressions", { recipient: cause.recipient, note: TEXT });
-      return caused(await client.delete(`/v1/suppressions/${String(suppression["id"])}`), "updated_at");
-    }
-    default:
-      return unreachable(cause);
+async function run(call: Call, type: string, message: ApiRecord): Promise<Caused> {
+  if (type === "batch.completed") return caused(await call("POST", "/v1/batches", { items: [message] }));
+  if (type === "recipient.opted_in") {
+    const suppression = await call("POST", "/v1/suppressions", { recipient: REPLIES_STOP, note: TEXT });
+    return caused(await lift(call, suppression), "updated_at");
   }
+  if (type === "recipient.opted_out") {
+    // An opt-out of an earlier run would refuse the message.
+    const { data } = await call("GET", `/v1/suppressions?recipient=${encodeURIComponent(REPLIES_STOP)}&status=active&limit=100`);
+    for (const suppression of (data ?? []) as ApiRecord[]) await lift(call, suppression);
+  }
+  const accepted = await call("POST", "/v1/messages", message);
+  if (type === "message.canceled") await call("POST", `/v1/messages/${String(accepted["id"])}/cancel`);
+  return caused(accepted);
 }
 
-async function causeByMessage(client: ApiClient, cause: Extract<Cause, { kind: "message" }>): Promise<Caused> {
-  const { recipient, channel = "sms", delaySeconds, isCanceled, hasFallback } = cause;
-  // An opt-out of an earlier run would refuse the message.
-  if (recipient === REPLIES_STOP) await liftAll(client, recipient);
-  const message = await client.post("/v1/messages", {
-    recipient,
-    channel,
-    body: TEXT,
-    ...(delaySeconds === undefined ? {} : { send_at: new Date(Date.now() + delaySeconds * 1_000).toISOString() }),
-    ...(hasFallback === true ? { fallback: [{ channel: "sms", body: TEXT, after_seconds: 60 }] } : {}),
-  });
-  if (isCanceled === true) await client.post(`/v1/messages/${String(message["id"])}/cancel`);
-  return caused(message);
-}
+const lift = (call: Call, { id }: ApiRecord): Promise<ApiRecord> => call("DELETE", `/v1/suppressions/${String(id)}`);
 
 const caused = (subject: ApiRecord, timeField = "created_at"): Caused => ({ subject, sinceMs: Date.parse(String(subject[timeField])) });
-
-async function liftAll(client: ApiClient, recipient: string): Promise<void> {
-  for await (const page of client.pages("/v1/suppressions", { recipient, status: "active" }))
-    for (const { id } of page) await client.delete(`/v1/suppressions/${String(id)}`);
-}
 
 // The times of events are those of commits on several nodes.
 const MARGIN_MS = 1_000;
 
-async function waitFor(client: ApiClient, type: string, { subject, sinceMs }: Caused, seconds: number): Promise<ApiRecord | undefined> {
-  const deadline = performance.now() + seconds * 1_000;
+async function waitFor(
+  call: Call,
+  type: string,
+  { subject, sinceMs }: Caused,
+  { deadline, signal }: { deadline: number; signal: AbortSignal },
+): Promise<ApiRecord | undefined> {
   const after = new Date(sinceMs - MARGIN_MS).toISOString();
-  while (!client.signal.aborted) {
-    const { data } = await client.get("/v1/events", { type, created_after: after, limit: "100" });
+  while (!signal.aborted) {
+    const { data } = await call("GET", `/v1/events?type=${type}&created_after=${after}&limit=100`);
     const found = ((data ?? []) as readonly ApiRecord[]).find((event) => isAbout(event, subject, sinceMs));
     if (found !== undefined || performance.now() > deadline) return found;
-    await pause(POLL_MS, client.signal);
+    await pause(POLL_MS, signal);
   }
   return undefined;
 }
 
-type EventData = { message?: ApiRecord; suppression?: ApiRecord; batch?: ApiRecord };
-
 /** Whether the event is about the record, or about a reply of its recipient. */
 function isAbout({ data, timestamp }: ApiRecord, subject: ApiRecord, sinceMs: number): boolean {
-  const { message, suppression, batch } = data as EventData;
-  if (batch !== undefined) return batch["id"] === subject["id"];
-  if (suppression !== undefined) return suppression["recipient"] === subject["recipient"] && Date.parse(String(timestamp)) >= sinceMs;
-  return message?.["id"] === subject["id"] || message?.["in_reply_to"] === subject["id"];
+  const { name, record } = eventSubject(data);
+  if (name === "suppression") return record.recipient === subject["recipient"] && Date.parse(String(timestamp)) >= sinceMs;
+  return record.id === subject["id"] || record.in_reply_to === subject["id"];
 }
 
 function show({ flags }: Input, event: ApiRecord): void {
   if (flags["json"] === true) return print(flags, event);
   const { id, type, timestamp, data } = event;
-  const { message, suppression, batch } = data as EventData;
-  const subject = message ?? suppression ?? batch ?? {};
-  const error = (subject["error"] as { code?: string } | null | undefined)?.code ?? null;
-  print(flags, { event: id, type, timestamp, subject: subject["id"], recipient: subject["recipient"] ?? null, error });
+  const { record } = eventSubject(data);
+  print(flags, { event: id, type, timestamp, subject: record.id, recipient: record.recipient ?? null, error: record.error?.code ?? null });
 }

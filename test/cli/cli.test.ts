@@ -176,7 +176,7 @@ describe("help and wrong use", () => {
     for (const args of [["help"], []]) {
       const { code, stdout } = await run(...args);
       assert.equal(code, 0);
-      for (const command of ["serve", "login", "messages", "trigger", "migrate", "accounts", "environments", "keys", "doctor", "version"])
+      for (const command of ["serve", "send", "api", "trigger", "migrate", "accounts", "environments", "keys", "doctor", "version"])
         assert.match(stdout, new RegExp(`^  ${command} `, "m"));
     }
   });
