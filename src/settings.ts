@@ -8,11 +8,14 @@ export type Role = (typeof ROLES)[number];
 export type Setting = {
   flag: string;
   env: string;
+  /** The explanation, in Markdown without links. The help, the starter file and docs/settings.md show it. */
   help: string;
   fallback?: string;
   isSecret?: true;
   /** The placeholder for the value in the help, such as `PORT`. */
   value?: string;
+  /** A value for the starter file, of a setting without a default. */
+  example?: string;
   /** The permitted values. A list setting takes several, separated by commas. */
   choices?: readonly string[];
   isList?: true;
@@ -21,49 +24,83 @@ export type Setting = {
 /** One row for each setting. The key in the TOML file is the flag's name with underscores. The secret keys are read only from the
  *  environment, because flags are visible in process lists and files end up in backups. */
 export const SETTINGS = {
-  host: { flag: "host", value: "HOST", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
-  port: { flag: "port", value: "PORT", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
-  dataDir: { flag: "data-dir", value: "DIR", env: "GODWIT_DATA_DIR", fallback: "./data", help: "folder of the embedded PostgreSQL" },
+  host: {
+    flag: "host",
+    value: "HOST",
+    env: "GODWIT_HOST",
+    fallback: "127.0.0.1",
+    help: "address to listen on. An address other than loopback needs TLS or `GODWIT_TRUSTED_PROXIES`",
+  },
+  port: {
+    flag: "port",
+    value: "PORT",
+    env: "GODWIT_PORT",
+    fallback: "8080",
+    help: "port to listen on. `0` picks a free port and prints it",
+  },
+  dataDir: {
+    flag: "data-dir",
+    value: "DIR",
+    env: "GODWIT_DATA_DIR",
+    fallback: "./data",
+    help: "folder of the embedded PostgreSQL and its secret key",
+  },
   databaseUrl: {
     flag: "database-url",
     value: "URL",
+    example: "postgres://godwit@db.example.com/godwit",
     env: "DATABASE_URL",
-    help: "a PostgreSQL server (15 or newer) in place of the embedded one",
+    help: "a PostgreSQL server, version 15 or newer, in place of the embedded one; several hosts for failover",
   },
   databasePlaintext: {
     flag: "database-plaintext",
     value: "allow",
     env: "GODWIT_DATABASE_PLAINTEXT",
-    help: "allow: a remote database may be used without TLS",
+    help: "`allow` permits a database on another machine without TLS",
   },
-  tlsCert: { flag: "tls-cert", value: "FILE", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
-  tlsKey: { flag: "tls-key", value: "FILE", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
+  tlsCert: {
+    flag: "tls-cert",
+    value: "FILE",
+    example: "/etc/godwit/fullchain.pem",
+    env: "GODWIT_TLS_CERT",
+    help: "certificate chain, a PEM file. Reloaded on `SIGHUP`",
+  },
+  tlsKey: {
+    flag: "tls-key",
+    value: "FILE",
+    example: "/etc/godwit/privkey.pem",
+    env: "GODWIT_TLS_KEY",
+    help: "private key, a PEM file. Reloaded on `SIGHUP`",
+  },
   trustedProxies: {
     flag: "trusted-proxies",
     value: "CIDRS",
+    example: "10.0.0.10/32",
     env: "GODWIT_TRUSTED_PROXIES",
-    help: "CIDRs of the proxies that terminate TLS in front of this service",
+    help: "CIDR blocks of the proxies that terminate TLS. Connections from other addresses are closed",
   },
-  config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
+  config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "path of the configuration file" },
   log: {
     flag: "log",
     value: "STYLE",
+    example: "json",
     choices: ["json", "pretty", "silent"],
     env: "GODWIT_LOG",
-    help: "form of the log: json, pretty or silent; by default pretty at a terminal and json elsewhere",
+    help: "format of the log: `json`, `pretty` or `silent`. By default `pretty` in a terminal, otherwise `json`",
   },
   metricsAllow: {
     flag: "metrics-allow",
     value: "CIDRS",
+    example: "10.0.1.5/32",
     env: "GODWIT_METRICS_ALLOW",
-    help: "CIDRs besides loopback that can read /metrics",
+    help: "CIDR blocks, besides this machine, that can read `/metrics`",
   },
   requestTimeout: {
     flag: "request-timeout",
     value: "SECONDS",
     env: "GODWIT_REQUEST_TIMEOUT",
     fallback: "30",
-    help: "seconds in which a client must send its request",
+    help: "seconds in which a client must send its request, 1 to 600",
   },
   ...INTAKE_SETTINGS,
   roles: {
@@ -73,87 +110,89 @@ export const SETTINGS = {
     isList: true,
     env: "GODWIT_ROLES",
     fallback: ROLES.join(","),
-    help: `tasks of this process: some of ${ROLES.join(", ")}`,
+    help: "tasks of this process: serve requests (`api`), deliver messages (`dispatch`), deliver webhooks (`webhooks`)",
   },
   workers: {
     flag: "workers",
     value: "COUNT",
     env: "GODWIT_WORKERS",
     fallback: "auto",
-    help: "processes that share the port and the work; auto: one less than the processors, at least 1 and at most 4",
+    help: "processes that share the port and the work, 1 to 32, or to 9 with the embedded database. `auto` is one less than the number of processors, at least 1 and at most 4. Only on Linux and FreeBSD; 1 elsewhere",
   },
   simulatorSpeed: {
     flag: "simulator-speed",
     value: "FACTOR",
     env: "GODWIT_SIMULATOR_SPEED",
     fallback: "1",
-    help: "factor by which the simulated carrier is faster than usual",
+    help: "factor by which the simulator is faster than usual, 1 to 1,000,000",
   },
   receiptWait: {
     flag: "receipt-wait",
     value: "SECONDS",
     env: "GODWIT_RECEIPT_WAIT",
     fallback: "259200",
-    help: "seconds after which a message without a receipt is expired",
+    help: "seconds after which a `sent` message without a delivery receipt becomes `expired`, 1 to 604,800",
   },
   retentionDays: {
     flag: "retention-days",
     value: "DAYS",
     env: "GODWIT_RETENTION_DAYS",
     fallback: "90",
-    help: "days after which messages and events are deleted; at least 40",
+    help: "days after which messages and events are deleted, 40 to 3,650",
   },
   auditRetentionDays: {
     flag: "audit-retention-days",
     value: "DAYS",
     env: "GODWIT_AUDIT_RETENTION_DAYS",
     fallback: "400",
-    help: "days after which entries of the audit log are deleted; at least 40",
+    help: "days after which entries of the audit log are deleted, 40 to 3,650",
   },
   verifyCooldown: {
     flag: "verify-cooldown",
     value: "SECONDS",
     env: "GODWIT_VERIFY_COOLDOWN",
     fallback: "30",
-    help: "seconds between two verification codes to one recipient",
+    help: "seconds between two verification codes to one recipient, 0 to 3,600",
   },
   verifyPerRecipient: {
     flag: "verify-per-recipient",
     value: "COUNT",
     env: "GODWIT_VERIFY_PER_RECIPIENT",
     fallback: "5",
-    help: "verification codes an hour to one recipient",
+    help: "verification codes per hour to one recipient, 1 to 1,000",
   },
   verifyPerPrefix: {
     flag: "verify-per-prefix",
     value: "COUNT",
     env: "GODWIT_VERIFY_PER_PREFIX",
     fallback: "100",
-    help: "verification codes an hour to numbers that differ only in their last four digits",
+    help: "verification codes per hour to numbers that differ only in their last four digits, 1 to 100,000",
   },
   webhookAllow: {
     flag: "webhook-allow",
     value: "CIDRS",
+    example: "127.0.0.0/8",
     env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDRs that webhooks and links of accounts may connect to though they are not public, also without TLS; 127.0.0.0/8 permits this machine",
+    help: "CIDR blocks that webhooks and links of accounts can connect to although they are not public, also without TLS. `127.0.0.0/8` permits this machine",
   },
   webhookDeny: {
     flag: "webhook-deny",
     value: "CIDRS",
+    example: "64:ff9b::/96",
     env: "GODWIT_WEBHOOK_DENY",
-    help: "CIDRs that webhooks and links of accounts never connect to, such as this network's own NAT64 prefix; wins over webhook-allow",
+    help: "CIDR blocks that webhooks and links of accounts never connect to, such as the NAT64 prefix of your network. Takes precedence over `GODWIT_WEBHOOK_ALLOW`",
   },
   ...TRACING_SETTINGS,
   previousSecretKey: {
     flag: "",
     env: "GODWIT_PREVIOUS_SECRET_KEY",
     isSecret: true,
-    help: "the previous secret key, for the first start with a new one",
+    help: "the previous secret key, for the first day with a new one",
   },
   secretKey: {
     flag: "",
     env: "GODWIT_SECRET_KEY",
     isSecret: true,
-    help: "32 bytes in base64 that encrypt secrets at rest; needed with DATABASE_URL",
+    help: "32 bytes in base64 that encrypt secrets at rest, the same on every node. Required with `DATABASE_URL`, otherwise generated in the data directory. Create it with `openssl rand -base64 32`",
   },
 } as const satisfies Record<string, Setting>;

@@ -95,15 +95,24 @@ function rows(pairs: readonly (readonly [string, string])[], minWidth = 0): stri
     .join("");
 }
 
-/** Wraps the text at 100 characters and indents each line. Never breaks a word. */
-function wrap(text: string, indent: number): string {
+/** Wraps the text at 100 characters and indents each line. */
+const wrap = (text: string, indent: number): string =>
+  wrapLines(plain(text), WIDTH - indent)
+    .map((line) => `${" ".repeat(indent)}${line}\n`)
+    .join("");
+
+/** The texts of settings are also those of pages, in Markdown. */
+export const plain = (markdown: string): string => markdown.replaceAll("`", "");
+
+/** Divides the text into lines of at most `width` characters. Never breaks a word. */
+export function wrapLines(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
-    if (line !== "" && indent + line.length + 1 + word.length > WIDTH) {
+    if (line !== "" && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;
   }
-  return [...lines, line].map((each) => `${" ".repeat(indent)}${each}\n`).join("");
+  return [...lines, line];
 }

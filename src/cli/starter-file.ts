@@ -1,23 +1,8 @@
 /** The text of the configuration file that `godwit init` writes: every setting with one line of explanation. */
 import { ConsentTable } from "../consent/consent-settings.ts";
 import { SETTINGS, type Setting } from "../settings.ts";
-import { carrierNames, routeRows, senderRows, starterOf, type Row, type Starter } from "./starter-links.ts";
-
-type Flag = (typeof SETTINGS)[keyof typeof SETTINGS]["flag"];
-
-/** Values of settings without a default. */
-const EXAMPLES: Partial<Record<Flag, string>> = {
-  "database-url": "postgres://godwit@db.example.com/godwit",
-  "tls-cert": "/etc/godwit/fullchain.pem",
-  "tls-key": "/etc/godwit/privkey.pem",
-  "trusted-proxies": "10.0.0.10/32",
-  log: "json",
-  "metrics-allow": "10.0.1.5/32",
-  "webhook-allow": "127.0.0.0/8",
-  "webhook-deny": "64:ff9b::/96",
-  "otlp-endpoint": "http://127.0.0.1:4318",
-  "otlp-traces-endpoint": "http://127.0.0.1:4318/v1/traces",
-};
+import { plain, wrapLines } from "./help.ts";
+import { carrierNames, routeRows, senderRows, starterOf, type Row, type Rows, type Starter } from "./starter-links.ts";
 
 /** Returns the text of the file, the sections of the carriers in it, and the environment variables with their secrets. */
 export function starterFile(file: string, carriers: readonly string[]): { text: string; sections: string; variables: string[] } {
@@ -39,6 +24,10 @@ const isInFile = ({ flag, isSecret }: Setting): boolean => flag !== "config" && 
 
 const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd()).join("\n");
 
+// Fits beside an editor's other windows.
+const WIDTH = 110;
+const explanation = (text: string): string => comment(wrapLines(plain(text), WIDTH));
+
 const head = (file: string, variables: readonly string[]): string =>
   comment([
     "Configuration of Godwit. Start the service with it, and check it after each change:",
@@ -49,16 +38,16 @@ const head = (file: string, variables: readonly string[]): string =>
     "A flag wins over an environment variable, and a variable over this file. The name of the variable is in brackets.",
     "",
     "Secrets are not in this file. Set them in the environment of the service:",
-    `  ${SETTINGS.secretKey.env}: ${SETTINGS.secretKey.help}`,
+    ...wrapLines(`${SETTINGS.secretKey.env}: ${plain(SETTINGS.secretKey.help)}`, WIDTH).map((line) => `  ${line}`),
     ...variables.map((name) => `  ${name}: needed by a link below`),
   ]);
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-function settingText({ flag, env, help, fallback, value = "", isList }: Setting): string {
-  const text = fallback ?? EXAMPLES[flag as Flag] ?? value;
+function settingText({ flag, env, help, fallback, example, value = "", isList }: Setting): string {
+  const text = fallback ?? example ?? value;
   const inToml = isList ? JSON.stringify(text.split(",")) : /^\d+$/.test(text) ? text : JSON.stringify(text);
-  return `${comment([`${sentence(help)} (${env}).`])}\n#${flag.replaceAll("-", "_")} = ${inToml}`;
+  return `${explanation(`${sentence(help)} (${env}).`)}\n#${flag.replaceAll("-", "_")} = ${inToml}`;
 }
 
 const noCarrier = (file: string): string =>
@@ -68,9 +57,7 @@ const noCarrier = (file: string): string =>
     `Names: ${carrierNames().join(", ")}.`,
   ]);
 
-const rowText = ([name, value, help]: Row, mark: "" | "#"): string => `${comment([help])}\n${mark}${name} = ${value}`;
-
-type Rows = { set: readonly Row[]; optional: readonly Row[] };
+const rowText = ([name, value, help]: Row, mark: "" | "#"): string => `${explanation(help)}\n${mark}${name} = ${value}`;
 
 /** The first paragraph has the head of the table and its first setting. */
 function tableText(name: string, about: readonly string[], { set, optional }: Rows): string[] {

@@ -20,28 +20,28 @@ export const INTAKE_SETTINGS = {
     value: "COUNT",
     env: "GODWIT_MAX_CONNECTIONS",
     fallback: "10000",
-    help: "connections that the workers together keep open",
+    help: "open connections of all workers together, 1 to 1,000,000",
   },
   maxConnectionsPerPeer: {
     flag: "max-connections-per-peer",
     value: "COUNT",
     env: "GODWIT_MAX_CONNECTIONS_PER_PEER",
     fallback: "500",
-    help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64; for trusted proxies requests only, by the forwarded address",
+    help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64, in each worker, 1 to 1,000,000. For trusted proxies, only requests count, by the forwarded address",
   },
   anonymousBodies: {
     flag: "anonymous-bodies",
     value: "MIB",
     env: "GODWIT_ANONYMOUS_BODIES",
     fallback: "16",
-    help: "MiB that bodies of requests without a credential use together; a quarter for one peer",
+    help: "MiB for the bodies of all requests without a credential; a quarter of it for one peer. 4 to 4,096",
   },
   tenantBodies: {
     flag: "tenant-bodies",
     value: "MIB",
     env: "GODWIT_TENANT_BODIES",
     fallback: "32",
-    help: "MiB that bodies of requests with a credential use together; a quarter for one environment",
+    help: "MiB for the bodies of all requests with a credential; a quarter of it for one environment. 8 to 4,096",
   },
 } as const;
 

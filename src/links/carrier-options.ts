@@ -3,7 +3,8 @@
 import type { Fault } from "../http/problem.ts";
 import { Type, type Schema } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
-import { LINK_KINDS, type CarrierOptionKind } from "./link-settings.ts";
+import type { CarrierOptionKind } from "./link-kind.ts";
+import { LINK_KINDS } from "./link-settings.ts";
 import type { Link } from "./link.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
 

@@ -8,40 +8,70 @@ import { USUAL_RULES } from "../model/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../model/owner.ts";
 import { countryField, nameField, senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
+import { described, optionally } from "./link-kind.ts";
 import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
 
+const accountName = Type.String({ minLength: 1, maxLength: 100 });
+const countryList = Type.Array(countryField, { minItems: 1, maxItems: 250 });
+
 /** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
-const SenderTable = Type.Object(
+export const SenderTable = Type.Object(
   {
-    number: senderField,
-    link: Type.String(),
-    account: Type.String({ minLength: 1, maxLength: 100 }),
-    environment: oneOf(ENVIRONMENTS),
-    countries: Type.Optional(Type.Array(countryField, { minItems: 1, maxItems: 250 })),
-    pool: Type.Optional(nameField),
-    preference: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000 })),
-    rate: Type.Optional(Type.Number({ minimum: 0.01, maximum: 10_000 })),
+    number: described(senderField, '"+14155550100"', "Number, short code or name that messages come from."),
+    link: described(Type.String(), '"carrier"', "Link that carries its messages."),
+    account: described(accountName, '"default"', "Account that owns it and receives the messages to it."),
+    environment: described(oneOf(ENVIRONMENTS), '"live"', "Environment of the account: `live`, since `test` has only the simulator."),
+    countries: optionally(
+      countryList,
+      '["US", "CA"]',
+      "Countries of recipients that the sender is for; by default all. A request that names the sender for another country is refused (`422 sender_not_allowed`).",
+    ),
+    pool: optionally(nameField, '"alerts"', "Senders of an account on a link with the same pool share its messages."),
+    preference: optionally(
+      Type.Integer({ minimum: -1_000, maximum: 1_000 }),
+      "10",
+      "Senders with a higher value are chosen first; 0 by default. If values are equal, a sender that lists the country of the recipient comes before one that lists none, and then the first in the file.",
+    ),
+    rate: optionally(
+      Type.Number({ minimum: 0.01, maximum: 10_000 }),
+      "1",
+      "Messages per second of this sender on this link. By default only the rate of the link applies.",
+    ),
   },
   { additionalProperties: false },
 );
 export type Sender = Static<typeof SenderTable>;
 
-const RouteTable = Type.Object(
+export const RouteTable = Type.Object(
   {
-    environment: Type.Optional(oneOf(ENVIRONMENTS)),
-    channel: oneOf(CHANNELS),
-    account: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    countries: Type.Optional(Type.Array(countryField, { minItems: 1, maxItems: 250 })),
-    prefixes: Type.Optional(
+    channel: described(oneOf(CHANNELS), '"sms"', "Channel of the messages: `sms` or `whatsapp`."),
+    links: described(
+      Type.Array(Type.String(), { minItems: 1, maxItems: 20 }),
+      '["carrier"]',
+      "Links in the order in which they are used; the second when the first cannot.",
+    ),
+    countries: optionally(countryList, '["US", "CA"]', "Countries of recipients. By default every country."),
+    prefixes: optionally(
       Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
         minItems: 1,
         maxItems: 1_000,
       }),
+      '["+1415"]',
+      "Beginnings of numbers. By default every number.",
     ),
-    priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000 })),
-    links: Type.Array(Type.String(), { minItems: 1, maxItems: 20 }),
-    weights: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 })),
+    account: optionally(accountName, '"default"', "Account whose messages take the route. By default every account."),
+    environment: optionally(oneOf(ENVIRONMENTS), '"live"', "Environment of the messages."),
+    priority: optionally(
+      Type.Integer({ minimum: -1_000, maximum: 1_000 }),
+      "10",
+      "The matching route with the highest value is used; 0 by default. If values are equal: the longest matching prefix, then a route with a country, then one with an account, then the first.",
+    ),
+    weights: optionally(
+      Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 }),
+      "[1]",
+      "Shares of the links, in their order: the first link is chosen at random by weight, and the others are used after it.",
+    ),
   },
   { additionalProperties: false },
 );

@@ -14,14 +14,16 @@ export const TRACING_SETTINGS = {
   otlpEndpoint: {
     flag: "otlp-endpoint",
     value: "URL",
+    example: "http://127.0.0.1:4318",
     env: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    help: "URL of an OpenTelemetry collector (OTLP over HTTP); traces go to /v1/traces below it",
+    help: "base URL of an OpenTelemetry collector, over HTTP; spans go to `/v1/traces` below it",
   },
   otlpTracesEndpoint: {
     flag: "otlp-traces-endpoint",
     value: "URL",
+    example: "http://127.0.0.1:4318/v1/traces",
     env: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    help: "complete URL for traces, in place of the one above",
+    help: "complete URL for spans, in place of the base URL",
   },
   serviceName: {
     flag: "service-name",
@@ -49,7 +51,7 @@ export const TRACING_SETTINGS = {
     flag: "",
     env: "OTEL_EXPORTER_OTLP_HEADERS",
     isSecret: true,
-    help: "headers for the collector: name=value, with commas between them",
+    help: "headers for the collector: `name=value,…`",
   },
 } as const;
 

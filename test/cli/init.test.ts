@@ -132,7 +132,7 @@ describe("the written file", () => {
   const members = (schema: unknown): string[] => Object.keys((schema as { properties: object }).properties);
 
   for (const carrier of carrierNames())
-    test(`has every setting of a link to ${carrier}, each once and with a line of explanation`, () => {
+    test(`has every setting of a link to ${carrier}, each once and with an explanation`, () => {
       const { set, optional } = starterOf(carrier);
       const names = [...set, ...optional].map(([name]) => name);
       assert.equal(new Set(names).size, names.length);
@@ -143,7 +143,7 @@ describe("the written file", () => {
         expected.filter((name) => !hasOwn.has(name)),
         [],
       );
-      for (const [name, , help] of [...set, ...optional]) assert.match(help, /^\S.{10,130}\.$/, name);
+      for (const [name, , help] of [...set, ...optional]) assert.match(help, /^\S.{10,}\.$/, name);
     });
 
   test("has every setting of senders and routes", () => {

@@ -1,4 +1,6 @@
-/** The carriers that the console can add, with the fields of each. The names of fields are those of the API: a dot leads into a table. */
+/** The carriers that the console can add, with the fields of each. The names of fields are those of the API: a dot leads into a table.
+ *  The texts of smpp, twilio and whatsapp are those of the service: npm run setting-texts. */
+import SETTING_TEXTS from "./setting-texts.json" with { type: "json" };
 
 export type CarrierField = {
   /** The path in `settings`, such as `host` or `secrets.api_key`. */
@@ -24,6 +26,8 @@ export type Carrier = {
   callbackHelp?: string;
 };
 
+const { smpp, twilio, whatsapp } = SETTING_TEXTS;
+
 const text = (name: string, label: string, help: string, placeholder?: string): CarrierField => ({
   name,
   label,
@@ -37,7 +41,7 @@ const optional = (field: CarrierField): CarrierField => ({ ...field, isOptional:
 const PUBLIC_URL: CarrierField = {
   name: "public_url",
   label: "Public URL",
-  help: "The address of this service on the internet. The carrier sends delivery receipts there.",
+  help: twilio.public_url,
   kind: "origin",
 };
 
@@ -48,12 +52,12 @@ export const CARRIERS: readonly Carrier[] = [
     about: "SMS through any operator or aggregator that offers SMPP 3.4.",
     hasCountry: true,
     fields: [
-      text("host", "Host", "The carrier's welcome mail or account page names it: SMPP host, server or IP.", "smpp.acme.example"),
-      { name: "port", label: "Port", help: "Beside the host. Often 2775 without TLS, 2776 or 3550 with it.", kind: "number" },
-      { name: "tls", label: "Use TLS", help: "Required on the internet. Ask the carrier for its port with TLS.", kind: "flag" },
-      text("system_id", "System ID", "The user name of the SMPP account, at most 15 characters.", "godwit"),
-      secret("password", "Password", "The password of the SMPP account. Many carriers read only its first 8 characters."),
-      optional(text("system_type", "System type", "Only if the carrier gives you one. Usually empty.")),
+      text("host", "Host", smpp.host, "smpp.acme.example"),
+      { name: "port", label: "Port", help: smpp.port, kind: "number" },
+      { name: "tls", label: "Use TLS", help: smpp.tls, kind: "flag" },
+      text("system_id", "System ID", smpp.system_id, "godwit"),
+      secret("password", "Password", smpp.password),
+      optional(text("system_type", "System type", smpp.system_type)),
     ],
   },
   {
@@ -61,12 +65,12 @@ export const CARRIERS: readonly Carrier[] = [
     title: "WhatsApp",
     about: "The WhatsApp Cloud API of Meta, with your own business account.",
     fields: [
-      text("phone_number_id", "Phone number ID", "Meta App Dashboard, WhatsApp, API Setup: below the number, not the number itself."),
-      text("waba_id", "WhatsApp Business Account ID", "On the same page. With it, templates are sent to Meta for review."),
-      secret("access_token", "Access token", "Business settings, System users: a permanent token with whatsapp_business_messaging."),
-      secret("app_secret", "App secret", "App Dashboard, App settings, Basic. It verifies what Meta sends to the callback URL."),
-      secret("verify_token", "Verify token", "Choose any text. You enter the same text beside the callback URL at Meta."),
-    ].map((field) => (field.name === "waba_id" ? optional(field) : field)),
+      text("phone_number_id", "Phone number ID", whatsapp.phone_number_id),
+      optional(text("waba_id", "WhatsApp Business Account ID", whatsapp.waba_id)),
+      secret("access_token", "Access token", whatsapp.access_token),
+      secret("app_secret", "App secret", whatsapp.app_secret),
+      secret("verify_token", "Verify token", whatsapp.verify_token),
+    ],
     callbackHelp:
       "App Dashboard, WhatsApp, Configuration: enter it as the callback URL, with the verify token. Then subscribe to the field messages.",
   },
@@ -75,15 +79,9 @@ export const CARRIERS: readonly Carrier[] = [
     title: "Twilio",
     about: "SMS through a Twilio account.",
     fields: [
-      text("account_sid", "Account SID", "The first page of the Twilio Console, Account Info. It begins with AC."),
-      secret("auth_token", "Auth token", "Below the account SID. It also verifies what Twilio sends to the callback URL."),
-      optional(
-        text(
-          "messaging_service_sid",
-          "Messaging Service SID",
-          "Messaging, Services: only if Twilio chooses the sender. It begins with MG.",
-        ),
-      ),
+      text("account_sid", "Account SID", twilio.account_sid),
+      secret("auth_token", "Auth token", twilio.auth_token),
+      optional(text("messaging_service_sid", "Messaging Service SID", twilio.messaging_service_sid)),
       PUBLIC_URL,
     ],
     callbackHelp: "Phone Numbers, your number, Messaging: enter it at “A message comes in”. Receipts need no entry at Twilio.",
