@@ -1,4 +1,4 @@
-/** Writes the tables of settings into docs/settings.md and docs/links.md, below their markers, and the texts for the forms of the console. A
+/** Writes the tables of settings into docs/settings.md, docs/links.md and docs/tracing.md, below their markers, and the texts for the forms of the console. A
  *  test fails when one of them is out of date. The texts are those of the schemas and of the table of settings. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:\|
 
 /** Returns each generated file with its current text, and the text that it should have. */
 export const readPages = (): Page[] => [
-  ...["docs/settings.md", "docs/links.md"].map((path) => {
+  ...["docs/settings.md", "docs/links.md", "docs/tracing.md"].map((path) => {
     const is = readFileSync(join(ROOT, path), "utf8");
     const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string) =>
       [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkTable(names), "\n"].join(""),

@@ -51,7 +51,6 @@ test("without any setting the defaults hold", () => {
     isDatabasePlaintextAllowed: false,
     tls: undefined,
     trustedProxies: [],
-    requestTimeoutMs: 30_000,
     intake: { maxConnections: 10_000, maxConnectionsPerPeer: 500, anonymousBodyBytes: 16 * 1_048_576, tenantBodyBytes: 32 * 1_048_576 },
     secretKey: undefined,
     previousSecretKey: undefined,
@@ -77,7 +76,7 @@ test("an empty variable is no setting", () => {
   assert.deepEqual({ ...serve(env), metricsAllow: 0, webhookAddresses: 0 }, { ...serve({}), metricsAllow: 0, webhookAddresses: 0 });
 });
 
-const file = write('port = 1001\nlog = "pretty"\nrequest_timeout = 11\n');
+const file = write('port = 1001\nlog = "pretty"\nreceipt_wait = 11\n');
 const PORTS: readonly (readonly [what: string, env: EnvironmentVariables, flags: Flags, port: number])[] = [
   ["the default without any", {}, {}, 8080],
   ["the file over the default", { GODWIT_CONFIG: file }, {}, 1001],
@@ -91,8 +90,8 @@ for (const [what, env, flags, port] of PORTS) {
 }
 
 test("settings from different places combine", () => {
-  const { port, log, requestTimeoutMs } = serve({ GODWIT_CONFIG: file, GODWIT_LOG: "silent" }, { port: "0" });
-  assert.deepEqual({ port, log, requestTimeoutMs }, { port: 0, log: "silent", requestTimeoutMs: 11_000 });
+  const { port, log, receiptWaitMs } = serve({ GODWIT_CONFIG: file, GODWIT_LOG: "silent" }, { port: "0" });
+  assert.deepEqual({ port, log, receiptWaitMs }, { port: 0, log: "silent", receiptWaitMs: 11_000 });
 });
 
 test("a list in the file is a list of addresses", () => {
@@ -116,8 +115,6 @@ const NUMBERS: readonly (readonly [env: EnvironmentVariables, read: (config: Con
   [{ GODWIT_SIMULATOR_SPEED: "1000000" }, ({ simulatorSpeed }) => simulatorSpeed, 1_000_000],
   [{ GODWIT_MAX_CONNECTIONS: "1" }, ({ intake }) => intake.maxConnections, 1],
   [{ GODWIT_MAX_CONNECTIONS_PER_PEER: "1000000" }, ({ intake }) => intake.maxConnectionsPerPeer, 1_000_000],
-  [{ GODWIT_ANONYMOUS_BODIES: "4" }, ({ intake }) => intake.anonymousBodyBytes, 4 * 1_048_576],
-  [{ GODWIT_TENANT_BODIES: "8" }, ({ intake }) => intake.tenantBodyBytes, 8 * 1_048_576],
   [{ GODWIT_RECEIPT_WAIT: "1" }, ({ receiptWaitMs }) => receiptWaitMs, 1_000],
   [{ GODWIT_RECEIPT_WAIT: "604800" }, ({ receiptWaitMs }) => receiptWaitMs, 604_800_000],
   [{ GODWIT_RETENTION_DAYS: "40" }, ({ retentionDays }) => retentionDays, 40],
@@ -132,9 +129,12 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
   ["a port below zero", { GODWIT_PORT: "-1" }, [/^GODWIT_PORT:/]],
   ["a port that is no number", { GODWIT_PORT: "http" }, [/^GODWIT_PORT:/]],
   ["half a port", { GODWIT_PORT: "80.5" }, [/^GODWIT_PORT:/]],
-  ["no time for requests", { GODWIT_REQUEST_TIMEOUT: "0" }, [/^GODWIT_REQUEST_TIMEOUT: .*1 to 600/]],
-  ["less than a share for the largest body", { GODWIT_ANONYMOUS_BODIES: "3" }, [/^GODWIT_ANONYMOUS_BODIES: .*4 to 4096/]],
-  ["less than a share for a batch", { GODWIT_TENANT_BODIES: "7" }, [/^GODWIT_TENANT_BODIES: .*8 to 4096/]],
+  ["a setting of an earlier release", { GODWIT_REQUEST_TIMEOUT: "60" }, [/^GODWIT_REQUEST_TIMEOUT: is no longer a setting: .*30 seconds/]],
+  [
+    "two settings of an earlier release",
+    { GODWIT_ANONYMOUS_BODIES: "16", GODWIT_TENANT_BODIES: "64" },
+    [/^GODWIT_ANONYMOUS_BODIES: is no longer a setting: .*16 MiB/, /^GODWIT_TENANT_BODIES: is no longer a setting: .*32 MiB/],
+  ],
   ["an unknown role", { GODWIT_ROLES: "api,webmaster" }, [/^GODWIT_ROLES: "webmaster" is not a role; known are api, dispatch, webhooks$/]],
   ["a role in capitals", { GODWIT_ROLES: "API" }, [/^GODWIT_ROLES: "API" is not a role/]],
   ["two unknown roles", { GODWIT_ROLES: "cook,api,waiter" }, [/"cook" is not/, /"waiter" is not/]],
@@ -189,8 +189,8 @@ const BAD: readonly (readonly [what: string, env: EnvironmentVariables, faults: 
   ["a value of no known kind in the file", { GODWIT_CONFIG: write("port = true") }, [/port: must be a string, a number or a list/]],
   [
     "a bad value in the file, reported with its key",
-    { GODWIT_CONFIG: write("request_timeout = 0") },
-    [/^request_timeout in the configuration file: must be/],
+    { GODWIT_CONFIG: write("receipt_wait = 0") },
+    [/^receipt_wait in the configuration file: must be/],
   ],
 ];
 
@@ -280,10 +280,10 @@ live = ["US", "CA"]
 });
 
 test("faults of settings and of tables are reported together", () => {
-  const path = write(`colour = "red"\nrequest_timeout = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
+  const path = write(`colour = "red"\nreceipt_wait = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
   assertFaults(faultsOf({ GODWIT_CONFIG: path, GODWIT_PORT: "x", ACME_PASSWORD: "p" }), [
     /colour: is not a setting/,
-    /^request_timeout in the configuration file/,
+    /^receipt_wait in the configuration file/,
     /^link acme: window: must be an integer$/,
     /^route 1: there is no link nope$/,
     /^GODWIT_PORT/,

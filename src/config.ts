@@ -13,7 +13,7 @@ import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { findAddressFault } from "./database/database-address.ts";
-import { ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
+import { REMOVED_VARIABLES, ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
 import { readTracing, type TracingSettings } from "./tracing/settings.ts";
 
 export type Config = {
@@ -27,7 +27,6 @@ export type Config = {
   trustedProxies: readonly string[];
   log: LogStyle;
   metricsAllow: AddressSet;
-  requestTimeoutMs: number;
   /** The budgets of this process for connections and bodies. */
   intake: IntakeLimits;
   /** Undefined: the key that was generated in the data directory is used. */
@@ -125,7 +124,6 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     trustedProxies: proxies.map(({ address, bits }) => `${address}/${bits}`),
     log: readLogStyle(read("log"), faults),
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
-    requestTimeoutMs: readNumber(read("requestTimeout"), { least: 1, most: 600, what: "a number of seconds" }, faults) * 1_000,
     intake: readIntake((name, range) => readNumber(read(name), range, faults)),
     secretKey: readSecretKey(read("secretKey"), faults),
     previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
@@ -154,6 +152,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     },
   };
   if (purpose === "serve") {
+    for (const [variable, now] of Object.entries(REMOVED_VARIABLES))
+      if (nonEmpty(env[variable]) !== undefined) faults.push(`${variable}: is no longer a setting: ${now}; unset it`);
     if (!isLoopback(host) && !isTlsWanted && proxies.length === 0) faults.push(clearTextRefusal(host));
     if (databaseUrl !== undefined && read("secretKey").text === undefined) {
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");

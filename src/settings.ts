@@ -95,13 +95,6 @@ export const SETTINGS = {
     env: "GODWIT_METRICS_ALLOW",
     help: "CIDR blocks, besides this machine, that can read `/metrics`",
   },
-  requestTimeout: {
-    flag: "request-timeout",
-    value: "SECONDS",
-    env: "GODWIT_REQUEST_TIMEOUT",
-    fallback: "30",
-    help: "seconds in which a client must send its request, 1 to 600",
-  },
   ...INTAKE_SETTINGS,
   roles: {
     flag: "roles",
@@ -196,3 +189,11 @@ export const SETTINGS = {
     help: "32 bytes in base64 that encrypt secrets at rest, the same on every node. Required with `DATABASE_URL`, otherwise generated in the data directory. Create it with `openssl rand -base64 32`",
   },
 } as const satisfies Record<string, Setting>;
+
+/** Variables of settings that earlier releases had, with what applies now. `serve` refuses them, so that no operator relies on them. A flag and
+ *  a key of the file that no longer exist are refused as unknown. */
+export const REMOVED_VARIABLES: Readonly<Record<string, string>> = {
+  GODWIT_REQUEST_TIMEOUT: "a client always has 30 seconds to send its request",
+  GODWIT_ANONYMOUS_BODIES: "bodies of requests without a credential always have 16 MiB",
+  GODWIT_TENANT_BODIES: "bodies of requests with a credential always have 32 MiB",
+};

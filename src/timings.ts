@@ -1,4 +1,4 @@
-/** How long work stays reserved for the node that took it, how often a node looks for work, and how long refusals wait. A node that dies keeps its work until the
+/** How long work stays reserved for the node that took it, how often a node looks for work, how long refusals wait, and how long clients may take. A node that dies keeps its work until the
  *  lease ends; then another node takes it. Tests use other times, so that they need not wait. */
 
 export type Timings = {
@@ -15,6 +15,8 @@ export type Timings = {
   webhookPollMs: number;
   /** How much longer each refusal of a peer that keeps failing to authenticate waits. */
   failureDelayMs: number;
+  /** How long a client may take to send its request. */
+  requestTimeoutMs: number;
 };
 
 // A lease takes seconds, so that another node takes over soon. It takes no less, so that a slow database or a pause of the process does
@@ -27,4 +29,5 @@ export const TIMINGS: Timings = {
   deliveryPollMs: 1_000,
   webhookPollMs: 1_000,
   failureDelayMs: 50,
+  requestTimeoutMs: 30_000,
 };

@@ -1,4 +1,4 @@
-/** The settings of the budgets for connections and bodies. Workers divide them. */
+/** The budgets for connections, which are settings, and for bodies. Workers divide them. */
 
 export type IntakeLimits = {
   /** Connections of all peers. */
@@ -29,45 +29,30 @@ export const INTAKE_SETTINGS = {
     fallback: "500",
     help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64, in each worker, 1 to 1,000,000. For trusted proxies, only requests count, by the forwarded address",
   },
-  anonymousBodies: {
-    flag: "anonymous-bodies",
-    value: "MIB",
-    env: "GODWIT_ANONYMOUS_BODIES",
-    fallback: "16",
-    help: "MiB for the bodies of all requests without a credential; a quarter of it for one peer. 4 to 4,096",
-  },
-  tenantBodies: {
-    flag: "tenant-bodies",
-    value: "MIB",
-    env: "GODWIT_TENANT_BODIES",
-    fallback: "32",
-    help: "MiB for the bodies of all requests with a credential; a quarter of it for one environment. 8 to 4,096",
-  },
 } as const;
+
+type Range = { least: number; most: number; what: string };
 
 const MIB = 1_048_576;
 // A share has room for the largest body: of a carrier, and of a batch.
-const ANONYMOUS_MIB = 1;
-const TENANT_MIB = 2;
-
-type Range = { least: number; most: number; what: string };
+const LEAST = { anonymousBodyBytes: BODY_SHARES * MIB, tenantBodyBytes: 2 * BODY_SHARES * MIB };
+// Four shares of four bodies each. No load that a node can serve needs more at a time, and the memory of a small machine has room for it.
+const BODIES = { anonymousBodyBytes: 4 * LEAST.anonymousBodyBytes, tenantBodyBytes: 4 * LEAST.tenantBodyBytes };
 
 /** The part of one of several workers, which has room for the largest bodies as well. Connections come to the workers in turn, so the
  *  limit for one peer holds for each worker. */
 export const partOf = (limits: IntakeLimits, workers: number): IntakeLimits => ({
   ...limits,
   maxConnections: Math.ceil(limits.maxConnections / workers),
-  anonymousBodyBytes: Math.max(limits.anonymousBodyBytes / workers, ANONYMOUS_MIB * BODY_SHARES * MIB),
-  tenantBodyBytes: Math.max(limits.tenantBodyBytes / workers, TENANT_MIB * BODY_SHARES * MIB),
+  anonymousBodyBytes: Math.max(limits.anonymousBodyBytes / workers, LEAST.anonymousBodyBytes),
+  tenantBodyBytes: Math.max(limits.tenantBodyBytes / workers, LEAST.tenantBodyBytes),
 });
 
 export function readIntake(readNumber: (name: keyof typeof INTAKE_SETTINGS, range: Range) => number): IntakeLimits {
   const connections = { least: 1, most: 1_000_000, what: "a number of connections" };
-  const bodies = (largest: number): Range => ({ least: largest * BODY_SHARES, most: 4_096, what: "a number of MiB" });
   return {
     maxConnections: readNumber("maxConnections", connections),
     maxConnectionsPerPeer: readNumber("maxConnectionsPerPeer", connections),
-    anonymousBodyBytes: readNumber("anonymousBodies", bodies(ANONYMOUS_MIB)) * MIB,
-    tenantBodyBytes: readNumber("tenantBodies", bodies(TENANT_MIB)) * MIB,
+    ...BODIES,
   };
 }

@@ -65,6 +65,7 @@ export async function startServer(shared: Process, background: Background, optio
     ...config,
     intake: partOf(config.intake, config.workers),
     failureDelayMs: shared.timings.failureDelayMs,
+    requestTimeoutMs: shared.timings.requestTimeoutMs,
     tls: config.tls && readTlsFiles(config.tls),
     routes,
     pages: [...publicPages({ isApi, readMetrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],

@@ -4,21 +4,18 @@ import { isSampled, newTrace, sampledChildOf, spanIdOf, traceIdOf, type Trace } 
 import { VERSION } from "../version.ts";
 import { Exporter, type SpanWatch } from "./exporter.ts";
 import { toOtlp, type EndedSpan } from "./otlp.ts";
-import type { Sampling, TracingSettings } from "./settings.ts";
+import type { TracingSettings } from "./settings.ts";
 import type { Attributes, Span, SpanKind, Tracing } from "./tracing.ts";
 
 export class Recorder implements Tracing {
   readonly #exporter: Exporter;
-  readonly #sampling: Sampling;
+  readonly #ratio: number;
   /** The difference between the process's monotonic clock and the time of day. */
   #offsetMs = 0;
   #offsetAt = -Infinity;
 
-  constructor(
-    { url, headers, serviceName, sampling }: TracingSettings,
-    { node, watch, log }: { node: string; watch: SpanWatch; log: Log },
-  ) {
-    this.#sampling = sampling;
+  constructor({ url, headers, serviceName, ratio }: TracingSettings, { node, watch, log }: { node: string; watch: SpanWatch; log: Log }) {
+    this.#ratio = ratio;
     const resource = { "service.name": serviceName, "service.version": VERSION, "service.instance.id": node };
     const write = (spans: readonly EndedSpan[]): string => toOtlp(resource, { name: "godwit", version: VERSION }, spans);
     this.#exporter = new Exporter({ url, headers, write, watch, log });
@@ -30,7 +27,7 @@ export class Recorder implements Tracing {
 
   beginTrace(name: string, kind: SpanKind, parent: Trace | undefined, attributes: Attributes): Span | undefined {
     const trace = parent === undefined ? newTrace() : sampledChildOf(parent);
-    if (!isRecorded(this.#sampling, trace, parent)) return undefined;
+    if (!isRecorded(this.#ratio, trace, parent)) return undefined;
     const startMs = this.#nowMs();
     const parentSpanId = parent && spanIdOf(parent);
     return {
@@ -61,8 +58,7 @@ export class Recorder implements Tracing {
 // The system clock may be set, so the offset is read again after this time. Only the monotonic clock is finer than a millisecond.
 const OFFSET_TRUST_MS = 60_000;
 
-/** Decides by the last 56 bits of the trace id, which are random, so that all nodes decide the same for a trace. */
-function isRecorded({ isParentBased, ratio }: Sampling, trace: Trace, parent: Trace | undefined): boolean {
-  if (isParentBased && parent !== undefined) return isSampled(parent);
-  return Number.parseInt(traceIdOf(trace).slice(18), 16) >= (1 - ratio) * 2 ** 56;
-}
+/** The caller decides about its traces. Others are decided by the last 56 bits of the trace id, which are random, so that all nodes decide the
+ *  same for a trace. */
+const isRecorded = (ratio: number, trace: Trace, parent: Trace | undefined): boolean =>
+  parent === undefined ? Number.parseInt(traceIdOf(trace).slice(18), 16) >= (1 - ratio) * 2 ** 56 : isSampled(parent);

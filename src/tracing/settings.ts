@@ -1,14 +1,7 @@
 /** The settings of tracing: the collector and the sampling, from the environment variables of OpenTelemetry's specification. */
 
-const SAMPLERS = [
-  "parentbased_traceidratio",
-  "parentbased_always_on",
-  "parentbased_always_off",
-  "traceidratio",
-  "always_on",
-  "always_off",
-] as const;
-type Sampler = (typeof SAMPLERS)[number];
+// The only sampler: the caller decides about its traces, and the ratio about those that begin here.
+const SAMPLER = "parentbased_traceidratio";
 
 export const TRACING_SETTINGS = {
   otlpEndpoint: {
@@ -35,17 +28,16 @@ export const TRACING_SETTINGS = {
   tracesSampler: {
     flag: "traces-sampler",
     value: "SAMPLER",
-    choices: SAMPLERS,
     env: "OTEL_TRACES_SAMPLER",
-    fallback: "parentbased_traceidratio",
-    help: "sampler that decides which traces are recorded",
+    fallback: SAMPLER,
+    help: "the only sampler: the caller decides about its traces, and the ratio about those that begin here",
   },
   tracesSamplerArg: {
     flag: "traces-sampler-arg",
     value: "RATIO",
     env: "OTEL_TRACES_SAMPLER_ARG",
     fallback: "1",
-    help: "share of the traces, from 0 to 1, for a sampler with a ratio",
+    help: "share of the traces that begin here and are recorded, from 0 to 1",
   },
   otlpHeaders: {
     flag: "",
@@ -55,14 +47,12 @@ export const TRACING_SETTINGS = {
   },
 } as const;
 
-/** Records `ratio` of the traces. `isParentBased`: the ratio is for traces that begin here, and the caller decides about the others. */
-export type Sampling = { isParentBased: boolean; ratio: number };
-
 export type TracingSettings = {
   url: string;
   headers: Readonly<Record<string, string>>;
   serviceName: string;
-  sampling: Sampling;
+  /** The share of the traces that begin here and are recorded. */
+  ratio: number;
 };
 
 type SettingText = { text: string | undefined; from: string };
@@ -76,7 +66,7 @@ export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => Setti
     url: url.href,
     headers: readHeaders(read("otlpHeaders"), faults),
     serviceName: read("serviceName").text ?? "godwit",
-    sampling: readSampling(read("tracesSampler"), read("tracesSamplerArg"), faults),
+    ratio: readRatio(read("tracesSampler"), read("tracesSamplerArg"), faults),
   };
 }
 
@@ -94,16 +84,12 @@ function readUrl({ text, from }: SettingText, faults: string[]): URL | undefined
   return undefined;
 }
 
-function readSampling(sampler: SettingText, arg: SettingText, faults: string[]): Sampling {
-  const isSampler = (text: string | undefined): text is Sampler => (SAMPLERS as readonly (string | undefined)[]).includes(text);
-  if (!isSampler(sampler.text)) faults.push(`${sampler.from}: must be one of ${SAMPLERS.join(", ")}, not "${sampler.text}"`);
+function readRatio(sampler: SettingText, arg: SettingText, faults: string[]): number {
+  if (sampler.text !== SAMPLER)
+    faults.push(`${sampler.from}: must be ${SAMPLER}, not "${sampler.text}": ${arg.from} is the share of the traces that begin here`);
   const ratio = Number(arg.text);
   if (!(ratio >= 0 && ratio <= 1)) faults.push(`${arg.from}: must be a number from 0 to 1, not "${arg.text}"`);
-  const name = sampler.text ?? "";
-  return {
-    isParentBased: name.startsWith("parentbased_"),
-    ratio: name.endsWith("always_on") ? 1 : name.endsWith("always_off") ? 0 : ratio,
-  };
+  return ratio;
 }
 
 /** Parses names and values in the form of a baggage header, with percent escapes. */

@@ -150,7 +150,7 @@ describe("a client that is too slow", () => {
   let impatient: Godwit;
   let itsKey: string;
   before(async () => {
-    impatient = await startGodwit({ env: { GODWIT_REQUEST_TIMEOUT: "1" } });
+    impatient = await startGodwit({ timings: { requestTimeoutMs: 1_000 } });
     itsKey = await impatient.key();
   });
   after(() => impatient.stop());

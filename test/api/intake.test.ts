@@ -30,6 +30,13 @@ async function beginAdmitted(godwit: Godwit, head: RequestHead): Promise<Wire> {
   return wire;
 }
 
+// A share, a quarter of the budget, has room for this many of the largest bodies.
+const BODIES_OF_SHARE = 4;
+
+/** Begins as many requests with the largest body as fit into the share of a peer or an environment. */
+const fillShare = (godwit: Godwit, head: RequestHead, bodies = BODIES_OF_SHARE): Promise<Wire[]> =>
+  Promise.all(Array.from({ length: bodies }, () => beginAdmitted(godwit, head)));
+
 async function refusalOf(godwit: Godwit, head: RequestHead): Promise<Reply> {
   const { wire, reply } = await begin(godwit, head);
   wire.close();
@@ -73,21 +80,19 @@ describe("a callback of a carrier", () => {
 
 describe("bodies of requests without a credential", () => {
   // A quarter, 1 MiB, is the share of a peer.
-  const FOUR = { GODWIT_ANONYMOUS_BODIES: "4" };
-
   test("of one peer have a share of the buffer, and other peers have theirs", async () => {
-    await using godwit = await withLink(FOUR);
-    const first = await beginAdmitted(godwit, { path: CALLBACK });
+    await using godwit = await withLink();
+    const [first] = await fillShare(godwit, { path: CALLBACK });
     assertBusy(await refusalOf(godwit, { path: CALLBACK, length: 1 }));
     assert.equal(await rejections(godwit, "bodies_of_peer"), 1);
     (await beginAdmitted(godwit, { path: CALLBACK, from: "127.0.0.2" })).close();
-    first.close();
+    first?.close();
     await untilAdmitted(godwit, { path: CALLBACK });
   });
 
   test("of all peers share one buffer", async () => {
-    await using godwit = await withLink(FOUR);
-    const wires = await Promise.all([1, 2, 3, 4].map((peer) => beginAdmitted(godwit, { path: CALLBACK, from: `127.0.0.${peer}` })));
+    await using godwit = await withLink();
+    const wires = (await Promise.all([1, 2, 3, 4].map((peer) => fillShare(godwit, { path: CALLBACK, from: `127.0.0.${peer}` })))).flat();
     assertBusy(await refusalOf(godwit, { path: CALLBACK, length: 1, from: "127.0.0.5" }));
     assert.equal(await rejections(godwit, "anonymous_bodies"), 1);
     for (const wire of wires) wire.close();
@@ -95,7 +100,8 @@ describe("bodies of requests without a credential", () => {
   });
 
   test("of unknown length count with their limit", async () => {
-    await using godwit = await withLink(FOUR);
+    await using godwit = await withLink();
+    await fillShare(godwit, { path: CALLBACK }, BODIES_OF_SHARE - 1);
     const chunked = await Wire.open(godwit.url);
     chunked.request(`POST ${CALLBACK}`, { "transfer-encoding": "chunked", expect: "100-continue" });
     assert.equal((await chunked.reply()).status, 100);
@@ -104,9 +110,9 @@ describe("bodies of requests without a credential", () => {
   });
 
   test("take no part of the buffer of requests with a credential", async () => {
-    await using godwit = await withLink(FOUR);
+    await using godwit = await withLink();
     await godwit.unlimited();
-    await beginAdmitted(godwit, { path: CALLBACK });
+    await fillShare(godwit, { path: CALLBACK });
     const key = await godwit.key();
     const reply = await until("the credential is known", async () => {
       const sent = await godwit.send(key);
@@ -118,8 +124,7 @@ describe("bodies of requests without a credential", () => {
 
 describe("bodies of requests with a credential", () => {
   test("of one environment have a share of the buffer, and other environments have theirs", async () => {
-    // A quarter, 2 MiB, is the share of an environment.
-    await using godwit = await startGodwit({ env: { GODWIT_TENANT_BODIES: "8" } });
+    await using godwit = await startGodwit();
     await godwit.unlimited();
     const [mine, live] = [await godwit.key(), await godwit.key({ environment: "live" })];
     const batch = (key: string, length: number): RequestHead => ({
@@ -127,13 +132,13 @@ describe("bodies of requests with a credential", () => {
       length,
       headers: { authorization: `Bearer ${key}` },
     });
-    const first = await beginAdmitted(godwit, batch(mine, 2 * MIB));
+    const [first] = await fillShare(godwit, batch(mine, 2 * MIB));
     const refused = await refusalOf(godwit, batch(mine, 1));
     assertProblem(refused, "rate_limit_exceeded");
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
     assert.equal(await rejections(godwit, "bodies_of_environment"), 1);
     (await beginAdmitted(godwit, batch(live, 2 * MIB))).close();
-    first.close();
+    first?.close();
     await untilAdmitted(godwit, batch(mine, 2 * MIB));
   });
 });

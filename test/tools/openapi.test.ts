@@ -393,7 +393,7 @@ function together(provoke: (routes: readonly Route[]) => Promise<Reply[]>): (rou
 
 /** Sends requests that never become complete to a service that waits for one second. */
 async function tooSlowly(routes: readonly Route[]): Promise<Reply[]> {
-  await using impatient = await startGodwit({ databaseUrl: godwit.databaseUrl, env: { GODWIT_REQUEST_TIMEOUT: "1" } });
+  await using impatient = await startGodwit({ databaseUrl: godwit.databaseUrl, timings: { requestTimeoutMs: 1_000 } });
   // Awaited here, since the service stops at the end of this function.
   return await Promise.all(routes.map((route) => exchange(impatient.url, head(route, "x-slow: "), { timeoutMs: LIMIT_MS })));
 }
