@@ -20,8 +20,8 @@ type Call = (method: string, path: string, body?: object) => Promise<ApiRecord>;
 const DELIVERED = "+15005550006";
 const REPLIES_STOP = "+15005550010";
 
-/** The message that causes an event, without its text. docs/test-numbers.md lists the numbers. The other causes are functions.
- *  message.expired takes days, because the wait for a receipt must end. */
+/** The message that causes an event, without its text. docs/test-numbers.md lists the numbers. `run` knows the events
+ *  that need more than a message. message.expired takes days, because the wait for a receipt must end. */
 const CAUSES: Readonly<Record<string, () => ApiRecord>> = {
   "message.scheduled": () => ({ recipient: DELIVERED, send_at: inSeconds(60) }),
   "message.queued": () => ({ recipient: DELIVERED }),
