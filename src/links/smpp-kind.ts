@@ -3,14 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { HINT, oneOf, Type } from "../http/schema.ts";
 import { RECEIPT_IDS } from "../providers/provider.ts";
-import {
-  BIND_MODES,
-  INTERFACE_VERSIONS,
-  SMPP_DEFAULTS,
-  smscAddresses,
-  VALIDITIES,
-  type SmppSettings,
-} from "../providers/smpp/settings.ts";
+import { BIND_MODES, INTERFACE_VERSIONS, SMPP_DEFAULTS, smscAddresses, VALIDITIES, type SmppSettings } from "../providers/smpp/settings.ts";
 import { findStatusFaults, STATUS_RANGE } from "../providers/smpp/status.ts";
 import { segmentRules } from "../providers/smpp/text.ts";
 import { findTlvFaults, findTlvOptionFaults, TLV_TYPES } from "../providers/smpp/tlvs.ts";
