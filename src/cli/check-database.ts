@@ -1,11 +1,11 @@
 /** Checks of the database for `godwit doctor`. The database is not migrated, and its transactions are read-only. */
-import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
 import { countKeptInbound, MAX_KEPT_MESSAGES } from "../delivery/kept-inbound.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
 import { countParked } from "../delivery/receipt-queries.ts";
-import { clusterPath, readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
+import { clusterPath, hasCluster, readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
 import { isPlaintextUsed } from "../database/database-address.ts";
 import type { Clock } from "../database/database-clock.ts";
 import { sharesOf } from "../service/shares.ts";
@@ -15,7 +15,6 @@ import { missingDurability, onlyReading, readChecksums, readServer, type ServerS
 import { readSchema } from "../database/migrate.ts";
 import { knownMigrations } from "../database/migrations.ts";
 import { countStrayRows, listWeeks } from "../database/partitions.ts";
-import { findInterruptedUpgrade } from "../embedded/replace-cluster.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -37,7 +36,7 @@ export async function checkDatabase(config: Config, checkRest: CheckRest): Promi
   const { databaseUrl, dataDir } = config;
   let checks: Check[] = [];
   try {
-    if (databaseUrl === undefined && !existsSync(clusterPath(dataDir)) && findInterruptedUpgrade(dataDir) === undefined) {
+    if (databaseUrl === undefined && !hasCluster(dataDir)) {
       const none = warn(
         "database",
         `none in ${dataDir} yet: the first start creates it`,

@@ -49,7 +49,7 @@ export const COMMAND_GROUPS = {
   service: "Run the service",
   client: "Use a running service through its API",
   operator: "Manage accounts, keys and carriers",
-  database: "Manage the database, backups and upgrades",
+  database: "Manage the database and its backups",
   other: "Other",
 } as const;
 type CommandGroup = keyof typeof COMMAND_GROUPS;

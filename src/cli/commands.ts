@@ -57,11 +57,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "create, verify and restore backups of the embedded database",
     load: async () => (await import("./backup.ts")).backup,
   },
-  database: {
-    group: "database",
-    summary: "move the embedded database to a newer PostgreSQL",
-    load: async () => (await import("./database.ts")).database,
-  },
   hold: {
     group: "database",
     summary: "accept messages without submitting them to carriers",

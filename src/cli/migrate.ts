@@ -1,7 +1,7 @@
 /** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied, or would apply. */
 import { readConfig } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { requireCluster } from "../embedded/replace-cluster.ts";
+import { requireCluster } from "../embedded/data-directory.ts";
 import { migrate as runMigrations, type MigrationWatch } from "../database/migrate.ts";
 import { planMigrations, type PlannedMigration } from "../database/plan-migrations.ts";
 import type { Command, Input } from "./command.ts";

@@ -7,7 +7,7 @@ import type { Database } from "../database/database.ts";
 import { DatabaseClock } from "../database/database-clock.ts";
 import { migrate } from "../database/migrate.ts";
 import { openDatabase } from "../embedded/open-database.ts";
-import { requireCluster } from "../embedded/replace-cluster.ts";
+import { requireCluster } from "../embedded/data-directory.ts";
 import { UsageError, type Input } from "./command.ts";
 import { say } from "./output.ts";
 

@@ -79,10 +79,12 @@ export function writeAuthentication(cluster: string, runAs: RunAs | undefined): 
   }
 }
 
+/** Throws where the cluster was written by another major version, whose files this server cannot read. */
 export function checkMajor(cluster: string, { version }: Programs): void {
   const major = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
   if (version.split(".")[0] === major) return;
   throw new StartupError(
-    `${cluster} was written by PostgreSQL ${major}, and this godwit brings ${version}: godwit database upgrade moves it (docs/upgrading.md)`,
+    `${cluster} was written by PostgreSQL ${major}, and this godwit brings ${version}: start the godwit that wrote it, ` +
+      "or copy the data to a new database (docs/upgrading.md, Upgrade PostgreSQL)",
   );
 }

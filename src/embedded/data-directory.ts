@@ -63,8 +63,19 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
+/** Whether the data directory has a database. */
+export function hasCluster(dataDir: string): boolean {
+  refuseFile(dataDir);
+  return existsSync(clusterPath(dataDir));
+}
+
+/** Throws if the data directory has no database: a command that only reads one must not create it. */
+export function requireCluster(dataDir: string): void {
+  if (!hasCluster(dataDir)) throw new StartupError(`${dataDir} has no database: name the --data-dir of the service`);
+}
+
 /** Throws if the path, or the nearest parent that exists, is not a folder. */
-export function refuseFile(path: string): void {
+function refuseFile(path: string): void {
   if (!existsSync(path)) refuseFile(dirname(path));
   else if (!statSync(path).isDirectory()) throw new StartupError(`${path} is not a folder: set GODWIT_DATA_DIR to a folder`);
 }
@@ -83,8 +94,7 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /** The files of a data directory, and those that a crash leaves behind. */
-const OWN_FILES =
-  /^(postgres|postgres\.unfinished|postgres\.pg\d+|postgres\.upgraded|upgrade\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
+const OWN_FILES = /^(postgres|postgres\.unfinished|secret\.key(\.\w+)?|godwit\.lock(\.\w+)*)$/;
 
 /** Gives the directory to the user of the service, and closes it to others. A directory with files of others is not changed. */
 export function claimDataDir(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): void {

@@ -21,7 +21,6 @@ import type { DatabaseTarget } from "../database/connections.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
 import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
-import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import {
   ended,
@@ -75,8 +74,6 @@ export type EmbeddedOptions = {
   onLog: (line: string) => void;
   /** Settings in place of those above. The tests run their shared server without durability. */
   settings?: Readonly<Record<string, string>>;
-  /** The user that owns a new cluster, instead of the user of the service. */
-  runAs?: RunAs | undefined;
 };
 
 type ServerParts = {
@@ -116,14 +113,8 @@ export class EmbeddedPostgres {
   }
 
   /** Starts the server of a data directory, or returns the process that is using the directory. */
-  static async start({
-    dataDir,
-    command,
-    say,
-    onLog,
-    settings = {},
-    ...options
-  }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
+  static async start(options: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
+    const { dataDir, command, say, onLog, settings = {} } = options;
     makeDataDir(dataDir);
     let lock: DirectoryLock | { owner: LockHolder };
     try {
@@ -133,17 +124,16 @@ export class EmbeddedPostgres {
     }
     if ("owner" in lock) return lock;
     try {
-      refuseInterruptedUpgrade(dataDir);
-      const runAs = options.runAs ?? chooseUser(clusterPath(dataDir));
+      const runAs = chooseUser(clusterPath(dataDir));
       claimDataDir(dataDir, runAs, say);
       const programs = findPrograms(runAs, say);
       const cluster = findClusterFolder(dataDir, runAs, say);
       if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
+      checkMajor(cluster, programs);
       await endOrphan(cluster);
       claimFolder(cluster, runAs, say);
       writeAuthentication(cluster, runAs);
       linkCluster(dataDir, cluster);
-      checkMajor(cluster, programs);
       const sockets = socketDir(dataDir);
       removeStaleLocks(cluster, sockets);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);

@@ -1,12 +1,11 @@
 /** Restores a backup into a data directory without a database. The next start of the service recovers it, and begins with a hold. */
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyFile, FILES, readManifest, syncFolders, type BackupManifest, type Progress } from "./backup-files.ts";
 import { isAbsent } from "./cluster.ts";
 import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir } from "./data-directory.ts";
 import { takeLock } from "./directory-lock.ts";
-import { refuseInterruptedUpgrade } from "./replace-cluster.ts";
-import { chooseUser, type RunAs } from "./run-as.ts";
+import { chooseUser } from "./run-as.ts";
 import { StartupError } from "../database/startup-error.ts";
 
 const MARK = "godwit.restored";
@@ -14,15 +13,6 @@ const markPath = (dataDir: string): string => join(clusterPath(dataDir), MARK);
 
 /** Whether the database was restored and has not been started since. */
 export const isRestored = (dataDir: string): boolean => existsSync(markPath(dataDir));
-
-/** Copies the mark of a restoration to the cluster that replaces the restored one. The old cluster keeps its mark: it has not begun a hold,
- *  and may be used again. */
-export function keepRestored(fromCluster: string, toCluster: string, runAs: RunAs | undefined): void {
-  if (!existsSync(join(fromCluster, MARK))) return;
-  const copy = join(toCluster, MARK);
-  writeFileSync(copy, readFileSync(join(fromCluster, MARK)), { mode: 0o600, flush: true });
-  if (runAs !== undefined) chownSync(copy, runAs.uid, runAs.gid);
-}
 
 export const forgetRestored = (dataDir: string): void => rmSync(markPath(dataDir), { force: true });
 
@@ -34,7 +24,6 @@ export async function restoreBackup(backup: string, { dataDir, progress, say }: 
   const lock = await takeLock(dataDir, "backup");
   if ("owner" in lock) throw new StartupError(`${dataDir} is in use by another godwit (process ${lock.owner.pid})`);
   try {
-    refuseInterruptedUpgrade(dataDir);
     const runAs = chooseUser(clusterPath(dataDir));
     claimDataDir(dataDir, runAs, say);
     const cluster = findClusterFolder(dataDir, runAs, say);

@@ -1,7 +1,7 @@
 /** A start that is not possible ends soon, with one sentence that says what to do, and leaves nothing behind. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:https";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -38,9 +38,21 @@ describe("a data directory", () => {
   for (const [what, path, says] of CASES)
     test(`${what} is refused`, { timeout: 60_000 }, async () => assertOneSentence(await serve({ GODWIT_DATA_DIR: path() }), 1, says));
 
-  for (const command of ["keys list", "migrate --plan", "backup create backup", "database upgrade --old-postgres .", "hold"])
+  for (const command of ["keys list", "migrate --plan", "backup create backup", "hold"])
     test(`that is a file is refused by ${command}`, async () =>
       assertOneSentence(await runGodwit(command.split(" "), { GODWIT_DATA_DIR: join(folder, "file") }), 1, /file is not a folder: set/));
+
+  test("of another major version of PostgreSQL is refused, and stays as it is", async () => {
+    const cluster = join(folder, "older", "postgres");
+    mkdirSync(cluster, { recursive: true });
+    writeFileSync(join(cluster, "PG_VERSION"), "17\n");
+    assertOneSentence(
+      await serve({ GODWIT_DATA_DIR: join(folder, "older") }),
+      1,
+      /older\/postgres was written by PostgreSQL 17, and this godwit brings 18\.\S+: start the godwit that wrote it, or copy the data/,
+    );
+    assert.deepEqual(readdirSync(cluster), ["PG_VERSION"]);
+  });
 
   for (const command of ["keys list", "links", "hold"])
     test(`without a database is refused by ${command}, and stays as it is`, async () => {
