@@ -12,8 +12,8 @@ import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../database/database.ts";
 import { readHold } from "../links/hold.ts";
 import { missingDurability, onlyReading, readChecksums, readServer, type ServerState } from "../database/health.ts";
-import { readSchema } from "../database/migrate.ts";
-import { knownMigrations } from "../database/migrations.ts";
+import { readSchema, type SchemaVersion } from "../database/migrate.ts";
+import { knownMigrations, newestOf } from "../database/migrations.ts";
 import { countStrayRows, listWeeks } from "../database/partitions.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
@@ -61,7 +61,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
   // The server read its clock between these two times; the middle is the best estimate.
   const skewMs = Math.round(server.nowMs - (askedAt + Date.now()) / 2);
   const schema = await readSchema(db);
-  const isCurrent = schema.isUsable && schema.version >= knownMigrations().length;
+  const isCurrent = schema.refusal === undefined && schema.version >= newestOf(knownMigrations());
   return [
     ok(
       "database",
@@ -105,8 +105,9 @@ function clusterLocation(dataDir: string): string {
   return lstatSync(cluster).isSymbolicLink() ? `${realpathSync(cluster)}, linked from ${dataDir}` : dataDir;
 }
 
-function checkSchema({ version, isUsable }: { version: number; isUsable: boolean }): Check {
-  const known = knownMigrations().length;
+function checkSchema({ version, refusal }: SchemaVersion): Check {
+  const known = newestOf(knownMigrations());
+  if (refusal !== undefined) return fail("schema", refusal.reason, refusal.advice);
   if (version === known) return ok("schema", `version ${version}`);
   if (version < known)
     return warn(
@@ -114,12 +115,7 @@ function checkSchema({ version, isUsable }: { version: number; isUsable: boolean
       `version ${version}, and this godwit has ${known}: the next start, or godwit migrate, updates it`,
       "run godwit migrate, or start the service",
     );
-  if (isUsable) return ok("schema", `version ${version}, of a newer godwit; this one has ${known} and is compatible`);
-  return fail(
-    "schema",
-    `version ${version} is newer than version ${known} of this godwit`,
-    "use the godwit that updated it, or a newer one",
-  );
+  return ok("schema", `version ${version}, of a newer godwit; this one has ${known} and is compatible`);
 }
 
 async function checkDurability(db: Queryable): Promise<Check> {

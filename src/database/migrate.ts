@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { sqlState, type Database, type Queryable } from "./database.ts";
 import { DATABASE_LOCK, LOCKS } from "./locks.ts";
-import { knownMigrations, type Migration, type Step } from "./migrations.ts";
+import { BASELINE, knownMigrations, newestOf, type Migration, type Step } from "./migrations.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -29,25 +29,17 @@ export type MigrationWatch = {
 
 type Run = (text: string) => Promise<pg.QueryResult>;
 
-/** The version of the schema, zero for a database without one, and whether this release works on it once it has migrated it. */
-export async function readSchema(db: Queryable, newest = knownMigrations().length): Promise<{ version: number; isUsable: boolean }> {
-  const [table] = await db.rows<{ has_table: boolean; has_works_with: boolean }>(sql`
-    select to_regclass('schema_migrations') is not null as has_table,
-           exists (select from pg_attribute
-                    where attrelid = to_regclass('schema_migrations') and attname = 'works_with') as has_works_with`);
-  if (table?.has_table !== true) return { version: 0, isUsable: true };
-  const applied = await db.rows<AppliedRow>(
-    table.has_works_with
-      ? sql`select version, works_with from schema_migrations order by version`
-      : sql`select version, null::integer as works_with from schema_migrations order by version`,
-  );
-  return { version: applied.at(-1)?.version ?? 0, isUsable: isUsable(applied, newest) };
+/** `version` is zero for a database without a schema. `refusal` says why this release does not work on the schema. */
+export type SchemaVersion = { version: number; refusal: { reason: string; advice: string } | undefined };
+
+export async function readSchema(db: Queryable): Promise<SchemaVersion> {
+  const [table] = await db.rows<{ exists: boolean }>(sql`select to_regclass('schema_migrations') is not null as exists`);
+  const applied = table?.exists === true ? await db.rows<AppliedRow>(APPLIED) : [];
+  return schemaOf(applied, newestOf(knownMigrations()));
 }
 
-export const newerSchema = (version: number, newest: number): StartupError =>
-  new StartupError(
-    `the database has schema ${version}, newer than the ${newest} this godwit knows: run the godwit that wrote it, or a newer one`,
-  );
+export const refusedSchema = ({ reason, advice }: { reason: string; advice: string }): StartupError =>
+  new StartupError(`${reason}: ${advice}`);
 
 export async function migrate(
   db: Database,
@@ -60,34 +52,43 @@ export async function migrate(
     if (major < OLDEST_SERVER) throw new StartupError(`PostgreSQL ${OLDEST_SERVER} or newer is needed; this server is version ${major}`);
     await run(`select pg_advisory_lock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
     await run(
-      "create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz not null default now())",
+      "create table if not exists schema_migrations " +
+        "(version integer primary key, name text not null, applied_at timestamptz not null default now(), works_with integer)",
     );
-    await addWorksWith(run);
-    const { rows } = await run("select version, works_with from schema_migrations order by version");
-    const applied = rows as AppliedRow[];
-    const current = applied.at(-1)?.version ?? 0;
-    const newest = migrations.length;
-    if (!isUsable(applied, newest)) throw newerSchema(current, newest);
-    const pending = migrations.slice(current);
+    const { rows } = await run(APPLIED.text);
+    const { version, refusal } = schemaOf(rows as AppliedRow[], newestOf(migrations));
+    if (refusal !== undefined) throw refusedSchema(refusal);
+    const pending = migrations.filter((migration) => migration.version > version);
     for (const migration of pending) await apply(run, migration, watch);
     // Not in a `finally`: a session that fails is ended, and its lock with it.
     await run(`select pg_advisory_unlock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
-    return { version: Math.max(current, newest), applied: pending.map(({ name }) => name) };
+    return { version: Math.max(version, newestOf(migrations)), applied: pending.map(({ name }) => name) };
   });
 }
 
 /** `works_with` is null for a migration on whose schema no earlier release works. */
 type AppliedRow = { version: number; works_with: number | null };
 
-/** Adds the column to a database of version 0.1. It is not a migration: nodes of that version would refuse to start beside this one. */
-async function addWorksWith(run: Run): Promise<void> {
-  const { rowCount } = await run("select from pg_attribute where attrelid = 'schema_migrations'::regclass and attname = 'works_with'");
-  if (rowCount === 0) await run("alter table schema_migrations add column works_with integer");
-}
+// A table of version 0.1 has no column `works_with`. It is read all the same, so that its database is refused with a sentence.
+const APPLIED = sql`
+  select version, (to_jsonb(migration) ->> 'works_with')::integer as works_with
+    from schema_migrations migration
+   order by version`;
+
+const BEFORE_BASELINE = "run godwit migrate of version 0.2.0, then start this one";
 
 /** A later release may have migrated the database. Its migrations say which earlier releases work on their schema. */
-const isUsable = (applied: readonly AppliedRow[], newest: number): boolean =>
-  applied.every(({ version, works_with: worksWith }) => version <= newest || (worksWith !== null && worksWith <= newest));
+function schemaOf(applied: readonly AppliedRow[], newest: number): SchemaVersion {
+  const version = applied.at(-1)?.version ?? 0;
+  if (version > 0 && version < BASELINE)
+    return { version, refusal: { reason: `the database has schema ${version}, of a version before 0.2.0`, advice: BEFORE_BASELINE } };
+  const isUsable = applied.every(
+    ({ version: each, works_with: worksWith }) => each <= newest || (worksWith !== null && worksWith <= newest),
+  );
+  if (isUsable) return { version, refusal: undefined };
+  const reason = `the database has schema ${version}, newer than the ${newest} this godwit knows`;
+  return { version, refusal: { reason, advice: "run the godwit that wrote it, or a newer one" } };
+}
 
 async function apply(run: Run, migration: Migration, watch?: MigrationWatch): Promise<void> {
   const { version, name, worksWith, steps } = migration;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Queryable } from "./database.ts";
-import { newerSchema, readSchema } from "./migrate.ts";
+import { readSchema, refusedSchema } from "./migrate.ts";
 import { knownMigrations } from "./migrations.ts";
 import { sql } from "./sql.ts";
 
@@ -24,10 +24,9 @@ export const readLocks = (): Readonly<Record<string, TableLocks>> =>
   JSON.parse(readFileSync(LOCKS_FILE, "utf8")) as Readonly<Record<string, TableLocks>>;
 
 export async function planMigrations(db: Queryable): Promise<{ schema: number; pending: readonly PlannedMigration[] }> {
-  const known = knownMigrations();
-  const { version: schema, isUsable } = await readSchema(db);
-  if (!isUsable) throw newerSchema(schema, known.length);
-  const pending = known.slice(schema);
+  const { version: schema, refusal } = await readSchema(db);
+  if (refusal !== undefined) throw refusedSchema(refusal);
+  const pending = knownMigrations().filter(({ version }) => version > schema);
   const locks = readLocks();
   const sizes = new Map((await readSizes(db)).map((size) => [size.table, size]));
   return {

@@ -5,7 +5,6 @@ import { toId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt } from "../../src/lib/uuid.ts";
 import { Database, type Tx } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { knownMigrations } from "../../src/database/migrations.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
@@ -23,7 +22,7 @@ import {
   type Owned,
 } from "../support/counting.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase, createEmptyDatabase } from "../support/database.ts";
+import { createDatabase } from "../support/database.ts";
 import { seeded } from "../support/seed.ts";
 
 const MINUTE_MS = 60_000;
@@ -301,65 +300,5 @@ describe("very many minutes", () => {
     assert.ok(scanned.length > 0 && scanned.every((found) => found <= 1_501), plan);
     const [left] = await rows<{ count: number }>("select count(*) as count from usage_minutes");
     assert.deepEqual(left, { count: 20 * 1_500 * 5 - 1_500 });
-  });
-});
-
-describe("a database from before counts per minute", () => {
-  const older = async (): Promise<Database> => {
-    const old = new Database({ url: await createEmptyDatabase() }, "test", () => undefined);
-    await migrate(old, knownMigrations().slice(0, 8));
-    return old;
-  };
-
-  test("keeps its hours, and counts new messages per minute from then on", async () => {
-    const old = await older();
-    try {
-      const owner = freshOwner();
-      const nowMs = Date.now();
-      const hour = floorTo(HOUR_MS, nowMs);
-      for (const [table, messages] of [
-        ["usage_hours", 5],
-        ["usage_changes", 2],
-      ] as const) {
-        await rowsOf(
-          old,
-          `insert into ${table} (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
-           values ($1, 'live', $2, 'sms', 'queued', '', -1, $3, $3)`,
-          [owner.accountId, new Date(hour), messages],
-        );
-      }
-      await migrate(old);
-      const sinceMs = await minutesKeptSince(old);
-      assert.ok(sinceMs > nowMs && sinceMs <= Date.now() + 2 * MINUTE_MS && sinceMs % MINUTE_MS === 0, new Date(sinceMs).toISOString());
-      // One of the seven is delivered now, and another message is created after the first counted minute.
-      const before9 = countable(nowMs);
-      await changeIn(old, owner, [[before9, become(before9, { status: "delivered" })]]);
-      await acceptIn(old, owner, [countable(sinceMs, { status: "sent" })]);
-      const counts = async (interval: "minute" | "hour", fromMs: number) =>
-        Object.fromEntries(
-          (await readUsage(old, owner.accountId, "live", { fromMs, toMs: hour + 3 * HOUR_MS, interval }, 100)).map((row) => [
-            row.status,
-            row.messages,
-          ]),
-        );
-      for (const step of [async () => 0, () => foldUsage(old)]) {
-        await step();
-        assert.deepEqual(await counts("hour", hour), { queued: 6, delivered: 1, sent: 1 });
-        assert.deepEqual(await counts("minute", sinceMs), { sent: 1 });
-      }
-      assert.deepEqual(await rowsOf(old, "select status, messages from usage_minutes"), [{ status: "sent", messages: 1 }]);
-    } finally {
-      await old.close();
-    }
-  });
-
-  test("that has counted nothing yet has complete minutes from the beginning", async () => {
-    const old = await older();
-    try {
-      await migrate(old);
-      assert.equal(await minutesKeptSince(old), 0);
-    } finally {
-      await old.close();
-    }
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Database } from "../../src/database/database.ts";
 import { migrate, readSchema } from "../../src/database/migrate.ts";
-import { knownMigrations, parseMigration, type Migration } from "../../src/database/migrations.ts";
+import { BASELINE, knownMigrations, newestOf, parseMigration, type Migration } from "../../src/database/migrations.ts";
 import { planMigrations, readLocks } from "../../src/database/plan-migrations.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
@@ -74,10 +74,10 @@ describe("the text of a migration", () => {
   const HEADER = "-- Releases that know schema 27 or later work on this schema.\n";
 
   test("is one step, and no earlier release works on its schema", () => {
-    assert.deepEqual(parseMigration("0007_some", "select 1;"), {
-      version: 7,
-      name: "0007_some",
-      worksWith: 7,
+    assert.deepEqual(parseMigration("0027_some", "select 1;"), {
+      version: 27,
+      name: "0027_some",
+      worksWith: 27,
       steps: [{ about: undefined, text: "select 1;", isRepeated: false }],
     });
   });
@@ -103,8 +103,87 @@ describe("the text of a migration", () => {
     test(`is refused: ${message.source}`, () => assert.throws(() => parseMigration("0030_some", text), message));
 });
 
+/** The migrations by which 0.2.0 made its schema, in their order. The baseline makes the same schema. */
+const OF_0_2_0 = [
+  "0001_foundation",
+  "0002_delivery",
+  "0003_webhooks",
+  "0004_content_and_consent",
+  "0005_links",
+  "0006_template_reviews",
+  "0007_credentials",
+  "0008_traces",
+  "0009_usage_minutes",
+  "0010_event_positions",
+  "0011_references_of_messages",
+  "0012_consent_check",
+  "0013_clock_witness",
+  "0014_access",
+  "0015_audit",
+  "0016_erased_recipients",
+  "0017_recipients",
+  "0018_carrier_opt_outs",
+  "0019_consent_settings",
+  "0020_opt_out_replies",
+  "0021_kept_inbound",
+  "0022_receipt_ids",
+  "0023_partial_messages",
+  "0024_carrier_options",
+  "0025_link_cursors",
+  "0026_sender_reasons",
+  "0027_created_links",
+];
+
+describe("a database of 0.2.0", () => {
+  /** As 0.2.0, or a version before it, leaves its table of migrations. */
+  const NOTES = `create table schema_migrations
+                   (version integer primary key, name text not null, applied_at timestamptz not null default now());
+                 insert into schema_migrations (version, name) values
+                   ${OF_0_2_0.map((name, index) => `(${index + 1}, '${name}')`).join(", ")};`;
+
+  async function databaseOf020(): Promise<Database> {
+    const db = open(await createEmptyDatabase());
+    const [baseline] = knownMigrations();
+    await db.script(baseline?.steps[0]?.text ?? "");
+    await db.script(`${NOTES} alter table schema_migrations add column works_with integer`);
+    return db;
+  }
+
+  test("continues from the baseline, with its rows", async () => {
+    const db = await databaseOf020();
+    await db.script("insert into accounts (id, name) values (gen_random_uuid(), 'kept')");
+    const later = knownMigrations().slice(1);
+    assert.deepEqual(await migrate(db), { version: newestOf(knownMigrations()), applied: later.map(({ name }) => name) });
+    assert.deepEqual(await db.rows({ name: "kept", text: "select name from accounts", values: [] }), [{ name: "kept" }]);
+    assert.deepEqual(await migrate(db), { version: newestOf(knownMigrations()), applied: [] });
+    await db.close();
+  });
+
+  test("has the number of the baseline, so that nodes of 0.2.0 start on a new database", async () => {
+    const db = open(await createDatabase());
+    const [first] = await db.rows<{ version: number }>({
+      name: "first",
+      text: "select min(version) as version from schema_migrations",
+      values: [],
+    });
+    assert.deepEqual([first?.version, BASELINE], [OF_0_2_0.length, OF_0_2_0.length]);
+    await db.close();
+  });
+
+  for (const count of [1, OF_0_2_0.length - 1])
+    test(`with only the first ${count} migrations is refused, and stays as it is`, async () => {
+      const db = open(await createEmptyDatabase());
+      await db.script(`${NOTES} delete from schema_migrations where version > ${count}`);
+      const sentence = new RegExp(`the database has schema ${count}, of a version before 0.2.0: run godwit migrate of version 0.2.0, then`);
+      await assert.rejects(migrate(db), sentence);
+      await assert.rejects(planMigrations(db), sentence);
+      assert.equal((await readSchema(db)).version, count);
+      await db.close();
+    });
+});
+
 describe("a schema of a later release", () => {
-  const known = knownMigrations().length;
+  const known = newestOf(knownMigrations());
 
   async function withLater(worksWith: readonly (number | null)[]): Promise<string> {
     const url = await createDatabase();
@@ -121,7 +200,7 @@ describe("a schema of a later release", () => {
   test("is used, where all its migrations say that this release works on it", async () => {
     const db = open(await withLater([known, known - 1]));
     assert.deepEqual(await migrate(db), { version: known + 2, applied: [] });
-    assert.deepEqual(await readSchema(db), { version: known + 2, isUsable: true });
+    assert.deepEqual(await readSchema(db), { version: known + 2, refusal: undefined });
     await db.close();
   });
 
@@ -129,7 +208,7 @@ describe("a schema of a later release", () => {
     test(`is refused, where they say ${JSON.stringify(worksWith)}`, async () => {
       const db = open(await withLater(worksWith));
       await assert.rejects(migrate(db), /newer than the \d+ this godwit knows/);
-      assert.equal((await readSchema(db)).isUsable, false);
+      assert.match((await readSchema(db)).refusal?.reason ?? "", /newer than the/);
       await db.close();
     });
 });
@@ -144,7 +223,7 @@ describe("a migration beside a running service", () => {
   after(() => db.close());
 
   const next = (text: string): Migration[] => {
-    const version = knownMigrations().length + 1;
+    const version = newestOf(knownMigrations()) + 1;
     return [
       ...knownMigrations(),
       parseMigration(`00${version}_test`, `-- Releases that know schema 1 or later work on this schema.\n${text}`),
@@ -167,8 +246,10 @@ describe("a migration beside a running service", () => {
     release.resolve();
     await held;
     assert.equal((await migrating).applied.length, 1);
-    assert.equal((await readSchema(db)).version, knownMigrations().length + 1);
-    await db.script(`alter table accounts drop column for_test; delete from schema_migrations where version > ${knownMigrations().length}`);
+    assert.equal((await readSchema(db)).version, newestOf(knownMigrations()) + 1);
+    await db.script(
+      `alter table accounts drop column for_test; delete from schema_migrations where version > ${newestOf(knownMigrations())}`,
+    );
     await holder.close();
   });
 
@@ -186,12 +267,12 @@ describe("a migration beside a running service", () => {
 update for_test set filled = true where id in (select id from for_test where filled is null limit 10)`;
     await migrate(db, next(text), watch);
     assert.deepEqual(rows.slice(1), [10, 20, 25, 25]);
-    await db.script(`drop table for_test; delete from schema_migrations where version > ${knownMigrations().length}`);
+    await db.script(`drop table for_test; delete from schema_migrations where version > ${newestOf(knownMigrations())}`);
   });
 
   test("that fails leaves the schema as it was", async () => {
     await assert.rejects(migrate(db, next("create table for_test (); select 1 / 0")), /division by zero/);
-    assert.deepEqual(await readSchema(db), { version: knownMigrations().length, isUsable: true });
+    assert.deepEqual(await readSchema(db), { version: newestOf(knownMigrations()), refusal: undefined });
     const [row] = await db.rows<{ name: string | null }>({
       name: "made",
       text: "select to_regclass('for_test')::text as name",
@@ -205,17 +286,15 @@ describe("godwit migrate --plan", () => {
   test("prints what is pending, with the locks and the size of the tables, and changes nothing", async () => {
     const url = await createEmptyDatabase();
     const db = open(url);
-    await migrate(db, knownMigrations().slice(0, 9));
     const env = { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY };
     const { code, stdout } = await runGodwit(["migrate", "--plan"], env);
     assert.equal(code, 0);
-    assert.match(stdout, /^schema 9, \d+ to apply\n0010_event_positions: stop nodes of earlier releases first\n/);
-    assert.match(stdout, /^  access exclusive lock on events: about 0 rows, \d+ MB$/m);
-    assert.equal((await readSchema(db)).version, 9);
+    assert.match(stdout, /^schema 0, \d+ to apply\n0027_baseline: stop nodes of earlier releases first\n {2}no locks on existing tables\n/);
+    assert.equal((await readSchema(db)).version, 0);
     const json = JSON.parse((await runGodwit(["migrate", "--plan", "--json"], env)).stdout) as unknown;
     assert.deepEqual(json, JSON.parse(JSON.stringify(await planMigrations(db))));
-    assert.match((await runGodwit(["migrate"], env)).stderr, /^migration 0010_event_positions$/m);
-    assert.equal((await runGodwit(["migrate", "--plan"], env)).stdout, `schema ${knownMigrations().length}: nothing to do\n`);
+    assert.match((await runGodwit(["migrate"], env)).stderr, /^migration 0027_baseline$/m);
+    assert.equal((await runGodwit(["migrate", "--plan"], env)).stdout, `schema ${newestOf(knownMigrations())}: nothing to do\n`);
     await db.rows({ name: "later", text: "insert into schema_migrations (version, name) values (999, '0999_later')", values: [] });
     const later = await runGodwit(["migrate", "--plan"], env);
     assert.deepEqual([later.code, later.stdout], [1, ""]);

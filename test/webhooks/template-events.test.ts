@@ -2,11 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Credential } from "../../src/access/authenticate.ts";
-import { encodeId, NO_ID, toId, type AccountId, type TemplateId } from "../../src/model/id.ts";
+import { NO_ID, toId, type AccountId, type TemplateId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
-import { Database } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
-import { knownMigrations } from "../../src/database/migrations.ts";
 import type { AuditedCall } from "../../src/idempotency/once.ts";
 import { cliOrigin } from "../../src/model/origin.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
@@ -247,25 +244,5 @@ describe("the initial template for verification codes", () => {
     assert.equal(code, 0, stderr);
     await using node = await startGodwit({ databaseUrl });
     await assertSeeded(node, undefined);
-  });
-
-  test("exists in environments that were created before there were templates", async () => {
-    const databaseUrl = await createEmptyDatabase();
-    const db = new Database({ url: databaseUrl }, "test", () => undefined);
-    await migrate(db, knownMigrations().slice(0, 3));
-    await db.script(`
-      insert into accounts (id, name) values ('019a0000-0000-7000-8000-000000000001', 'default'), ('019a0000-0000-7000-8000-000000000002', 'old');
-      insert into environments (account_id, environment, tier)
-      select id, environment, 'unlimited' from accounts, unnest('{test,live}'::text[]) environment`);
-    await db.close();
-    const { code, stdout, stderr } = await runGodwit(["migrate", "--json"], { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY });
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /0004_content_and_consent/);
-    await using node = await startGodwit({ databaseUrl });
-    await assertSeeded(node, undefined);
-    await assertSeeded(node, "old");
-    const ids = await node.rows<{ id: TemplateId }>("select id from templates");
-    assert.equal(new Set(ids.map(({ id }) => encodeId("tmpl", id))).size, 4);
-    for (const { id } of ids) assert.match(id.toString("hex"), /^.{12}7.{3}[89ab]/, "the id is a version-7 UUID");
   });
 });
