@@ -17,7 +17,7 @@ import { Lanes, type LanesParts } from "./lanes.ts";
 import { scanAccounts } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";
 import { Releaser } from "./release.ts";
-import { deleteOldInboundIds, deleteOldParked, expireQueued, expireWithoutReceipt } from "./sweep.ts";
+import { expireQueued, expireWithoutReceipt } from "./sweep.ts";
 
 export type DeliveryParts = LanesParts & {
   composer: Composer;
@@ -123,8 +123,6 @@ export class Delivery {
     this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));
     this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, this.#advancer))));
     this.#job.repeat(paced(() => this.#receipts.parked.applyDue()));
-    this.#job.repeat(paced(() => deleteOldParked(db, clock.now())));
-    this.#job.repeat(paced(() => deleteOldInboundIds(db, clock.now())));
   }
 
   /** The handover of accepted messages to the lanes of this node. */

@@ -129,24 +129,6 @@ export const deleteParked = async (db: Queryable, receipts: readonly (CarrierId 
   await db.rows(unpark(receipts));
 };
 
-const DAY_MS = 24 * 3_600_000;
-
-// Cloud APIs retry a webhook for up to seven days.
-const INBOUND_MS = 8 * DAY_MS;
-
-// Carriers hold a receipt for two days at most, and a link can be down over a weekend.
-const PARKED_MS = 3 * DAY_MS;
-
-/** Deletes parked receipts whose carrier id never became known. */
-export const deleteOldParkedReceipts = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>
-  db.rows<{ link: string }>(sql`
-  delete from parked_receipts
-   where ctid = any (array(select ctid
-                             from parked_receipts
-                            where received_at <= ${new Date(nowMs - PARKED_MS)}
-                            limit ${max}))
-  returning link`);
-
 /** Stores the id of an inbound message. Returns whether the carrier delivers the message for the first time. */
 export const isFirstDelivery = async (tx: Tx, { link, providerMessageId }: CarrierId, nowMs: number): Promise<boolean> => {
   const rows = await tx.rows(sql`
@@ -156,17 +138,6 @@ export const isFirstDelivery = async (tx: Tx, { link, providerMessageId }: Carri
   returning link`);
   return rows.length > 0;
 };
-
-/** Deletes ids of inbound messages that no carrier repeats any more: without a response, a carrier repeats a message for a few days. */
-export const deleteOldInbound = (db: Queryable, nowMs: number, max: number): Promise<{ link: string }[]> =>
-  db.rows<{ link: string }>(sql`
-  delete from inbound_names
-   where ctid = any (array(select ctid
-                             from inbound_names
-                            where received_at <= ${new Date(nowMs - INBOUND_MS)}
-                            order by received_at
-                            limit ${max}))
-  returning link`);
 
 export type ExpiredReference = {
   link: string;
@@ -194,7 +165,7 @@ const referenceColumns: readonly Column<ExpiredReference & { nowMs: number }>[] 
 ];
 
 // A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
-export const LATE_MS = 7 * DAY_MS;
+export const LATE_MS = 7 * 24 * 3_600_000;
 
 const keepReferences = batchStatement<ExpiredReference & { nowMs: number }>(
   referenceColumns,

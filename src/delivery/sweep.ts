@@ -1,4 +1,4 @@
-/** Sweeps: expires messages whose time to live passes in the queue and messages without a receipt, and deletes old receipts and ids. */
+/** Sweeps: expires messages whose time to live passes in the queue, and messages without a receipt. */
 import { idKey } from "../model/id.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
@@ -9,8 +9,6 @@ import { readMessages } from "./queries.ts";
 import { findExpired } from "./queue.ts";
 import {
   deleteExpiredReferences,
-  deleteOldInbound,
-  deleteOldParkedReceipts,
   findExpiredReferences,
   keepExpiredReferences,
   LATE_MS,
@@ -76,12 +74,6 @@ function noReceiptChange(
   if (message.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return undefined;
   return changeBy(message, { ...noReceiptSignal, reference: { link, providerMessageId, expiresAtMs: nowMs + LATE_MS } }, nowMs);
 }
-
-export const deleteOldInboundIds = async (db: Database, nowMs: number): Promise<number> =>
-  (await deleteOldInbound(db, nowMs, BATCH)).length;
-
-export const deleteOldParked = async (db: Database, nowMs: number): Promise<number> =>
-  (await deleteOldParkedReceipts(db, nowMs, BATCH)).length;
 
 type OwnedRow = { account_id: Message["accountId"]; environment: Message["environment"]; message_id: Message["id"] };
 

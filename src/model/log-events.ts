@@ -5,11 +5,6 @@ import { CARRIER_LOG_EVENTS, CHECK_DATABASE, type LogEventRow } from "./carrier-
 
 export const LOG_EVENTS = {
   ...CARRIER_LOG_EVENTS,
-  "audit.retention_failed": {
-    level: "error",
-    meaning: "Old entries of the audit log could not be deleted. The next run repeats it.",
-    action: CHECK_DATABASE,
-  },
   "audit.seal_failed": {
     level: "error",
     meaning: "Entries of the audit log could not be added to their hash chain. The next run repeats it, and no entry is lost.",
@@ -119,11 +114,6 @@ export const LOG_EVENTS = {
     meaning: "The group of the file may read the private key of the certificate. A key that every user may read is refused.",
     action: "Set its mode to 0600, or make sure that the group has no other members.",
   },
-  "idempotency.cleanup_failed": {
-    level: "error",
-    meaning: "Expired idempotency keys could not be deleted. The next run repeats it; expired keys have no effect.",
-    action: CHECK_DATABASE,
-  },
   "log.lines_dropped": {
     level: "warn",
     meaning: "The reader of standard output was too slow, and `writes` blocks of log lines were dropped.",
@@ -131,7 +121,8 @@ export const LOG_EVENTS = {
   },
   "retention.cleanup_failed": {
     level: "error",
-    meaning: "Old rows of batches, verifications or message parts could not be deleted. The next run repeats it.",
+    meaning:
+      "Old rows of the table that `error` names could not be deleted. The next run, after a minute, repeats it; old rows have no effect.",
     action: CHECK_DATABASE,
   },
   "retention.drop_failed": {

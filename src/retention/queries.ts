@@ -1,6 +1,6 @@
 /** All SQL of retention. It runs as text in its own session, because names of tables cannot be parameters. */
 import type pg from "pg";
-import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
+import { firstUuidAt, uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
@@ -122,8 +122,15 @@ export const deletePartitionSlice = async (
   return rowCount ?? 0;
 };
 
-/** Tables without weeks, each with the indexed id that holds the age of a row. */
-export const AGEING_TABLES = { batches: "id", verifications: "id", message_parts: "message_id", kept_inbound: "id" } as const;
+/** Tables without weeks, each with the column that holds the age of a row: an id, which begins with a time, or a time. */
+const AGEING_TABLES = {
+  batches: "id",
+  verifications: "id",
+  message_parts: "message_id",
+  kept_inbound: "id",
+  parked_receipts: "received_at",
+  inbound_names: "received_at",
+} as const;
 export type AgeingTable = keyof typeof AGEING_TABLES;
 
 const deleteOld = (table: AgeingTable): { name: string; text: string } =>
@@ -132,7 +139,6 @@ delete from ${table}
  where ctid = any (array(select ctid
                            from ${table}
                           where ${AGEING_TABLES[table]} < $1
-                          order by ${AGEING_TABLES[table]}
                           limit $2
                             for update skip locked))
 returning 1`);
@@ -142,8 +148,12 @@ const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = 
   verifications: deleteOld("verifications"),
   message_parts: deleteOld("message_parts"),
   kept_inbound: deleteOld("kept_inbound"),
+  parked_receipts: deleteOld("parked_receipts"),
+  inbound_names: deleteOld("inbound_names"),
 };
 
-/** Deletes up to `most` of the oldest rows, and returns how many. */
-export const deleteOldRows = async (db: Queryable, table: AgeingTable, before: Uuid, most: number): Promise<number> =>
-  (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;
+/** Deletes up to `most` rows from before a time, and returns how many. */
+export const deleteOldRows = async (db: Queryable, table: AgeingTable, beforeMs: number, most: number): Promise<number> => {
+  const before = AGEING_TABLES[table] === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
+  return (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;
+};

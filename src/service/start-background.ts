@@ -1,6 +1,5 @@
 /** The second phase of a start: everything that works in the background. */
 import { auditCounter } from "../audit/metrics.ts";
-import { auditRetentionJob } from "../audit/retention.ts";
 import { sealingJob } from "../audit/seal.ts";
 import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
@@ -13,7 +12,6 @@ import { Delivery } from "../delivery/delivery.ts";
 import { ProviderHosts } from "../delivery/provider-hosts.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
 import type { WakeWebhooks } from "../events/publish.ts";
-import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../model/log.ts";
 import { LinkChooser } from "../links/choose-links.ts";
@@ -24,7 +22,8 @@ import { Composer } from "../messages/compose.ts";
 import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
 import { PROVIDERS } from "../providers/providers.ts";
-import { retentionJob, rowCleanup } from "../retention/keep-retention.ts";
+import { retentionJob } from "../retention/keep-retention.ts";
+import { oldRowsJob } from "../retention/old-rows.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../links/created-plan.ts";
 import { holdRestored } from "../links/hold.ts";
@@ -226,26 +225,22 @@ function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
   const { config, db, clock, metrics, log, stops } = shared;
   const { roles, retentionDays, auditRetentionDays } = config;
   const jobs: BackgroundJob[] = [
-    usageFolding(db, clock, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
+    usageFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
     retentionJob(db, {
       retentionDays,
       now: () => clock.now(),
       log,
       onError: reportError(log, "retention.drop_failed", "old weeks could not be dropped"),
     }),
-    keyCleanup(db, clock, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
-    rowCleanup({ db, clock, retentionDays }, reportError(log, "retention.cleanup_failed", "old rows could not be deleted")),
-  ];
-  jobs.push(
+    oldRowsJob(
+      { db, clock, retentionDays, auditRetentionDays },
+      reportError(log, "retention.cleanup_failed", "old rows could not be deleted"),
+    ),
     sealingJob(
       { db, clock, publish: publishAuditEvent, wakeWebhooks, onSealed: auditCounter(metrics.registry) },
       reportError(log, "audit.seal_failed", "entries of the audit log could not be sealed"),
     ),
-    auditRetentionJob(
-      { db, clock, retentionDays: auditRetentionDays },
-      reportError(log, "audit.retention_failed", "old entries of the audit log could not be deleted"),
-    ),
-  );
+  ];
   if (roles.has("dispatch"))
     jobs.push(
       batchCompletion({ db, clock, wakeWebhooks }, reportError(log, "batches.completion_failed", "batches could not be completed")),

@@ -329,7 +329,7 @@ describe("the hash chain", () => {
     );
     await sealed();
     const { links } = await verifyChain(db, account, undefined);
-    await deleteOldEntries({ db, clock: { now: () => nowMs }, retentionDays: 40 });
+    await deleteOldEntries(db, { nowMs, keptMs: 40 * 86_400_000 });
     const left = await verifyChain(db, account, undefined);
     assert.deepEqual([left.fault, left.links], [null, links]);
   });
@@ -337,8 +337,8 @@ describe("the hash chain", () => {
   test("retention deletes old entries and leaves a checkpoint, from which verification continues", async () => {
     await sealed();
     const { head } = await verify();
-    const clock = { now: () => Date.now() + 41 * 86_400_000 };
-    const deleted = await deleteOldEntries({ db: godwit.db as Database, clock, retentionDays: 40 });
+    const nowMs = Date.now() + 41 * 86_400_000;
+    const deleted = await deleteOldEntries(godwit.db as Database, { nowMs, keptMs: 40 * 86_400_000 });
     assert.ok(deleted > 20);
     const empty = await verify();
     assert.deepEqual([empty.links, empty.fault, empty.head.sequence], [0, null, head.sequence]);

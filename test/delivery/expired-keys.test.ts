@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import { deleteExpiredKeys, deleteSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
+import { deleteSlice, walkExpiredKeys } from "../../src/idempotency/forget-keys.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { findResponse, deleteExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
@@ -13,7 +13,8 @@ import { Database } from "../../src/database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import type { Sql } from "../../src/database/sql.ts";
-import { LIMIT_MS } from "../support/expect.ts";
+import { oldRowsJob, restAfter } from "../../src/retention/old-rows.ts";
+import { LIMIT_MS, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { cteOf } from "../support/statement.ts";
 
@@ -60,16 +61,27 @@ const storedKeys = async (): Promise<string[]> =>
 const countBlocks = async (): Promise<number> =>
   (await rows<{ blocks: number }>("select (pg_relation_size('idempotency_keys') / 8192)::integer as blocks"))[0]?.blocks ?? 0;
 
+/** Walks through the whole table without a pause. Returns false when another node does the work, and leaves the rest to that node. */
+async function deleteExpiredKeys(nowMs: number): Promise<boolean> {
+  let block = 0;
+  do {
+    const slice = await deleteSlice(db, block, nowMs);
+    if (slice === null) return false;
+    block = slice.nextBlock;
+  } while (block > 0);
+  return true;
+}
+
 describe("a cleanup pass", () => {
   test("deletes the expired keys and keeps the live ones", async () => {
     await addKeys(50, "-1 second");
     const live = [...(await addKeys(50, "10 seconds")), ...(await addKeys(50, "24 hours"))];
-    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
+    assert.equal(await deleteExpiredKeys(Date.now()), true);
     assert.deepEqual(await storedKeys(), live.toSorted());
   });
 
   test("ends on an empty table", async () => {
-    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
+    assert.equal(await deleteExpiredKeys(Date.now()), true);
     assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 0, nextBlock: 0 });
   });
 
@@ -109,7 +121,7 @@ describe("a cleanup pass", () => {
       findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now());
     const first = await response();
     assert.equal(first.length, 1);
-    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
+    assert.equal(await deleteExpiredKeys(Date.now()), true);
     assert.deepEqual(await response(), first);
   });
 });
@@ -123,7 +135,7 @@ describe("with concurrent work", () => {
     assert.equal((await other.client.query(CLAIM, [ACCOUNT, [key]])).rowCount, 1);
     assert.deepEqual(await deleteSlice(db, 0, Date.now()), { deleted: 20, nextBlock: 0 });
     await other.client.query("commit");
-    assert.equal(await deleteExpiredKeys(db, Date.now()), true);
+    assert.equal(await deleteExpiredKeys(Date.now()), true);
     assert.deepEqual(await storedKeys(), [key]);
     assert.equal(
       (await findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now()))[0]?.body,
@@ -152,7 +164,7 @@ describe("with concurrent work", () => {
           renewed.push(...claimed.map(({ key }) => uuidToText(key)));
         }
       };
-      await Promise.all([renew(), deleteExpiredKeys(db, Date.now()), deleteExpiredKeys(db, Date.now())]);
+      await Promise.all([renew(), deleteExpiredKeys(Date.now()), deleteExpiredKeys(Date.now())]);
       assert.equal(renewed.length, 2_000, "every one of the keys could be claimed");
       const live = await rows<{ key: Uuid }>("select key from idempotency_keys where expires_at > now()");
       assert.deepEqual(live.map(({ key }) => uuidToText(key)).toSorted(), renewed.toSorted());
@@ -166,7 +178,7 @@ describe("with concurrent work", () => {
     await other.client.query("begin");
     await other.client.query(`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys})`);
     assert.equal(await deleteSlice(db, 0, Date.now()), null);
-    assert.equal(await deleteExpiredKeys(db, Date.now()), false);
+    assert.equal(await deleteExpiredKeys(Date.now()), false);
     assert.deepEqual(await storedKeys(), keys.toSorted());
   });
 });
@@ -190,21 +202,68 @@ describe("a slice", () => {
   }
 });
 
-describe("the key cleanup", () => {
-  const cases: readonly (readonly [what: string, restMs: number, expectedMs: number])[] = [
-    ["a short slice", restAfter({ deleted: 0, nextBlock: 256 }, 1), 100],
-    ["a slice with few expired keys", restAfter({ deleted: 10, nextBlock: 256 }, 40), 2_000],
-    ["a slice with many expired keys", restAfter({ deleted: 11_000, nextBlock: 256 }, 40), 400],
-    ["a cleanup pass", restAfter({ deleted: 11_000, nextBlock: 0 }, 40), 1_800_000],
-    ["a slice that another node's lock prevented", restAfter(null, 1), 60_000],
-  ];
-  for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
+describe("a walk through the table", () => {
+  test("takes one slice after the other, and has none left after the last", async () => {
+    const live = await addKeys(20_000, "1 hour");
+    await addKeys(20_000, "-1 hour");
+    const slices = Math.ceil((await countBlocks()) / 256);
+    assert.ok(slices > 2, `${slices} slices`);
+    const next = walkExpiredKeys(db);
+    for (let slice = 1; slice <= slices; slice += 1) assert.equal(await next(Date.now()), slice < slices, `slice ${slice}`);
+    assert.deepEqual(await storedKeys(), live.toSorted());
+  });
+
+  test("pauses while another node runs one, and continues at its place", async () => {
+    await addKeys(30_000, "-1 hour");
+    const next = walkExpiredKeys(db);
+    assert.equal(await next(Date.now()), true);
+    const left = (await storedKeys()).length;
+    await using other = await connectClient();
+    await other.client.query("begin");
+    await other.client.query(`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys})`);
+    assert.equal(await next(Date.now()), false);
+    assert.equal((await storedKeys()).length, left);
+    await other.client.query("rollback");
+    while (await next(Date.now()));
+    assert.deepEqual(await storedKeys(), []);
+  });
+});
+
+describe("the job that deletes old rows", () => {
+  const parts = { clock: Date, retentionDays: 90, auditRetentionDays: 400 };
+
+  for (const [tookMs, restMs] of [
+    [1, 100],
+    [40, 400],
+  ] as const)
+    test(`rests ${restMs} ms after a batch of ${tookMs} ms`, () => assert.equal(restAfter(tookMs), restMs));
+
+  test("deletes expired keys", async () => {
+    await addKeys(10, "-1 hour");
+    const errors: unknown[] = [];
+    const job = oldRowsJob({ db, ...parts }, (error) => errors.push(error), 0);
+    job.start();
+    await until("the keys to be deleted", async () => ((await storedKeys()).length === 0 ? true : undefined));
+    await job.stop();
+    assert.deepEqual(errors, []);
+  });
+
+  test("names the table in its errors, and can still be stopped", async () => {
+    const away = new Database({ url: "postgres://godwit@127.0.0.1:1/none" }, "test", () => undefined);
+    const messages = new Set<string>();
+    const job = oldRowsJob({ db: away, ...parts }, (error) => messages.add((error as Error).message), 0);
+    job.start();
+    await until("an error of each table", () => messages.size === 10 || undefined);
+    assert.ok(messages.has("old rows of idempotency_keys could not be deleted"));
+    await job.stop();
+    await away.close();
+  });
 
   test("stops immediately while it rests", async () => {
-    const cleanup = keyCleanup(db, Date, assert.ifError);
-    cleanup.start();
+    const job = oldRowsJob({ db, ...parts }, assert.ifError);
+    job.start();
     const startedAt = performance.now();
-    await cleanup.stop();
+    await job.stop();
     assert.ok(performance.now() - startedAt < LIMIT_MS);
   });
 });

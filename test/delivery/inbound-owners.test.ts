@@ -16,7 +16,7 @@ import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage } from "../../src/providers/provider.ts";
-import { rowCleanup } from "../../src/retention/keep-retention.ts";
+import { oldRowsJob } from "../../src/retention/old-rows.ts";
 import { until } from "../support/expect.ts";
 import { linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { recipientOf } from "../support/recipient.ts";
@@ -568,7 +568,8 @@ describe("a kept message", () => {
           body,
         ]);
       const errors: unknown[] = [];
-      const job = rowCleanup({ db: rig.db, clock: rig.clock, retentionDays: 90 }, (error) => errors.push(error));
+      const parts = { db: rig.db, clock: rig.clock, retentionDays: 90, auditRetentionDays: 400 };
+      const job = oldRowsJob(parts, (error) => errors.push(error), 0);
       rig.atEnd(() => job.stop());
       job.start();
       const left = await until("the old one to be deleted", async () => {

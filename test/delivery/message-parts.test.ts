@@ -311,7 +311,7 @@ describe("the rows of parts", () => {
        select $1, 'test', $2, number, 'old-' || number, 'sent', now() from generate_series(1, 3) number`,
       [rig.accountId, old],
     );
-    const before90 = uuidSequence()(Date.now() - 90 * 86_400_000);
+    const before90 = Date.now() - 90 * 86_400_000;
     assert.equal(await deleteOldRows(rig.db, "message_parts", before90, 2), 2);
     assert.equal(await deleteOldRows(rig.db, "message_parts", before90, 2), 1);
     assert.equal(await deleteOldRows(rig.db, "message_parts", before90, 2), 0);

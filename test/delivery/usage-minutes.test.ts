@@ -6,7 +6,7 @@ import { firstUuidAt } from "../../src/lib/uuid.ts";
 import { Database, type Tx } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import type { Sql } from "../../src/database/sql.ts";
-import { usageFolding } from "../../src/usage/fold.ts";
+import { oldRowsJob } from "../../src/retention/old-rows.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";
 import {
@@ -202,10 +202,10 @@ describe("the deletion of minutes", () => {
     await foldAll();
     assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);
     const errors: unknown[] = [];
-    const folding = usageFolding(db, Date, (error) => errors.push(error));
-    folding.start();
+    const job = oldRowsJob({ db, clock: Date, retentionDays: 90, auditRetentionDays: 400 }, (error) => errors.push(error), 0);
+    job.start();
     await until("the old minute to be deleted", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
-    await folding.stop();
+    await job.stop();
     assert.deepEqual([await statusesOf(owner), errors], [["queued"], []]);
   });
 });

@@ -188,7 +188,7 @@ describe("folding", () => {
     const owner = freshOwner();
     const errors: unknown[] = [];
     await accept(owner, [message()]);
-    const folding = usageFolding(db, Date, (error) => errors.push(error));
+    const folding = usageFolding(db, (error) => errors.push(error));
     folding.start();
     await until("the hour to be stored", async () => (await hoursOf(owner))[0]);
     await folding.stop();
@@ -201,7 +201,7 @@ describe("folding", () => {
   test("in the background reports its errors, and can still be stopped", async () => {
     const away = new Database({ url: "postgres://godwit@127.0.0.1:1/none" }, "test", () => undefined);
     const errors: unknown[] = [];
-    const folding = usageFolding(away, Date, (error) => errors.push(error));
+    const folding = usageFolding(away, (error) => errors.push(error));
     folding.start();
     await until("an error", () => errors[0]);
     await folding.stop();

@@ -3,14 +3,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { isFirstDelivery, parkReceipts } from "../../src/delivery/receipt-queries.ts";
-import { deleteOldInboundIds, deleteOldParked, expireWithoutReceipt } from "../../src/delivery/sweep.ts";
-import { deleteExpiredKeys } from "../../src/idempotency/forget-keys.ts";
+import { expireWithoutReceipt } from "../../src/delivery/sweep.ts";
 import { LinkLease } from "../../src/links/lease.ts";
 import { Advancer } from "../../src/messages/advance.ts";
 import { claimDueFallbacks } from "../../src/messages/fallbacks.ts";
 import { claimSync, failSync, finishSync, hastenSyncs, insertSyncs, releaseSync, renewSync } from "../../src/reviews/queries.ts";
 import { Database } from "../../src/database/database.ts";
-import { forgetHours, forgetMinutes } from "../../src/usage/queries.ts";
+import { listOldRows } from "../../src/retention/old-rows.ts";
 import { clientOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
@@ -190,12 +189,9 @@ describe("during a step of the database's clock", () => {
     await clock.shift(STEP);
     const nowMs = Date.now();
     const advancer = new Advancer({ db, clock: Date, wakeWebhooks: () => undefined, watch: { advanced: () => undefined } });
-    await forgetHours(db, nowMs);
-    await forgetMinutes(db, nowMs);
-    await deleteOldParked(db, nowMs);
-    await deleteOldInboundIds(db, nowMs);
+    for (const { deleteBatch } of listOldRows({ db, clock: Date, retentionDays: 90, auditRetentionDays: 400 }))
+      await deleteBatch(nowMs, new AbortController().signal);
     await expireWithoutReceipt(db, advancer);
-    await deleteExpiredKeys(db, nowMs);
     const counted = await rows<{ relation: string; count: number }>(
       ["usage_hours", "usage_minutes", "parked_receipts", "inbound_names", "provider_references", "idempotency_keys"]
         .map((name) => `select '${name}' as relation, count(*) from ${name}`)
