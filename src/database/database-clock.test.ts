@@ -99,13 +99,20 @@ describe("the estimate of the database's clock", () => {
     assert.equal(estimate.at(10 * SECOND), START_MS + 10 * SECOND);
   });
 
+  test("does not take an earlier step of this machine for the confirmation of a step", () => {
+    const estimate = started();
+    assert.equal(estimate.add(sample(10 * SECOND, { wall: 2 * HOUR })).kind, "followed");
+    assert.equal(estimate.add(sample(20 * SECOND, { database: 3 * HOUR, wall: 2 * HOUR })).kind, "unconfirmed");
+    assert.equal(estimate.add(sample(30 * SECOND, { wall: 5 * HOUR, database: HOUR })).kind, "unconfirmed");
+  });
+
   test("does not change by a sample that took much longer than the others", () => {
     const estimate = started();
-    for (const [at, roundTripMs] of [
-      [10 * SECOND, 400],
-      [20 * SECOND, 4_500],
+    for (const [at, roundTripMs, kind] of [
+      [10 * SECOND, 400, "followed"],
+      [20 * SECOND, 4_500, "discarded"],
     ] as const)
-      assert.equal(estimate.add({ ...sample(at, { roundTripMs }), databaseMs: START_MS + at }).kind, "discarded");
+      assert.equal(estimate.add({ ...sample(at, { roundTripMs }), databaseMs: START_MS + at }).kind, kind);
     assert.equal(estimate.at(20 * SECOND), START_MS + 20 * SECOND);
   });
 

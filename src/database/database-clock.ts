@@ -10,8 +10,6 @@ import { sql } from "./sql.ts";
 
 // A step of the database's clock is noticed within this time, and other nodes that start learn of it.
 const SAMPLE_EVERY_MS = 2_000;
-// A server that sets its clock is sampled more often, so that a confirmed step is followed soon.
-const SAMPLE_AGAIN_MS = 1_000;
 
 export type Clock = { now(): number };
 
@@ -19,12 +17,8 @@ export type Clock = { now(): number };
  *  response: of the monotonic clock, and of the clock of the machine. */
 export type ClockSample = { databaseMs: number; sentAtMs: number; receivedAtMs: number; wallMs: number };
 
-/** A reading is as uncertain as half of its round trip. A round trip this long says nothing that the last readings did not. */
+// A reading is as uncertain as half of its round trip. After a round trip this long it says nothing about a step.
 const MAX_ROUND_TRIP_MS = 1_000;
-// A round trip that takes so many times as long as the best of the last ones has waited somewhere.
-const MAX_ROUND_TRIP_RATIO = 8;
-const LEAST_ROUND_TRIP_MS = 5;
-const RECENT = 8;
 // Clocks that a time service keeps differ by less, and are corrected in smaller steps.
 const MAX_STEP_MS = 500;
 
@@ -69,7 +63,6 @@ export class ClockEstimate {
   #zeroMs: number | undefined;
   /** The time of this machine at the same zero, when the last sample was followed. */
   #wallZeroMs = 0;
-  readonly #roundTrips: number[] = [];
 
   at(monotonicMs: number): number {
     return Math.trunc((this.#zeroMs ?? performance.timeOrigin) + monotonicMs);
@@ -78,9 +71,6 @@ export class ClockEstimate {
   /** Follows the sample, or says why not. The first sample is followed unless the stored time contradicts it. */
   add({ databaseMs, sentAtMs, receivedAtMs, wallMs }: ClockSample, stored: StoredTime | null = null): Verdict {
     const roundTripMs = receivedAtMs - sentAtMs;
-    const best = Math.max(LEAST_ROUND_TRIP_MS, Math.min(...this.#roundTrips, Infinity));
-    this.#roundTrips.push(roundTripMs);
-    if (this.#roundTrips.length > RECENT) this.#roundTrips.shift();
     const zeroMs = databaseMs - (sentAtMs + receivedAtMs) / 2;
     const wallZeroMs = wallMs - receivedAtMs;
     if (this.#zeroMs === undefined) {
@@ -91,14 +81,15 @@ export class ClockEstimate {
         return { kind: "unconfirmed", stepMs: Math.round(stepMs) };
       }
     } else {
-      if (roundTripMs > MAX_ROUND_TRIP_MS || roundTripMs > best * MAX_ROUND_TRIP_RATIO) return { kind: "discarded" };
+      if (roundTripMs > MAX_ROUND_TRIP_MS) return { kind: "discarded" };
       const stepMs = zeroMs - this.#zeroMs;
       const isNear = (one: number, other: number): boolean => Math.abs(one - other) <= MAX_STEP_MS + roundTripMs;
       // This machine has made the same step, or now agrees with the database: the clock was wrong before.
       const isConfirmed = isNear(stepMs, 0) || isNear(wallZeroMs - this.#wallZeroMs, stepMs) || isNear(zeroMs, wallZeroMs);
       if (!isConfirmed) return { kind: "unconfirmed", stepMs: Math.round(stepMs) };
     }
-    this.#zeroMs = zeroMs;
+    // An estimate within the uncertainty of the reading may be the better of the two.
+    if (this.#zeroMs === undefined || Math.abs(zeroMs - this.#zeroMs) > roundTripMs / 2) this.#zeroMs = zeroMs;
     this.#wallZeroMs = wallZeroMs;
     return { kind: "followed" };
   }
@@ -146,13 +137,12 @@ export class DatabaseClock implements Clock {
 
   #schedule(): void {
     if (this.#isStopped) return;
-    const afterMs = this.#unconfirmedMs === 0 ? SAMPLE_EVERY_MS : SAMPLE_AGAIN_MS;
     this.#timer = setTimeout(() => {
       // After a failed sample the last estimate stays in use. Its error is the drift of some seconds.
       void this.#sample()
         .catch(() => undefined)
         .then(() => this.#schedule());
-    }, afterMs);
+    }, SAMPLE_EVERY_MS);
   }
 
   async #sample(): Promise<void> {
@@ -187,6 +177,5 @@ const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
          machine_clock_at = ${new Date()},
          machine = ${hostname()}
    where clock_at is null
-      or clock_at <= ${new Date(nowMs - STORE_EVERY_MS)}
-      or clock_at >= ${new Date(nowMs + STORE_EVERY_MS)}
+      or clock_at not between ${new Date(nowMs - STORE_EVERY_MS)} and ${new Date(nowMs + STORE_EVERY_MS)}
       or abs(extract(epoch from (clock_timestamp() - ${new Date(nowMs)}) - (database_clock_at - clock_at))) > 0.5`);
