@@ -34,27 +34,18 @@ const MAX_WAITING = 500;
 
 export class Database implements Queryable {
   readonly #connections: Connections;
-  readonly #limit: ConcurrencyLimit | undefined;
 
-  constructor(
-    target: DatabaseTarget,
-    nodeName: string,
-    onIdleError: (error: Error) => void,
-    { connections = new Connections(target, nodeName, onIdleError), limit }: { connections?: Connections; limit?: ConcurrencyLimit } = {},
-  ) {
-    this.#connections = connections;
-    this.#limit = limit;
-    this.#share = (shareLimit) => new Database(target, nodeName, onIdleError, { connections, limit: shareLimit });
+  /** `target`: a server, or the pool of another database. */
+  constructor(target: DatabaseTarget | Connections, nodeName = "", onIdleError: (error: Error) => void = () => undefined) {
+    this.#connections = target instanceof Connections ? target : new Connections(target, nodeName, onIdleError);
   }
-
-  readonly #share: (limit: ConcurrencyLimit) => Database;
 
   /** The same database for one kind of work, which uses at most so many connections of the pool at a time. The other connections stay free
    *  for the other kinds of work. */
   share({ maxConnections, maxWaiting }: { maxConnections: number; maxWaiting: number }): Database {
     const limit = new ConcurrencyLimit(maxConnections, maxWaiting);
     this.#connections.limits.push(limit);
-    return this.#share(limit);
+    return new LimitedDatabase(this.#connections, limit);
   }
 
   async rows<T>(statement: Sql): Promise<T[]> {
@@ -179,11 +170,13 @@ export class Database implements Queryable {
     await this.#connections.pool.end();
   }
 
-  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, options?: { isOneOff: boolean }): Promise<T> {
-    const limit = this.#limit;
-    if (limit === undefined) return this.#withPooledClient(work, options);
-    if (limit.isFull) throw tooManyWait();
-    return limit.run(() => this.#withPooledClient(work, options));
+  /** Runs work that takes a connection. */
+  protected inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
+  #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, options?: { isOneOff: boolean }): Promise<T> {
+    return this.inTurn(() => this.#withPooledClient(work, options));
   }
 
   /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
@@ -211,6 +204,21 @@ export class Database implements Queryable {
     } finally {
       ended();
     }
+  }
+}
+
+/** A database for one kind of work. */
+class LimitedDatabase extends Database {
+  readonly #limit: ConcurrencyLimit;
+
+  constructor(connections: Connections, limit: ConcurrencyLimit) {
+    super(connections);
+    this.#limit = limit;
+  }
+
+  protected override async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#limit.isFull) throw tooManyWait();
+    return this.#limit.run(work);
   }
 }
 

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/wait.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
+import type { DatabaseTarget } from "../database/connections.ts";
 import { tlsHint } from "../database/database-address.ts";
 import { Database, DatabaseUnavailable } from "../database/database.ts";
 import { findLockHolder, lockPath, type LockHolder } from "./directory-lock.ts";
@@ -35,7 +36,7 @@ const TURN_PAUSE_MS = 100;
 
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { databaseUrl, isDatabasePlaintextAllowed: isPlaintextAllowed, dataDir, mayJoin, nodeName, poolSize, onLog } = options;
-  const connect = (target: ConstructorParameters<typeof Database>[0]): Database =>
+  const connect = (target: DatabaseTarget): Database =>
     new Database({ ...target, ...(poolSize === undefined ? {} : { poolSize }) }, nodeName, (error) =>
       onLog(`idle database connection lost: ${error.message}`),
     );
