@@ -27,7 +27,7 @@ export const isSuppressed = (row: string): string => `
                     and is_erased_opt_out(${row}.account_id, ${row}.environment, ${row}.recipient, ${row}.sender))`;
 
 /** The function that finds the messages that may not be sent now, since their recipients have opted out or are about to, under locks that
- *  opt-outs take as well (migrations 0012 and 0016). `parameters`: the lists of accounts, environments, recipients and senders. */
+ *  opt-outs take as well (`find_suppressed`). `parameters`: the lists of accounts, environments, recipients and senders. */
 export const findSuppressed = (parameters: readonly string[]): string => `find_suppressed(${parameters.join(", ")})`;
 
 /** Whether the recipient of such a row certainly has not written to its sender for 24 hours before the time `now`. Never null. A pair without

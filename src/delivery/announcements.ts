@@ -29,8 +29,14 @@ export const announceQueued = (announcer: Announcer, lane: string, messages: rea
 };
 
 /** Announces that an account has a message in a lane. */
-export const announceDue = (announcer: Announcer, lane: string, { priority, accountId }: Message, dueAtMs: number): void =>
-  announcer.announce(lane, { group: `${PRIORITY_RANK[priority]} ${uuidToText(accountId)}`, dueAtMs });
+export const announceDue = (announcer: Announcer, lane: string, message: Message, dueAtMs: number): void =>
+  announcer.announce(lane, { group: groupOf(message), dueAtMs });
+
+/** Announces an automatic reply, also to the lanes of this process. */
+export const announceReply = (announcer: Announcer, lane: string, reply: Message): void =>
+  announcer.announceToAll(lane, { group: groupOf(reply), dueAtMs: reply.updatedAtMs });
+
+const groupOf = ({ priority, accountId }: Message): string => `${PRIORITY_RANK[priority]} ${uuidToText(accountId)}`;
 
 /** The account that an announcement names; undefined for one of another version. */
 export function accountOf({ group, dueAtMs }: Announced): DueGroup<WaitingAccount> | undefined {

@@ -81,9 +81,14 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, wakeWebhooks, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } =
+    const { db, clock, announcer, wakeWebhooks, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs, log } =
       this.#parts;
     await this.#lanes.open();
+    // Opening and closing connections takes seconds, and no request waits for it.
+    const followPlan = (): void => void this.reload().catch(reportError(log, "links.created_unread", "created links could not be opened"));
+    linkChooser.follow(followPlan);
+    // The plan may have changed while the links were opened.
+    followPlan();
     this.#reporter.start();
     announcer.hear((lane, group) => {
       const account = accountOf(group);

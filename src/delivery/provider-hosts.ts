@@ -6,14 +6,14 @@ import { idKey } from "../model/id.ts";
 import type { Log } from "../model/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
-import type { MessageAcceptance } from "../messages/acceptance.ts";
 import { Advancer } from "../messages/advance.ts";
-import type { Handover } from "../messages/handover.ts";
 import { ACCOUNT_BLOCKED, type Host, type Receipt } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import type { Announcer } from "../queue/announcer.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { announceReply } from "./announcements.ts";
 import { CarrierConsent } from "./carrier-consent.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
@@ -23,6 +23,7 @@ import type { DeliveryWatch } from "./watch.ts";
 export type ProviderHostsParts = {
   db: Database;
   clock: Clock;
+  announcer: Announcer;
   linkChooser: LinkChooser;
   consentDefaults: ConsentDefaults;
   /** Wakes the webhook workers when a change has queued a delivery. */
@@ -48,10 +49,9 @@ export class ProviderHosts {
   readonly #inbound: Inbound;
   readonly #parts: ProviderHostsParts;
   readonly #brought = new FairLimit(BROUGHT);
-  #handover: Handover | undefined;
 
   constructor(parts: ProviderHostsParts) {
-    const { db, clock, linkChooser, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
+    const { db, clock, announcer, linkChooser, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
     this.consent = new CarrierConsent({ db, clock, linkChooser, wakeWebhooks, log });
@@ -64,15 +64,10 @@ export class ProviderHosts {
       linkChooser,
       consentDefaults,
       wakeWebhooks,
-      queued: (reply) => this.#queued(reply),
+      queued: ({ queueEntry, message }) => announceReply(announcer, queueEntry.lane, message),
       watch,
       log,
     });
-  }
-
-  /** Notifies the lanes of automatic replies. Without it, a reply leaves with the next scan of the queue. */
-  handTo(handover: Handover): void {
-    this.#handover = handover;
   }
 
   /** Call after all providers have stopped, and before the database is closed. */
@@ -113,9 +108,5 @@ export class ProviderHosts {
     const [blocked] = receipts.flatMap(({ error }) => (error?.code === ACCOUNT_BLOCKED ? [error] : []));
     if (blocked !== undefined) await this.#parts.pauseLink(link.name, blocked.message);
     return refused;
-  }
-
-  #queued({ queueEntry, message }: MessageAcceptance): void {
-    this.#handover?.queued(queueEntry.lane, [message]);
   }
 }

@@ -55,6 +55,8 @@ export class LinkChooser {
   /** When each sender with a rate has had its turns for the messages that this node has given it. */
   readonly #busyUntil = new Map<string, number>();
 
+  readonly #followers: (() => void)[] = [];
+
   constructor(simulator: Link, plan: Plan = EMPTY_PLAN, accounts: Accounts = new Map()) {
     this.#simulator = simulator;
     this.#routing = toRouting(simulator, plan, accounts, NOTHING_CREATED);
@@ -69,6 +71,12 @@ export class LinkChooser {
   replaceCreated(created: CreatedPlan): void {
     const { plan, accounts } = this.#routing;
     this.#routing = toRouting(this.#simulator, plan, accounts, created);
+    for (const each of this.#followers) each();
+  }
+
+  /** Calls the follower after each change of what accounts have created. */
+  follow(follower: () => void): void {
+    this.#followers.push(follower);
   }
 
   /** The links that the messages of an owner may take, or that its operator has: not those of other accounts. */

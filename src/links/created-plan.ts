@@ -2,7 +2,7 @@
  *  other nodes when they announce them, or with the next look at the version of the tables. */
 import { RepeatingJob } from "../lib/background-job.ts";
 import { encodeId, idKey } from "../model/id.ts";
-import { errorFields, reportError, type Log } from "../model/log.ts";
+import { reportError, type Log } from "../model/log.ts";
 import { actorText, carrierOrigin } from "../model/origin.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import type { OwnedSender } from "./choose-sender.ts";
@@ -39,8 +39,6 @@ export type CreatedPlansParts = {
   linkReader: LinkReader;
   announcer: Announcer;
   linkChooser: LinkChooser;
-  /** Opens and closes the links that have changed. */
-  reload: () => Promise<void>;
   log: Log;
 };
 
@@ -107,16 +105,11 @@ export class CreatedPlans {
   }
 
   async #lookNow(): Promise<void> {
-    const { db, clock, reload, log } = this.#parts;
+    const { db, clock } = this.#parts;
     const version = await readVersion(db);
     const nowMs = clock.now();
     const hasEnded = this.#pauses.some(({ ends_at: endsAt }) => endsAt !== null && endsAt.getTime() <= nowMs);
-    if (version === this.#version && !hasEnded) return;
-    await this.#read(version);
-    // Opening and closing connections takes seconds, and no request waits for it.
-    void reload().catch((error: unknown) =>
-      log.error({ event: "links.created_unread", ...errorFields(error) }, "created links could not be opened"),
-    );
+    if (version !== this.#version || hasEnded) await this.#read(version);
   }
 
   async #read(version: string): Promise<void> {

@@ -45,6 +45,12 @@ export class Announcer {
     }, EVERY_MS);
   }
 
+  /** As `announce`, and calls the listeners of this process, for work whose origin does not know them. */
+  announceToAll(lane: string, announced: Announced): void {
+    for (const each of this.#listeners) each(lane, announced);
+    this.announce(lane, announced);
+  }
+
   /** Calls `onWork` for each announcement of another node. */
   hear(onWork: (lane: string, announced: Announced) => void): void {
     this.#listeners.push(onWork);

@@ -77,14 +77,14 @@ export type Background = {
 export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
 export async function startBackground(shared: Process): Promise<Background> {
-  const { config, db, clock, metrics, log, tracing, stops } = shared;
+  const { config, db, clock, announcer, metrics, log, tracing, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
   const gate = new AddressGate(config.webhookAddresses);
   const wakeWebhooks = startWebhooks(shared, gate);
   const accounts = await findAccounts(db, config);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const linkReader = new LinkReader(shared.box, gate);
-  const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser, reload: async () => reload() });
+  const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser });
   await holdRestored(config, db, clock);
   await createdPlans.load();
   if (linkChooser.hold !== undefined)
@@ -98,6 +98,7 @@ export async function startBackground(shared: Process): Promise<Background> {
   const hosts = new ProviderHosts({
     db,
     clock,
+    announcer,
     linkChooser,
     consentDefaults,
     wakeWebhooks,
@@ -111,7 +112,6 @@ export async function startBackground(shared: Process): Promise<Background> {
   stops.push(() => hosts.stop());
   const composer = new Composer({ clock, linkChooser, templates, lastSenders: new LastSenders(db) });
   const { handover, reload } = await startDelivery(shared, { linkChooser, hosts, watch, composer, wakeWebhooks });
-  hosts.handTo(handover);
   startUpkeep(shared, wakeWebhooks);
   const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
     const known = await findAccounts(db, reloaded);

@@ -7,6 +7,7 @@ import { createLog } from "../../src/model/log.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
+import { Announcer } from "../../src/queue/announcer.ts";
 import { deleteOldRows } from "../../src/retention/queries.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -215,8 +216,10 @@ describe("concurrent receipts of several parts", () => {
   test("through two processes always complete the message", async () => {
     const hosts = ["p", "q"].map((name) => {
       const watch = { submitted() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
+      const [db, { log }] = [rig.connect(name), createLog("silent")];
       return new ProviderHosts({
-        db: rig.connect(name),
+        db,
+        announcer: new Announcer(db, name, log),
         clock: rig.clock,
         linkChooser: new LinkChooser(linkTo(LINK)),
         consentDefaults: new ConsentDefaults(),
@@ -224,7 +227,7 @@ describe("concurrent receipts of several parts", () => {
         receiptWaitMs: 3_600_000,
         watch,
         pauseLink: async () => undefined,
-        log: createLog("silent").log,
+        log,
       });
     });
     for (let round = 0; round < 40; round += 1) {

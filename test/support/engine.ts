@@ -109,12 +109,11 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
   const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
   const announcer = new Announcer(db, node, log);
   const consentDefaults = new ConsentDefaults();
-  const shared = { db, clock, linkChooser, consentDefaults, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
+  const shared = { db, clock, announcer, linkChooser, consentDefaults, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
   const hosts = new ProviderHosts({ ...shared, pauseLink: async () => undefined });
   const delivery = new Delivery({
     ...shared,
     node,
-    announcer,
     providers,
     hosts,
     composer: composerOf(storage, linkChooser),
@@ -125,6 +124,5 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     pollMs,
     ...(downAfterMs === undefined ? {} : { downAfterMs }),
   });
-  hosts.handTo(delivery.handover);
   return { delivery, announcer };
 }
