@@ -23,11 +23,13 @@ export type PlannedMigration = {
 export const readLocks = (): Readonly<Record<string, TableLocks>> =>
   JSON.parse(readFileSync(LOCKS_FILE, "utf8")) as Readonly<Record<string, TableLocks>>;
 
-export async function planMigrations(db: Queryable): Promise<{ schema: number; pending: readonly PlannedMigration[] }> {
+export async function planMigrations(
+  db: Queryable,
+  { migrations, locks } = { migrations: knownMigrations(), locks: readLocks() },
+): Promise<{ schema: number; pending: readonly PlannedMigration[] }> {
   const { version: schema, refusal } = await readSchema(db);
   if (refusal !== undefined) throw refusedSchema(refusal);
-  const pending = knownMigrations().filter(({ version }) => version > schema);
-  const locks = readLocks();
+  const pending = migrations.filter(({ version }) => version > schema);
   const sizes = new Map((await readSizes(db)).map((size) => [size.table, size]));
   return {
     schema,

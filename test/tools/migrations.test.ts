@@ -283,6 +283,24 @@ update for_test set filled = true where id in (select id from for_test where fil
 });
 
 describe("godwit migrate --plan", () => {
+  test("has the locks of each pending migration, with the size of the tables", async () => {
+    const db = open(await createDatabase());
+    const version = newestOf(knownMigrations()) + 1;
+    const name = `00${version}_test`;
+    const header = `-- Releases that know schema ${BASELINE} or later work on this schema.\n`;
+    const later = parseMigration(name, `${header}-- Step: a column\nalter table events add column for_test integer;`);
+    const locks = { [name]: { events: "access exclusive" } };
+    const { schema, pending } = await planMigrations(db, { migrations: [...knownMigrations(), later], locks });
+    const bytes = pending[0]?.locks[0]?.bytes ?? 0;
+    assert.ok(bytes > 0);
+    const planned = { version, name, works_with: BASELINE, steps: ["a column"] };
+    assert.deepEqual(
+      [schema, pending],
+      [version - 1, [{ ...planned, locks: [{ table: "events", lock: "access exclusive", rows: 0, bytes }] }]],
+    );
+    await db.close();
+  });
+
   test("prints what is pending, with the locks and the size of the tables, and changes nothing", async () => {
     const url = await createEmptyDatabase();
     const db = open(url);
