@@ -61,8 +61,8 @@ export function initialise(
   renameFlushed(unfinished, cluster);
 }
 
-/** Lets only two users of the machine connect: the one that owns the files, and root. PostgreSQL learns their names from the kernel. Files
- *  of an earlier version, which trusted everyone who could open the socket, are replaced. */
+/** Lets only two users of the machine connect: the one that owns the files, and root. PostgreSQL learns their names from the
+ *  kernel. */
 export function writeAuthentication(cluster: string, runAs: RunAs | undefined): void {
   const owner = runAs?.name ?? userInfo().username;
   const users = Array.from(new Set([owner, "root"]), (name) => `godwit "${name}" all\n`);
