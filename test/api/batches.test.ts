@@ -7,7 +7,7 @@ import { acceptedBatch, batchEffects, DEFAULTS, items, rowCounts } from "../supp
 import { afterSeconds } from "../support/client/messages.ts";
 import type { Json } from "../support/client/request.ts";
 import { recipientNo } from "../support/delivery-rig.ts";
-import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
+import { LIMIT_MS, assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
@@ -48,7 +48,7 @@ describe("a batch", () => {
         refused: 0,
         completed_at: null,
       });
-      assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 10_000);
+      assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < LIMIT_MS);
       assert.deepEqual(
         results.map(({ index, status, error }) => [index, status, error]),
         Array.from({ length: count }, (_, index) => [index, "accepted", null]),

@@ -9,7 +9,7 @@ import { decodeId } from "../../src/model/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
 import { assertOAuthError, createToken, newOAuthClient, oauthClientOf, requestToken, type OAuthClient } from "../support/client/tokens.ts";
-import { assertProblem, pointersOf, until } from "../support/expect.ts";
+import { LIMIT_MS, assertProblem, pointersOf, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { cutConnections } from "../support/outage.ts";
@@ -113,7 +113,7 @@ describe("a created key", () => {
       revoked_at: null,
       last_used_at: null,
     });
-    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 10_000);
+    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < LIMIT_MS);
     assert.match(String(account), /^acct_/);
     assert.deepEqual([await statusOf(key), await statusOf(key, other)], [200, 200]);
     assertProblem(await godwit.send(key), "forbidden_insufficient_scope");

@@ -16,6 +16,7 @@ import type { Host, InboundMessage } from "../../src/providers/provider.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import { messageOf } from "../support/message.ts";
 import { accepted, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
@@ -107,7 +108,7 @@ describe("an inbound message", () => {
       assert.deepEqual(more, []);
       const { id, created_at: createdAt, updated_at: updatedAt, ...record } = messageRecord(inbound);
       assert.match(id, /^msg_/);
-      assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 10_000);
+      assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < LIMIT_MS);
       assert.equal(updatedAt, createdAt);
       assert.deepEqual(record, {
         object: "message",
@@ -362,7 +363,7 @@ describe("the service window of WhatsApp", () => {
     const [inbound] = await inboundFrom(message);
     assert.ok(inbound !== undefined);
     const openedAt = await windowOf(message);
-    assert.ok(openedAt !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < 1_000);
+    assert.ok(openedAt !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < LIMIT_MS);
   });
 
   test("is opened again after it closed, and free text may be sent again", async () => {

@@ -10,7 +10,7 @@ import { uuidFromText } from "../../src/lib/uuid.ts";
 import { clientOf, clientOfAccount } from "../support/client.ts";
 import { itemsOf, walk, type Json } from "../support/client/request.ts";
 import { BOTH, newName, TEXT, type TemplateClient } from "../support/client/templates.ts";
-import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
+import { LIMIT_MS, assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { rowId } from "../support/tables.ts";
@@ -54,7 +54,7 @@ describe("create", () => {
     assert.match(String(createdBy), /^key_/);
     assert.match(String(id), /^tmpl_[0-9a-z]{26}$/);
     assert.equal(reply.headers.get("location"), `/v1/templates/${String(id)}`);
-    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 5_000);
+    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < LIMIT_MS);
     assert.equal(updatedAt, createdAt);
     assert.deepEqual(rest, {
       object: "template",

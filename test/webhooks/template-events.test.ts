@@ -11,7 +11,7 @@ import { Templates } from "../../src/templates/find-template.ts";
 import { clientOf } from "../support/client.ts";
 import type { Json } from "../support/client/request.ts";
 import { BOTH, newName, TEXT, type TemplateClient } from "../support/client/templates.ts";
-import { until } from "../support/expect.ts";
+import { LIMIT_MS, until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
@@ -218,7 +218,7 @@ describe("the initial template for verification codes", () => {
       assert.ok(createdBy === "system" || createdBy === null);
       assert.deepEqual(rest, { ...SEEDED, environment });
       assert.deepEqual(await own.read(id), data[0]);
-      for (const time of [createdAt, updatedAt]) assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000, String(time));
+      for (const time of [createdAt, updatedAt]) assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < LIMIT_MS, String(time));
       assert.equal((await own.preview("verification_code"))["body"], SEEDED.body.replace("{{code}}", "123456"));
       assert.deepEqual(await own.events(id), []);
       assert.equal((await own.edit(id, { body: "{{code}}" }))["version"], 2);
