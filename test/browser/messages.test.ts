@@ -3,25 +3,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ConsoleVisits } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
-import { HookServer } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 
 describe("the session", () => {
-  test("stores only an access token of the key, survives a reload, and is not shared with another tab", (context) =>
-    visits.visit(context, async (visitor) => {
-      await visitor.signIn(visits.key);
-      await visitor.heading("Overview").waitFor();
-      const stored = (await visitor.page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }])")) as string;
-      assert.ok(!stored.includes(visits.key), "the key is not in the browser's storage");
-      assert.match(stored, /"token\\":\\"eyJ/, "an access token is stored");
-      await visitor.page.reload();
-      await visitor.heading("Overview").waitFor();
-      const other = await visitor.page.context().newPage();
-      await other.goto(`${visits.godwit.url}/console`);
-      await other.getByLabel("API key").waitFor();
-    }));
-
   test("does not start with a malformed or revoked key, and the fault is shown", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.goto();
@@ -103,30 +88,6 @@ describe("the session", () => {
 });
 
 describe("sending", () => {
-  test("a message to the simulator shows its status up to delivered without a reload", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      await visitor.signIn(visits.key, "send");
-      await visitor.button("delivered", true).click();
-      await page.getByLabel("Text").fill("Hello from the console");
-      await visitor.sees("1 segment");
-      await visitor.sees(`"recipient": "+15005550006"`, page.getByRole("region", { name: "Code sample" }));
-      await visitor.button("TypeScript").click();
-      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "Code sample" }));
-      await visitor.button("Python").click();
-      await visitor.sees("from godwit import Godwit", page.getByRole("region", { name: "Code sample" }));
-      const loads = visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length;
-      await visitor.button("Send").click();
-      const followed = page.getByRole("region", { name: "The message you sent" });
-      await visitor.sees(/^delivered$/, followed.getByRole("status"));
-      await visitor.sees("simulator", followed);
-      assert.equal(visitor.requestedUrls.filter((address) => address.endsWith("/console/send")).length, loads, "the page is not reloaded");
-      await followed.getByRole("link", { name: /^Open msg_/ }).click();
-      await visitor.heading("To +15005550006").waitFor();
-      await visitor.sees("Hello from the console", page.getByRole("region", { name: "Text" }));
-      await visitor.sees("delivered", page.getByRole("region", { name: "Parts" }));
-    }));
-
   test("a text shows its segments, alphabet, expensive characters and faults while it is typed", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
@@ -340,42 +301,6 @@ describe("messages", () => {
       { onlyChromium: "WebDriver BiDi of Firefox does not report downloads" },
     ));
 
-  test("that are scheduled can be rescheduled, canceled, redacted, and sent again as new", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      const sendAt = new Date(Date.now() + 3_600_000).toISOString();
-      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", body: "For later", send_at: sendAt });
-      await visitor.signIn(visits.key, `messages/${String(json["id"])}`);
-      await visitor.button("Reschedule").click();
-      const later = new Date(Date.now() + 7_200_000).toISOString().slice(0, 16);
-      await visitor.dialog.getByLabel("Send at").fill(later);
-      await visitor.dialog.getByRole("button", { name: "Reschedule" }).click();
-      await visitor.sees("The message is rescheduled");
-      const read = async (): Promise<Record<string, unknown>> =>
-        (await visits.godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key: visits.key })).json;
-      assert.equal((await read())["send_at"], `${later}:00.000Z`);
-
-      await visitor.button("Cancel message").click();
-      await visitor.dialog.waitFor();
-      await page.keyboard.press("Escape");
-      await visitor.dialog.waitFor({ state: "detached" });
-      assert.equal((await read())["status"], "scheduled", "Escape cancels nothing");
-      await visitor.button("Cancel message").click();
-      await visitor.dialog.getByRole("button", { name: "Cancel message" }).click();
-      await visitor.sees(/^canceled$/, page.getByRole("region", { name: "Text" }));
-      assert.equal((await read())["status"], "canceled");
-
-      await visitor.button("Send again as new").click();
-      await visitor.heading("Send").waitFor();
-      assert.equal(await page.getByLabel("Text").inputValue(), "For later");
-      assert.ok(!page.url().includes("later"), "the text is not in the URL");
-      await page.goBack();
-      await visitor.button("Redact").click();
-      await visitor.dialog.getByRole("button", { name: "Redact" }).click();
-      await visitor.sees(/was redacted/);
-      assert.equal((await read())["body"], null);
-    }));
-
   test("with markup and emoji are shown as text", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
@@ -424,42 +349,6 @@ describe("messages", () => {
       await visitor.sees(/not_found/);
       await visitor.goto("nonsense");
       await visitor.heading("Page not found").waitFor();
-    }));
-});
-
-describe("webhooks", () => {
-  test("an endpoint can be created, and a failed delivery to it is shown and can be retried", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      await using hook = await HookServer.listen();
-      hook.status = 503;
-      // The other deliveries stay pending, however long the test takes.
-      hook.headers = { "retry-after": "3600" };
-      await visitor.signIn(visits.key, "endpoints");
-      await visitor.button("Add an endpoint").click();
-      await visitor.sees("godwit listen --forward-to", visitor.dialog);
-      await visitor.dialog.getByLabel("URL").fill(hook.url());
-      await visitor.dialog.getByRole("button", { name: "Add", exact: false }).click();
-      await visitor.sees(/^whsec_/);
-      await visitor.button("Done").click();
-      await visitor.sees(hook.url());
-      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });
-      const deliveries = page.getByRole("region", { name: "Deliveries" });
-      await visitor.sees("message.delivered", deliveries);
-      await visitor.sees(/503/, deliveries);
-      hook.status = 200;
-      await deliveries
-        .getByRole("button", { name: /^Retry/ })
-        .first()
-        .click();
-      await visitor.sees(/^succeeded$/, deliveries);
-      // The page of the message shows the same.
-      await visitor.goto(`messages/${String(json["id"])}`);
-      const webhooks = page.getByRole("region", { name: "Webhook deliveries" });
-      await visitor.sees("message.sent", webhooks);
-      await visitor.sees(/^pending$/, webhooks);
-      await webhooks.getByRole("row").filter({ hasText: "pending" }).first().getByRole("button", { name: "Retry" }).click();
-      await visitor.sees("The delivery is retried now");
     }));
 });
 

@@ -1,7 +1,6 @@
 /** The other pages of the console, each with its actions, in a real browser. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isDeepStrictEqual } from "node:util";
 import { ConsoleVisits } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
 import { HookServer } from "../support/hook-server.ts";
@@ -9,47 +8,6 @@ import { HookServer } from "../support/hook-server.ts";
 const visits = new ConsoleVisits();
 
 describe("the overview", () => {
-  test("counts messages without a reload, and links an error code to its messages", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      await visitor.signIn(visits.key);
-      await visitor.heading("Overview").waitFor();
-      await visitor.sees("No errors in this period");
-      const step = page.getByRole("region", { name: "First steps" }).getByRole("listitem").filter({ hasText: "Send a test message" });
-      assert.equal(await step.getByText("done").count(), 0);
-      const throughput = page.getByRole("region", { name: "Throughput" });
-      for (const recipient of ["+15005550002", "+15005550006"]) await visits.godwit.send(visits.key, { recipient });
-      const errors = page.getByRole("region", { name: "Errors by code" });
-      await visitor.sees("invalid_destination", errors);
-      await until("half of the messages to be delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
-      await visitor.sees(/^p50; p95: /);
-      await visitor.sees("done", step);
-      await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: new Date(Date.now() + 3_600_000).toISOString() });
-      await visitor.sees("1 message scheduled");
-      await throughput.getByText("As a table").click();
-      const table = throughput.getByRole("table");
-      await table.waitFor();
-      assert.equal(await table.getByRole("row").count(), 61, "sixty minutes with the current one, and the heading");
-      // The last two rows, because a minute may have ended meanwhile: delivered, in progress, other, not delivered.
-      const cellsOf = (row: number): Promise<string[]> => table.getByRole("row").nth(row).getByRole("cell").allTextContents();
-      await until("the table to show all messages", async () => {
-        const [before, newest] = [await cellsOf(59), await cellsOf(60)];
-        const sums = newest.map((cell, at) => Number(cell) + Number(before[at]));
-        return isDeepStrictEqual(sums, [1, 1, 0, 1]) ? true : undefined;
-      });
-      for (const range of ["24h", "7d", "30d"]) {
-        await page.getByLabel("Period", { exact: true }).selectOption(range);
-        await visitor.sees("invalid_destination", errors);
-        assert.match(page.url(), new RegExp(`range=${range}$`));
-      }
-      const code = errors.getByRole("link", { name: "invalid_destination" });
-      assert.equal(await code.getAttribute("href"), "/docs/states#error-codes-of-messages");
-      await errors.getByRole("link", { name: "1 message" }).click();
-      await visitor.heading("Messages").waitFor();
-      assert.match(page.url(), /error_code=invalid_destination/);
-      await visitor.sees("+15005550002", page.getByRole("table"));
-    }));
-
   test("charts show their values by pointer and by keyboard, with counts where there are few messages", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
@@ -101,46 +59,6 @@ describe("the overview", () => {
 });
 
 describe("keys", () => {
-  test("can be created with few scopes, are shown once, and can be rotated and revoked", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page, dialog } = visitor;
-      await visitor.signIn(visits.key, "keys");
-      await visitor.button("Create a key").click();
-      await dialog.getByLabel("Name").fill("made in the console");
-      await dialog.getByRole("checkbox", { name: "messages:read" }).check();
-      await dialog.getByLabel("Your API key").fill(visits.key);
-      await dialog.getByRole("button", { name: "Create" }).click();
-      const made = (await dialog.locator("pre").textContent()) ?? "";
-      assert.match(made, /^gw_test_/);
-      await dialog.getByRole("button", { name: "Done" }).click();
-      const { json } = await visits.godwit.request("GET", "/v1/credential", { key: made });
-      assert.deepEqual(json["scopes"], ["messages:read"]);
-      assert.equal(json["expires_at"], null, "it outlives the access token of the session");
-      assert.ok(!(await page.content()).includes(made), "the key is not on the page any more");
-
-      const row = page.getByRole("row").filter({ hasText: "made in the console" });
-      await row
-        .first()
-        .getByRole("button", { name: /^Rotate/ })
-        .click();
-      await dialog.getByLabel("Your API key").fill(visits.key);
-      await dialog.getByRole("button", { name: "Rotate" }).click();
-      const next = (await dialog.locator("pre").textContent()) ?? "";
-      assert.match(next, /^gw_test_/);
-      await dialog.getByRole("button", { name: "Done" }).click();
-      await until("both keys to be listed", async () => ((await row.count()) === 2 ? true : undefined));
-
-      await row
-        .first()
-        .getByRole("button", { name: /^Revoke/ })
-        .click();
-      await dialog.getByRole("button", { name: "Revoke" }).click();
-      await visitor.sees(/^revoked$/, row.first());
-      await until("the key to be refused", async () =>
-        (await visits.godwit.request("GET", "/v1/credential", { key: next })).status === 401 ? true : undefined,
-      );
-    }));
-
   test("get the scopes of a preset", (context) =>
     visits.visit(context, async (visitor) => {
       const { dialog } = visitor;
@@ -226,68 +144,6 @@ describe("keys", () => {
     }));
 });
 
-describe("templates", () => {
-  test("can be created, previewed by the service, changed, and sent", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      await visitor.signIn(visits.key, "templates/new");
-      await page.getByLabel("Name", { exact: true }).fill("Bad Näme");
-      await page.getByLabel("Body", { exact: true }).fill("Hello ");
-      await visitor.button("Insert a variable").click();
-      await page.keyboard.type("name");
-      assert.equal(await page.getByLabel("Body", { exact: true }).inputValue(), "Hello {{name}}");
-      await visitor.button("Submit").click();
-      await visitor.sees(/must/);
-      await page.getByLabel("Name", { exact: true }).fill("From the Console");
-      await page.getByLabel(/Example for \{\{name\}\}/).fill("Ada");
-      const preview = page.getByRole("region", { name: "Preview" });
-      await visitor.sees("Hello Ada", preview);
-      await visitor.button("Submit").click();
-      await visitor.heading("from_the_console").waitFor();
-      await visitor.sees("Hello Ada", preview);
-      await preview.getByLabel(/Value of/).fill("Grace");
-      await visitor.sees("Hello Grace", preview);
-      await page.getByLabel("Body", { exact: true }).fill("Good morning {{name}}");
-      await visitor.sees("Good morning Ada", preview);
-      await visitor.button("Save").click();
-      await preview.getByLabel(/Value of/).fill("Grace");
-      await visitor.sees("Good morning Grace", preview);
-      await page.getByRole("link", { name: "Send with this template" }).click();
-      await visitor.button("delivered", true).click();
-      await page.getByLabel("{{name}}", { exact: true }).fill("Grace");
-      await visitor.sees("Good morning Grace");
-      await visitor.button("Send").click();
-      await visitor.sees(/^delivered$/, page.getByRole("region", { name: "The message you sent" }).getByRole("status"));
-    }));
-});
-
-describe("suppressions", () => {
-  test("can be added, found and lifted, and their history is shown", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page, dialog } = visitor;
-      await visitor.signIn(visits.key, "suppressions");
-      await visitor.sees("No suppressed recipients");
-      await visitor.button("Add a recipient").click();
-      await dialog.getByLabel("Recipient").fill("12");
-      await dialog.getByRole("button", { name: "Suppress" }).click();
-      await visitor.sees(/E\.164/, dialog);
-      await dialog.getByLabel("Recipient").fill("+14155550155");
-      await dialog.getByRole("button", { name: "Suppress" }).click();
-      await visitor.sees(/^suppressed$/);
-      await page.getByRole("searchbox", { name: "Recipient" }).fill("+14155550156");
-      await visitor.sees("This recipient is not suppressed");
-      await page.getByRole("searchbox", { name: "Recipient" }).fill("+14155550155");
-      await visitor.button("Lift").click();
-      await dialog.getByRole("button", { name: "Lift" }).click();
-      await visitor.sees("This recipient is not suppressed");
-      await page.getByLabel("State").selectOption("lifted");
-      await visitor.sees(/^lifted$/, page.getByRole("table"));
-      await visitor.button("History").click();
-      await visitor.sees(/^suppressed$/, dialog);
-      await visitor.sees(/^lifted$/, dialog);
-    }));
-});
-
 describe("the audit log", () => {
   /** Makes a request, and returns the id in its response. */
   const create = async (path: string, body: object): Promise<string> => {
@@ -361,50 +217,12 @@ describe("the audit log", () => {
       await visitor.sees("No entry matches these filters");
     }));
 
-  test("loads further pages on request, and shows the error of an invalid filter", (context) =>
-    visits.visit(context, async (visitor) => {
-      const { page } = visitor;
-      for (let count = 0; count <= 50; count += 1) await create("/v1/suppressions", { recipient: `+1415555${1_000 + count}` });
-      await visitor.signIn(visits.key, "audit?action=suppression.*");
-      const rows = page.getByRole("table", { name: "Audit log" }).getByRole("row");
-      await rows.first().waitFor();
-      assert.equal(await rows.count(), 51, "the heading and 50 entries");
-      await visitor.button("Load more").click();
-      await rows.nth(51).waitFor();
-      await visitor.goto("audit?created_after=yesterday");
-      await page.getByRole("alert").getByText("created_after").waitFor();
-    }));
-
   test("is not in the menu of a key without its scope, and its address names the scope", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(await visits.godwit.key({ scopes: ["messages:read"] }), "audit");
       await visitor.sees("audit:read");
       const menu = visitor.page.getByRole("navigation", { name: "Console" });
       assert.deepEqual(await menu.getByRole("link").allTextContents(), ["Messages", "Conversations", "Batches"]);
-    }));
-});
-
-describe("usage and carriers", () => {
-  test("the counts match the API, and can be downloaded as a file", (context) =>
-    visits.visit(
-      context,
-      async (visitor) => {
-        const { page } = visitor;
-        await visits.godwit.send(visits.key, { recipient: "+15005550006" });
-        await visitor.signIn(visits.key, "usage?range=24h");
-        await page.getByRole("heading", { name: "By hour" }).waitFor();
-        const file = page.waitForEvent("download");
-        await visitor.button("Download CSV").click();
-        assert.match((await file).suggestedFilename(), /^usage-test-by-hour-.*\.csv$/);
-      },
-      { onlyChromium: "WebDriver BiDi of Firefox does not report downloads" },
-    ));
-
-  test("the simulator is shown as the carrier of test", (context) =>
-    visits.visit(context, async (visitor) => {
-      await visitor.signIn(visits.key, "carriers");
-      await visitor.sees("simulator");
-      await visitor.sees(/^connected$/);
     }));
 });
 
