@@ -1,7 +1,7 @@
 /** Worst-case requests, generated from the route table: for every route with a body, the largest allowed body in many shapes. Some shapes
  *  are the whole body; the others replace one field of a valid body. */
-import type { Route } from "../../src/api/route.ts";
-import { BODY_LIMIT_BYTES } from "../../src/api/responses.ts";
+import type { Route } from "../src/api/route.ts";
+import { BODY_LIMIT_BYTES } from "../src/api/responses.ts";
 
 export type Case = {
   name: string;

@@ -1,10 +1,10 @@
 /** Worst-case requests of the paths without a route: the token endpoint, and the callback of every provider that receives requests. */
 import { createHmac, randomBytes } from "node:crypto";
-import { HTTP_TOKEN, LINK } from "../../fuzz/service.ts";
-import { PROVIDERS, type ProviderName } from "../../src/providers/providers.ts";
-import type { Provider } from "../../src/providers/provider.ts";
-import { graphCall, GRAPH_SECRETS } from "./fakes/graph.ts";
-import { TWILIO_SECRETS } from "./fakes/twilio.ts";
+import { HTTP_TOKEN, LINK } from "./service.ts";
+import { PROVIDERS, type ProviderName } from "../src/providers/providers.ts";
+import type { Provider } from "../src/providers/provider.ts";
+import { graphCall, GRAPH_SECRETS } from "../test/support/fakes/graph.ts";
+import { TWILIO_SECRETS } from "../test/support/fakes/twilio.ts";
 import { BODIES, type Case } from "./worst-case.ts";
 
 type Cases = { reference: Case; cases: readonly Case[] };

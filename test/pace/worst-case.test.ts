@@ -7,8 +7,8 @@ import { request as send } from "undici";
 import { MeasuredService, type Cost } from "../../fuzz/service.ts";
 import { allRoutes } from "../../src/routes.ts";
 import { createDatabase } from "../support/database.ts";
-import { casesOf, limitOf, referenceCase, routeName, type Case } from "../support/worst-case.ts";
-import { carrierCases, tokenCases } from "../support/worst-case-forms.ts";
+import { casesOf, limitOf, referenceCase, routeName, type Case } from "../../fuzz/worst-case.ts";
+import { carrierCases, tokenCases } from "../../fuzz/worst-case-forms.ts";
 
 const MAX_TURN_MS = 50;
 const MAX_RATIO = 20;
@@ -60,7 +60,7 @@ async function costOf(each: Case, maxCpuMs: number): Promise<Cost & Reply> {
 async function referenceMs(each: Case): Promise<number> {
   let status = 0;
   for (let count = 0; count < WARM_UPS; count += 1) status = (await perform(each)).status;
-  assert.notEqual(status, 400, `${each.name} is not valid: add the fields that its rules require to test/support/worst-case.ts`);
+  assert.notEqual(status, 400, `${each.name} is not valid: add the fields that its rules require to fuzz/worst-case.ts`);
   const { cpuMs } = await service.measure(async () => {
     for (let count = 0; count < TRIES; count += 1) await perform(each);
   });
