@@ -1,5 +1,5 @@
 /** The tests of the look of all pages, and of the documentation, again, in Firefox. */
-import { runTogether } from "../support/together.ts";
+import { runTogether } from "../../scripts/test/together.ts";
 import { useBrowser } from "../support/visitor.ts";
 
 useBrowser("Firefox");

@@ -1,4 +1,4 @@
-/** Databases for tests, on the shared server that `global-setup.ts` starts. */
+/** Databases for tests, on the shared server that the runner starts. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import type { DatabaseTarget } from "../../src/database/connections.ts";

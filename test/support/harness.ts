@@ -20,6 +20,7 @@ import { startService } from "../../src/service/start-service.ts";
 import { Database } from "../../src/database/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS, type Timings } from "../../src/timings.ts";
+import { RUN_VARIABLE } from "../../scripts/test/process-tree.ts";
 import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
@@ -317,6 +318,8 @@ export const baseEnv = (): Record<string, string> => ({
   // The same on every machine.
   GODWIT_WORKERS: "1",
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
+  // By which the runner finds what a test process left behind.
+  [RUN_VARIABLE]: process.env[RUN_VARIABLE] ?? "",
 });
 
 /** Starts any godwit command as a process with only the given environment and the base environment. */

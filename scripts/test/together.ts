@@ -1,8 +1,8 @@
-/** Runs several test files in one process, one after the other. `scripts/test.ts` writes the modules that call this. */
+/** Runs several test files in one process, one after the other. `test-process.ts` writes the modules that call this. */
 import { after, describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import { stopAll } from "./at-end.ts";
+import { stopAll } from "../../test/support/at-end.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 

@@ -1,0 +1,75 @@
+/** Runs test files in a process of its own process group, and passes on what its reporter says. */
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { cachedFolder } from "../../test/support/cache.ts";
+import { RESULTS_FD, type Result } from "./child-reporter.ts";
+import { endTrees, RUN_VARIABLE } from "./process-tree.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+// Several times what the slowest file takes on a busy machine: a test that hangs must not hold up the others.
+const LIMIT_MS = 5 * 60_000;
+
+export type TestProcess = {
+  /** The paths from the root of the checkout. Several files run one after the other. */
+  files: readonly string[];
+  /** Distinguishes the processes of a run. */
+  number: number;
+  /** Further options for Node, such as --test-name-pattern. */
+  options: readonly string[];
+  onResult: (result: Result) => void;
+  interrupted: AbortSignal;
+};
+
+/** Resolves with the reason when the process did not end by itself with all its tests run, otherwise with undefined. */
+export async function runProcess({ files, number, options, onResult, interrupted }: TestProcess): Promise<string | undefined> {
+  const run = `${process.pid}-${number}`;
+  const reporter = ["--test-reporter", join(import.meta.dirname, "child-reporter.ts"), "--test-reporter-destination", "stdout"];
+  const child = spawn(process.execPath, [...reporter, ...options, moduleOf(files, number)], {
+    cwd: ROOT,
+    env: { ...process.env, [RUN_VARIABLE]: run },
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => process.stderr.write(chunk));
+  let reason: string | undefined;
+  let ending: Promise<void> | undefined;
+  const end = (why: string): void => {
+    reason ??= why;
+    ending ??= endTrees([child.pid ?? 0], run);
+  };
+  const limit = setTimeout(() => end(`the file took more than ${LIMIT_MS / 60_000} minutes`), LIMIT_MS);
+  const stop = (): void => end("interrupted");
+  interrupted.addEventListener("abort", stop);
+  let hasFailures = false;
+  createInterface({ input: child.stdio[RESULTS_FD] as Readable }).on("line", (line) => {
+    const result = JSON.parse(line) as Result;
+    if (result.kind === "test") {
+      hasFailures ||= result.outcome === "failed";
+      // The next file begins.
+      if (files.length > 1 && result.isTop && result.isSuite) limit.refresh();
+    }
+    onResult(result);
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) =>
+    child.on("error", reject).on("close", (...how) => resolve(how)),
+  );
+  clearTimeout(limit);
+  interrupted.removeEventListener("abort", stop);
+  await (ending ?? endTrees([child.pid ?? 0], run));
+  if (code !== 0 && !hasFailures) reason ??= signal ?? `exit code ${code}`;
+  return reason;
+}
+
+/** The module that a process runs: the one file, or a module that runs several files. */
+function moduleOf(files: readonly string[], number: number): string {
+  const [first = ""] = files;
+  if (files.length === 1) return join(ROOT, first);
+  const path = join(cachedFolder("processes"), `${process.pid}-${number}.mjs`);
+  const together = pathToFileURL(join(import.meta.dirname, "together.ts")).href;
+  writeFileSync(path, `import { runTogether } from ${JSON.stringify(together)};\nrunTogether(${JSON.stringify(files)});\n`);
+  return path;
+}

@@ -1,0 +1,90 @@
+/** The runner of the tests: its tiers, its closing line, and the end of everything that a run started. */
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { processesOfTier, unknownNames } from "../../scripts/test/tiers.ts";
+import { until } from "../support/expect.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const HARNESS = pathToFileURL(join(ROOT, "test", "support", "harness.ts")).href;
+
+const folder = mkdtempSync(join(tmpdir(), "godwit-runner-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs test files that have these texts. The run has its own database server: it would replace the template of the shared one. */
+function run(...sources: readonly string[]): ChildProcess {
+  const paths = sources.map((source, index) => {
+    const path = join(mkdtempSync(join(folder, "run-")), `${index}.test.mjs`);
+    writeFileSync(path, `import test from "node:test";\n${source}`);
+    return path;
+  });
+  const { TEST_DATABASE_URL: _, ...env } = process.env;
+  return spawn(process.execPath, [join(ROOT, "scripts", "test.ts"), ...paths], { env, stdio: ["ignore", "pipe", "ignore"] });
+}
+
+const exitOf = (child: ChildProcess): Promise<number | null> => new Promise((resolve) => child.once("exit", resolve));
+
+describe("the tiers", () => {
+  const files = (tier: "first" | "rest" | "full"): string[] => processesOfTier(tier).flat().toSorted();
+
+  test("divide all test files, and name only files that exist", () => {
+    assert.deepEqual([...files("first"), ...files("rest")].toSorted(), files("full"));
+    assert.deepEqual(unknownNames(), []);
+  });
+});
+
+describe("a run", () => {
+  for (const [what, sources, closing, code] of [
+    ["is green", [`test("a", () => {}); test("b", { skip: "no reason" }, () => {});`], "1 passed, 0 failed, 1 skipped", 0],
+    [
+      "has a failed test, a file that throws and a file that ends early is red",
+      [`test("a", () => {}); test("b", () => { throw new Error("b"); });`, `throw new Error("c");`, `test("d", () => process.exit(3));`],
+      "1 passed, 3 failed, 0 skipped",
+      1,
+    ],
+  ] as const)
+    test(`that ${what}`, async () => {
+      const child = run(...sources);
+      const [output, exit] = await Promise.all([text(child.stdout as NodeJS.ReadableStream), exitOf(child)]);
+      assert.equal(output.trimEnd().split("\n").at(-1), closing);
+      assert.equal(exit, code);
+    });
+
+  test("that is interrupted leaves no process behind, also not those in groups of their own", async () => {
+    const pids = join(folder, "pids");
+    const child = run(
+      `import { readFileSync, renameSync, writeFileSync } from "node:fs";
+       import { startGodwit } from ${JSON.stringify(HARNESS)};
+       test("hangs", async () => {
+         const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: ${JSON.stringify(join(folder, "data"))} } });
+         const server = readFileSync(${JSON.stringify(join(folder, "data", "postgres", "postmaster.pid"))}, "utf8").split("\\n")[0];
+         writeFileSync(${JSON.stringify(`${pids}.new`)}, [process.pid, godwit.child.pid, server].join(" "));
+         renameSync(${JSON.stringify(`${pids}.new`)}, ${JSON.stringify(pids)});
+         await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+       });`,
+    );
+    child.stdout?.resume();
+    const started = await until("the service to start", async () => (existsSync(pids) ? readFileSync(pids, "utf8") : undefined));
+    const processes = started.split(" ").map(Number);
+    assert.equal(processes.filter(isRunning).length, 3, started);
+    const exit = exitOf(child);
+    child.kill("SIGTERM");
+    assert.equal(await exit, 1);
+    assert.deepEqual(processes.filter(isRunning), []);
+  });
+});
+
+/** Whether a process exists and has not ended. */
+function isRunning(pid: number): boolean {
+  const path = `/proc/${pid}/stat`;
+  try {
+    return !/\) [ZX] /.test(readFileSync(path, "latin1"));
+  } catch {
+    return false;
+  }
+}
