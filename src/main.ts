@@ -1,55 +1,10 @@
-/** The entry point: finds the command in argv and runs it. Compiled code is cached, because most commands run only briefly. */
+/** The entry point: runs the command in argv. Compiled code is cached, because most commands run only briefly. */
 import { enableCompileCache } from "node:module";
-import type { Command } from "./cli/command.ts";
-import { COMMANDS } from "./cli/commands.ts";
+import { runCommand } from "./cli/run-command.ts";
 
 enableCompileCache();
 
-const EXIT = { failure: 1, usage: 2 } as const;
-const ALIASES: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version" };
-
-async function main(argv: readonly string[]): Promise<number> {
-  const [name = "help", ...rest] = argv;
-  const entry = COMMANDS[ALIASES[name] ?? name];
-  if (entry === undefined) return refuse(name);
-  const command = await entry.load();
-  const { parseInput } = await import("./cli/command.ts");
-  try {
-    const input = parseInput(command, rest);
-    if (input.flags["help"] === true) {
-      const { helpText } = await import("./cli/help.ts");
-      process.stdout.write(helpText(command, entry));
-      return 0;
-    }
-    return (await command.run(input, { commands: COMMANDS })) ?? 0;
-  } catch (error) {
-    return explain(error, command);
-  }
-}
-
-async function refuse(name: string): Promise<number> {
-  const [{ didYouMean }, { overview }] = await Promise.all([import("./cli/command.ts"), import("./cli/help.ts")]);
-  const suggestion = didYouMean(name, Object.keys(COMMANDS), "godwit ");
-  // The list of commands would move the suggestion out of a small terminal.
-  const more = suggestion === "" ? `\n${overview({ commands: COMMANDS })}` : "godwit help lists all commands.\n";
-  process.stderr.write(`godwit: unknown command ${name}${suggestion}\n${more}`);
-  return EXIT.usage;
-}
-
-/** Prints an error that the user can fix as one sentence. Any other error is a bug of ours and is thrown again with its stack. */
-async function explain(error: unknown, command: Command): Promise<number> {
-  if (error instanceof Error && error.name === "DatabaseUnavailable") {
-    process.stderr.write(`godwit: ${error.message}: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`);
-    return EXIT.failure;
-  }
-  if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;
-  const { usageText } = await import("./cli/help.ts");
-  const more = error.name === "UsageError" ? `\n${usageText(command)}\ngodwit help ${command.name} describes the command.\n` : "";
-  process.stderr.write(`godwit: ${error.message}\n${more}`);
-  return error.name === "StartupError" ? EXIT.failure : EXIT.usage;
-}
-
-const code = await main(process.argv.slice(2));
+const code = await runCommand(process.argv.slice(2));
 // An aborted start may still be running. The next start takes over its locks and leases.
 if (code === 0) process.exitCode = 0;
 else process.exit(code);

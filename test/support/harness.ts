@@ -27,6 +27,7 @@ import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase, inspectionOf } from "./database.ts";
+import { canRunHere, runHere, type CommandResult } from "./command-here.ts";
 import { childProcesses, signalProcess } from "./child-processes.ts";
 import { programPath } from "./programs.ts";
 import type { Environment } from "../../src/model/owner.ts";
@@ -355,16 +356,11 @@ export function spawnGodwit(
   return { child, logs, output, waitFor, exit };
 }
 
-/** Runs a command and waits for its end. */
-export async function runGodwit(
-  args: readonly string[],
-  env: Record<string, string>,
-  stdin?: string,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [programPath("godwit"), ...args], {
-    env: { ...baseEnv(), ...env },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+/** Runs a command and waits for its end: in the process of the test if it can. */
+export async function runGodwit(args: readonly string[], env: Record<string, string>, stdin?: string): Promise<CommandResult> {
+  const whole = { ...baseEnv(), ...env };
+  if (stdin === undefined && canRunHere(args, env)) return runHere(args, whole);
+  const child = spawn(process.execPath, [programPath("godwit"), ...args], { env: whole, stdio: ["pipe", "pipe", "pipe"] });
   // A command may end without reading its input.
   child.stdin.on("error", () => undefined).end(stdin);
   let stdout = "";
