@@ -6,11 +6,10 @@ import { stopAll } from "../../test/support/at-end.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Each file is a suite that has the file's path as its name: hooks at the top of a file belong to that file only. `where` distinguishes several
- *  runs of a file. */
-export function runTogether(files: readonly string[], where = ""): void {
+/** Each file is a suite that has the file's path as its name: hooks at the top of a file belong to that file only. */
+export function runTogether(files: readonly string[]): void {
   for (const file of files)
-    describe(file + where, async () => {
+    describe(file, async () => {
       await import(pathToFileURL(join(ROOT, file)).href);
       after(stopAll);
     });

@@ -1,6 +1,5 @@
-/** The tests of the look of all pages, and of the documentation, again, in Firefox. */
-import { runTogether } from "../../scripts/test/together.ts";
+/** The tests of test/browser/look.test.ts, in Firefox. */
 import { useBrowser } from "../support/visitor.ts";
 
 useBrowser("Firefox");
-runTogether(["test/browser/docs.test.ts", "test/browser/look.test.ts"], " in Firefox");
+await import("../browser/look.test.ts");
