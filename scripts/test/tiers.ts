@@ -146,7 +146,8 @@ const costOf = (files: readonly string[]): number => files.reduce((sum, file) =>
 /** Writes the times of these files into the table, and removes files that no longer exist. */
 export function record(ended: readonly { file: string; processorMs: number | undefined }[]): void {
   const times = new Map(Object.entries(recorded.files));
-  for (const { file, processorMs = 0 } of ended) times.set(file, Math.round(processorMs / 100) / 10);
+  // A file that was killed has no time.
+  for (const { file, processorMs } of ended) if (processorMs !== undefined) times.set(file, Math.round(processorMs / 100) / 10);
   const existing = [...times].filter(([file]) => statSync(join(ROOT, file), { throwIfNoEntry: false }) !== undefined);
   const files = Object.fromEntries(existing.toSorted(([one], [other]) => (one < other ? -1 : 1)));
   writeFileSync(RECORDED_FILE, `${JSON.stringify({ ...recorded, files }, undefined, 2)}\n`);

@@ -4,12 +4,40 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { missingPrevious, checkOutPrevious } from "../support/previous-release.ts";
 import { seeded } from "../support/seed.ts";
 import { assertSubmittedOnce, storedMessagesOf, tallyOf, type Sent } from "../support/sending.ts";
+import { atEnd } from "../support/at-end.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** The last commit before mixed versions were promised. The next release has a tag. */
+const PREVIOUS_RELEASE = "b11d1c44e5436d3ccb5f3dd1795714efa96d86f4";
+
+const git = (...args: string[]): boolean => spawnSync("git", args, { cwd: ROOT, stdio: "ignore" }).status === 0;
+
+/** Why the previous release cannot be checked out; undefined where it can. */
+const missingPrevious = (): string | undefined =>
+  git("cat-file", "-e", `${PREVIOUS_RELEASE}^{commit}`) ? undefined : "the history of this checkout does not contain the previous release";
+
+/** Checks it out into a temporary folder, and returns the path of its `src/main.ts`. Node does not load TypeScript from the cache in
+ *  `node_modules`. */
+function checkOutPrevious(): string {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-previous-"));
+  atEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  const isDone =
+    git("clone", "--quiet", "--shared", "--no-checkout", ROOT, folder) &&
+    git("-C", folder, "checkout", "--quiet", "--detach", PREVIOUS_RELEASE);
+  if (!isDone) throw new Error(`the commit ${PREVIOUS_RELEASE} cannot be checked out`);
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  return join(folder, "src", "main.ts");
+}
 
 const SECONDS = Number(process.env["GODWIT_TEST_MIXED_SECONDS"] ?? "12");
 const CLIENTS = 12;
