@@ -15,7 +15,7 @@ import { bundlePrograms } from "../test/support/programs.ts";
 import { endTrees } from "./test/process-tree.ts";
 import { processorMs } from "./test/processor-time.ts";
 import { Report, seconds } from "./test/report.ts";
-import { buildPages, startServer, stopServer } from "./test/setup.ts";
+import { buildPages, installBrowsers, startServer, stopServer } from "./test/setup.ts";
 import { runProcess } from "./test/test-process.ts";
 import { BUDGET_MS, needsPages, needsQuiet, processesOfNames, processesOfTier, record } from "./test/tiers.ts";
 
@@ -61,6 +61,7 @@ async function runTests(): Promise<boolean> {
   process.env["NODE_COMPILE_CACHE"] ??= cachedFolder("compiled");
   if (processes.length > 1) await bundlePrograms();
   if (needsPages(files)) buildPages();
+  installBrowsers(files);
   await startServer();
   const waiting = processes.entries();
   const work = async (): Promise<void> => {

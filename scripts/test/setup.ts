@@ -1,6 +1,7 @@
 /** The PostgreSQL server, the console and the documentation that all test files of a run share. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { findBrowser } from "../browsers.ts";
 import { FAST, makeTemplate, TestServer } from "../../test/support/test-server.ts";
 
 let server: TestServer | undefined;
@@ -15,6 +16,13 @@ export async function startServer(): Promise<void> {
 
 export async function stopServer(): Promise<void> {
   await server?.stop();
+}
+
+/** Installs the browsers of these files before the files begin: the installation takes minutes on a busy machine, and the time of a file is
+ *  limited. The tests skip themselves, with the reason, if there is no browser. */
+export function installBrowsers(files: readonly string[]): void {
+  if (files.some((file) => file.startsWith("test/browser/"))) findBrowser("Chromium");
+  if (files.some((file) => file.startsWith("test/firefox/"))) findBrowser("Firefox");
 }
 
 /** Builds the console and the documentation, which the service serves as files. */
