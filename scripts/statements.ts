@@ -3,39 +3,30 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claimStatement } from "../src/delivery/queue.ts";
 import { acceptStatement } from "../src/messages/accept-statement.ts";
-import type { Acceptance } from "../src/messages/acceptance.ts";
 import type { Change } from "../src/messages/change.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
+import { NOT_DELIVERED } from "../src/usage/usage.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
-/** Items that choose the variant of the accept statement: one without any optional column, and one with all of them. */
-const plain = { message: null, fallback: null } as Acceptance;
-const whole = { ...plain, message: { trace: "" }, fallback: {} } as Acceptance;
-
-/** Changes that choose the variant of the advance statement: a delivery, a submission, and one with all optional columns. */
+/** Changes that choose the variant of the advance statement: a delivery, and a message that waits again. */
 const times = { error: null, readAtMs: null, failedAtMs: null, canceledAtMs: null };
-const delivered = {
-  before: { status: "sent" },
-  after: { status: "delivered", ...times },
+const counted = { deliveryBucket: NOT_DELIVERED };
+const usual = {
+  before: {},
+  after: times,
   move: { kind: "stay" },
   reference: null,
-} as Change;
-const sending = { ...delivered, before: { status: "queued" }, after: { status: "sending", ...times } } as Change;
-const every = {
-  before: { status: "queued" },
-  after: { ...times, status: "sending", readAtMs: 0, senderReason: "named" },
-  move: { kind: "wait" },
-  reference: { parts: {} },
+  counted,
+  countedBefore: counted,
 } as unknown as Change;
+const whole: Change = { ...usual, move: { kind: "wait", state: "waiting" } };
 
 export const STATEMENTS: Readonly<Record<string, string>> = {
-  "accept.sql": `-- Accepts a batch of plain messages: every optional column is null.\n${acceptStatement([plain]).text.trim()}\n`,
-  "accept-whole.sql": `-- Accepts a batch that has a value in every optional column.\n${acceptStatement([whole]).text.trim()}\n`,
-  "advance.sql": `-- Writes a batch of changes of messages: every optional column is null.\n${advanceStatement([delivered]).text.trim()}\n`,
-  "advance-sending.sql": `-- Writes a batch of changes in which messages become sending.\n${advanceStatement([sending]).text.trim()}\n`,
-  "advance-whole.sql": `-- Writes a batch of changes that has a value in every optional column.\n${advanceStatement([every]).text.trim()}\n`,
+  "accept.sql": `-- Accepts a batch of messages.\n${acceptStatement([]).text.trim()}\n`,
+  "advance.sql": `-- Writes a batch of changes of messages that are sent at the first attempt and delivered.\n${advanceStatement([usual]).text.trim()}\n`,
+  "advance-whole.sql": `-- Writes a batch of changes of which one needs the further columns or steps.\n${advanceStatement([whole]).text.trim()}\n`,
   "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
   "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${webhookClaimStatement([]).text.trim()}\n`,
 };

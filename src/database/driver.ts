@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import pg from "pg";
 import { parse } from "pg-connection-string";
-import { ArrayParameter, Scratch } from "./arrays.ts";
+import { ArrayParameter, Scratch } from "./batch.ts";
 
 type BindConfig = { portal?: string; statement?: string; values?: readonly unknown[]; binary?: boolean };
 
@@ -150,7 +150,7 @@ function speedUpBind(connection: DriverConnection): void {
 }
 
 function writeBind(scratch: Scratch, statement: string, columns: readonly ArrayParameter[]): void {
-  scratch.clear();
+  scratch.rewind(0);
   scratch.bytes(Buffer.of(BIND, 0, 0, 0, 0));
   // The unnamed portal, the statement, and one format for all parameters.
   scratch.bytes(Buffer.from(`\0${statement}\0`, "latin1"));

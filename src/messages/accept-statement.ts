@@ -10,11 +10,10 @@ import {
   type Ordinals,
   type QueuedDeliveries,
 } from "../events/publish.ts";
-import { batchStatements, column, type Column, type Extra } from "../database/batch.ts";
+import { batchStatement, column, type Column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import { usageKey, usageMinute } from "../usage/usage.ts";
+import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import type { Acceptance, MessageAcceptance } from "./acceptance.ts";
-import type { Message } from "./message.ts";
 import { PRIORITY_RANK } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
 
@@ -25,10 +24,8 @@ const columns: readonly Column<Acceptance>[] = [
   column("environment", "text", ({ environment }) => environment),
   column("message_id", "uuid", ({ message }) => message?.id ?? null),
   column("updated_at", "timestamptz", ({ atMs }) => atMs),
-  // Usage.
-  column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
-  column("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
-  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
+  // Usage, with channel, status and segments below.
+  column("usage_minute", "integer", ({ message }) => message && usageMinute(message)),
   // The queue row.
   column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
   column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
@@ -65,54 +62,32 @@ const columns: readonly Column<Acceptance>[] = [
   column("priority", "text", ({ message }) => message?.priority ?? null),
   column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
   column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
+  // Most batches have no value in the rest. Such a column travels empty (batch.ts).
+  column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
+  column("carrier_options", "text", ({ message }) => (message?.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
+  column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
+  column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
+  column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
+  column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
+  column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
+  column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
+  column("in_reply_to", "uuid", ({ message }) => message?.inReplyTo ?? null),
+  column("is_opt_out_reply", "boolean", ({ message }) => message?.isOptOutReply ?? null),
+  column("trace", "text", ({ message }) => message?.trace ?? null),
 ];
-
-/** Columns that most batches have no value for. A batch without any leaves them out, and the statement reads nulls. */
-const optional = {
-  /** The properties that a plain text without a schedule, a template or a fallback does not have. */
-  further: {
-    has: ({ message, fallback }) => fallback !== null || (message !== null && hasFurther(message)),
-    columns: [
-      column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
-      column("carrier_options", "text", ({ message }) => (message?.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
-      column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
-      column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
-      column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
-      column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
-      column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
-      column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
-    ],
-  },
-  /** An automatic reply. The reply to an opt-out is exempt from the check of consent. */
-  reply: {
-    has: ({ message }) => message !== null && message.inReplyTo !== null,
-    columns: [
-      column("in_reply_to", "uuid", ({ message }) => message?.inReplyTo ?? null),
-      column("is_opt_out_reply", "boolean", ({ message }) => message?.isOptOutReply ?? null),
-    ],
-  },
-  traced: {
-    has: ({ message }) => message !== null && message.trace !== null,
-    columns: [column("trace", "text", ({ message }) => message?.trace ?? null)],
-  },
-} satisfies Record<string, Extra<Acceptance>>;
-
-const hasFurther = ({ maxSegments, carrierOptions, sendAtMs, template, batchId, fallbackOf }: Message): boolean =>
-  [maxSegments, carrierOptions, sendAtMs, template, batchId, fallbackOf].some((value) => value !== null);
 
 /** Stores each item whose key is new and that consent does not refuse. The result contains the stored and the refused items. The key of any
  *  other item is in use by another request, or has a stored response.
  *
  *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key is
  *  returned only if it is new or its 24 hours have passed. */
-export const acceptStatement = batchStatements<Acceptance, keyof typeof optional>(
+export const acceptStatement = batchStatement(
   columns,
-  optional,
-  (items, { further, reply }) => `
+  (items) => `
 with request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
-         ${reply ? "case when item.is_opt_out_reply is not true then " : ""}${consentRefusal("item")}${reply ? " end" : ""} as refusal
+         case when item.is_opt_out_reply is not true then ${consentRefusal("item")} end as refusal
     from ${items}
 ), claimed as (
   insert into idempotency_keys as stored
@@ -144,11 +119,11 @@ with request as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, trace${reply ? ", in_reply_to, is_opt_out_reply" : ""})
+          has_fallback, in_reply_to, is_opt_out_reply, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, trace${reply ? ", in_reply_to, is_opt_out_reply" : ""}
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
     from accepted
    where message_id is not null
 ), event as (
@@ -162,24 +137,19 @@ with request as materialized (
     from accepted
    where message_id is not null
 ), delivery as (${queueDeliveries("accepted", "updated_at")}
-), ${
-    further
-      ? `fallback as (
+), fallback as (
   insert into fallbacks (message_id, account_id, environment, steps, due_at)
   select message_id, account_id, environment, fallback_steps, fallback_due_at
     from accepted
    where fallback_steps is not null
-), `
-      : ""
-  }usage as (
+), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
-  select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
-         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, status, ${NOT_DELIVERED}, '',
+         count(*), coalesce(sum(segments_count), 0)
     from accepted
-   where usage_key is not null
-   group by account_id, environment, usage_minute, usage_key
+   where message_id is not null
+   group by account_id, environment, usage_minute, channel, status
 )
 select ordinal::integer, null::integer as refusal,${NO_DELIVERIES}
   from accepted

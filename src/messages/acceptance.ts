@@ -7,7 +7,6 @@ import { firstEventId, type AccountId, type EventId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
 import type { Environment, Owner } from "../model/owner.ts";
-import { countedOf, type Counted } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
 import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
@@ -26,7 +25,6 @@ export type Acceptance = {
   event: { id: EventId; type: string; record: string } | null;
   queueEntry: QueueEntry | null;
   fallback: NewFallback | null;
-  counted: Counted | null;
   response: { status: number; location: string | null; body: string | null };
 };
 
@@ -46,7 +44,6 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
     queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
     fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
-    counted: countedOf(message),
     response: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };
 }
@@ -86,6 +83,5 @@ export const toRefusedAcceptance = (
   event: null,
   queueEntry: null,
   fallback: null,
-  counted: null,
   response: { status: problem.status, location: null, body: write(problem) },
 });

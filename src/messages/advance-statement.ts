@@ -1,12 +1,13 @@
 /** The advance statement: status, times, timeline, queue row, provider references, parts, webhook deliveries and usage of a batch
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
- *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
+ *  docs/internals/sql has its two variants as PostgreSQL receives them. */
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
 import { ERASED } from "../model/phone-number.ts";
-import { batchStatements, column, wrapped, type Column, type Extra } from "../database/batch.ts";
+import { batchStatement, column, wrapped, type Column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
-import { usageKey, usageMinute } from "../usage/usage.ts";
+import type { Sql } from "../database/sql.ts";
+import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
 import { isUnsuccessful } from "./states.ts";
@@ -23,9 +24,16 @@ const LATE_DAYS = 7;
 // No provider's message id has a line break.
 const SEPARATOR = "\n";
 
+const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
+
+const isChecked = (change: Change): boolean => isSending(change) && change.before.isOptOutReply !== true;
+
 const columns: readonly Column<Change>[] = [
   column("account_id", "uuid", ({ before }) => before.accountId),
   column("environment", "text", ({ before }) => before.environment),
+  // Null for messages whose consent is not checked: those that stay where they are, and the reply to an opt-out.
+  column("consent_recipient", "text", (change) => (isChecked(change) ? change.before.recipient : null)),
+  column("consent_sender", "text", (change) => (isSending(change) ? change.after.sender : null)),
   column("message_id", "uuid", ({ before }) => before.id),
   // The message as the change was decided on.
   column("expected_sequence", "integer", ({ before }) => before.sequence),
@@ -53,98 +61,110 @@ const columns: readonly Column<Change>[] = [
   column("is_ignored", "boolean", ({ entry }) => entry.isIgnored),
   // The queue row.
   column("move", "smallint", ({ move }) => MOVE[move.kind]),
-  // Usage, after and before the change. The minute of a message never changes.
-  column("usage_minute", "integer", ({ counted }) => usageMinute(counted)),
-  column("usage_key", "text", ({ counted }) => usageKey(counted)),
+  // The carrier's reference to the message.
+  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
+  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
+  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
+  // Usage. The minute and the channel of a message never change.
+  column("usage_minute", "integer", ({ before }) => usageMinute(before)),
+  column("usage_bucket", "smallint", ({ counted }) => counted.deliveryBucket),
   column("usage_segments", "smallint", ({ counted }) => counted.segments),
-  column("usage_key_before", "text", ({ countedBefore }) => usageKey(countedBefore)),
+];
+
+/** Fields of the message that only some changes set: an error, a read or an end without a delivery, or another link. */
+const furtherFields: readonly Column<Change>[] = [
+  column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
+  column("read_at", "timestamptz", ({ after }) => after.readAtMs),
+  column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
+  column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
+  column("sender_reason", "text", ({ after }) => after.senderReason),
+  column("link_reason", "text", ({ after }) => after.linkReason),
+];
+
+/** The columns of steps that only some changes need. */
+const furtherColumns: readonly Column<Change>[] = [
+  column("starts_fallback", "boolean", ({ before, after }) => after.hasFallback && isUnsuccessful(after) && after.status !== before.status),
+  // The queue row of a message that waits again.
+  column("queue_state", "smallint", (change) => {
+    const wait = waitOf(change);
+    return wait === undefined ? null : QUEUE_STATE[wait.state];
+  }),
+  column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
+  column("lane", "text", (change) => waitOf(change)?.lane ?? null),
+  column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
+  column("queue_expires_at", "timestamptz", (change) => waitOf(change)?.expiresAtMs ?? null),
+  // The carrier's references to the parts of the message.
+  column("part_ids", "text", ({ reference }) => reference?.parts?.ids.join(SEPARATOR) ?? null),
+  column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
+  column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
+  // Usage: the rest of the counts after and before the change.
+  column("usage_error", "text", ({ counted }) => counted.errorCode),
+  column("usage_bucket_before", "smallint", ({ countedBefore }) => countedBefore.deliveryBucket),
+  column("usage_error_before", "text", ({ countedBefore }) => countedBefore.errorCode),
   column("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore.segments),
 ];
 
-const isSending = ({ before, after }: Change): boolean => after.status === "sending" && before.status !== "sending";
-
-const isChecked = (change: Change): boolean => isSending(change) && change.before.isOptOutReply !== true;
-
-/** Columns that most batches have no value for. A batch without any leaves them out, and the statement leaves out what they are for. */
-const optional = {
-  /** Messages that become `sending`. Only a batch that has such a message checks consent. */
-  sending: {
-    has: isSending,
-    columns: [
-      // Null for messages whose consent is not checked: those that stay where they are, and the reply to an opt-out.
-      column("consent_recipient", "text", (change) => (isChecked(change) ? change.before.recipient : null)),
-      column("consent_sender", "text", (change) => (isSending(change) ? change.after.sender : null)),
-    ],
-  },
-  /** Present where a message of the batch gets another link, and then for all of them. */
-  chosen: {
-    has: ({ before, after }) => after.senderReason !== before.senderReason || after.linkReason !== before.linkReason,
-    columns: [
-      column("sender_reason", "text", ({ after }) => after.senderReason),
-      column("link_reason", "text", ({ after }) => after.linkReason),
-    ],
-  },
-  /** Messages with an error, and those that were read or have ended without a delivery. */
-  ended: {
-    has: ({ after: { error, readAtMs, failedAtMs, canceledAtMs } }) => (error ?? readAtMs ?? failedAtMs ?? canceledAtMs) !== null,
-    columns: [
-      column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
-      column("read_at", "timestamptz", ({ after }) => after.readAtMs),
-      column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
-      column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
-      column(
-        "starts_fallback",
-        "boolean",
-        ({ before, after }) => after.hasFallback && isUnsuccessful(after) && after.status !== before.status,
-      ),
-    ],
-  },
-  /** The carrier's reference to the message. */
-  referenced: {
-    has: ({ reference }) => reference !== null,
-    columns: [
-      column("reference_link", "text", ({ reference }) => reference?.link ?? null),
-      column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
-      column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
-    ],
-  },
-  /** Its references to the parts of the message. */
-  inParts: {
-    has: ({ reference }) => reference?.parts !== undefined,
-    columns: [
-      column("part_ids", "text", ({ reference }) => reference?.parts?.ids.join(SEPARATOR) ?? null),
-      column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
-      column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
-    ],
-  },
-  /** Messages that wait in the queue again. */
-  queuedAgain: {
-    has: ({ move }) => move.kind === "wait",
-    columns: [
-      column("queue_state", "smallint", (change) => {
-        const wait = waitOf(change);
-        return wait === undefined ? null : QUEUE_STATE[wait.state];
-      }),
-      column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
-      column("lane", "text", (change) => waitOf(change)?.lane ?? null),
-      column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
-      column("queue_expires_at", "timestamptz", (change) => waitOf(change)?.expiresAtMs ?? null),
-    ],
-  },
-} satisfies Record<string, Extra<Change>>;
-
-// The parameters follow the order of the columns. The first two are the account and the environment.
-const CONSENT_PARAMETERS = ["$1", "$2", `$${columns.length + 1}`, `$${columns.length + 2}`];
+/** Whether the change needs the further columns. Messages that are sent at the first attempt and delivered do not. One statement with all
+ *  columns and steps for every batch would take 10 to 20 % more of PostgreSQL's processor time for a change (bench/README.md). */
+const isFurther = ({ before, after, move, reference, counted, countedBefore }: Change): boolean =>
+  (after.error ?? after.readAtMs ?? after.failedAtMs ?? after.canceledAtMs) !== null ||
+  after.senderReason !== before.senderReason ||
+  after.linkReason !== before.linkReason ||
+  move.kind === "wait" ||
+  reference?.parts !== undefined ||
+  countedBefore.deliveryBucket !== NOT_DELIVERED ||
+  countedBefore.segments !== counted.segments;
 
 /** The condition that the recipients of messages that become `sending` have not opted out, and that their service windows are open. The
- *  opt-outs are read once for the whole batch, before the first row is changed. */
-const mayBeSent = `
+ *  opt-outs are read once for the whole batch, before the first row is changed. The parameters are the first columns. A batch in which
+ *  no message becomes `sending` has an empty list of recipients, and PostgreSQL does not call the function. */
+const MAY_BE_SENT = `
      and item.ordinal <> all (array(select position
-                                      from ${findSuppressed(CONSENT_PARAMETERS)} as position))
+                                      from ${findSuppressed(["$1", "$2", "$3", "$4"])} as position
+                                     where cardinality($3) > 0))
      and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
               and${isWindowClosed("m", "item.updated_at")})`;
 
-const QUEUE_AGAIN = `
+const FURTHER_FIELDS = `,
+         error = item.error::json,
+         read_at = item.read_at,
+         failed_at = item.failed_at,
+         canceled_at = item.canceled_at,
+         sender_reason = item.sender_reason,
+         link_reason = item.link_reason`;
+
+const OF_SEVERAL_STEPS = ["ordinal", "account_id", "environment", "message_id", "move", "updated_at", "status", "previous_status"];
+const OF_USAGE = ["usage_minute", "usage_bucket", "usage_segments"];
+const OF_THE_ENTRY = ["sequence", "event_id", "event_type", "is_ignored", "detail", "record"];
+const OF_REFERENCES = ["reference_link", "reference_id", "reference_expires_at"];
+
+/** The counts of changes that need no further columns: without an error, and not delivered before. */
+const USUAL_COUNTS = [
+  "'' as usage_error",
+  `${NOT_DELIVERED} as usage_bucket_before`,
+  "'' as usage_error_before",
+  "item.usage_segments as usage_segments_before",
+];
+
+/** The columns that the steps after the update need. Each step reads a row from its first column to the last one that it needs, so columns
+ *  of several steps are the first, and long texts the last. */
+function returned(isWhole: boolean): string {
+  const ofItem = (names: readonly string[]): string[] => names.map((name) => `item.${name}`);
+  const further = isWhole ? ofItem([...furtherColumns.map(({ name }) => name), "expected_sequence"]) : USUAL_COUNTS;
+  return wrapped([...ofItem([...OF_SEVERAL_STEPS, ...OF_USAGE]), "m.channel", ...further, ...ofItem([...OF_REFERENCES, ...OF_THE_ENTRY])]);
+}
+
+const PART_REFERENCES = `
+  union all
+  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days',
+         part.number
+    from changed
+   cross join lateral string_to_table(part_ids, E'\\n') with ordinality as part(id, number)
+   where part.id <> reference_id`;
+
+/** `part`: a late response changes no status; its ids are stored only where fewer parts are known. A part that is known already keeps its
+ *  status. */
+const FURTHER_STEPS = `queued as (
   update delivery_queue q
      set state = changed.queue_state,
          due_at = coalesce(changed.due_at, q.due_at),
@@ -153,39 +173,12 @@ const QUEUE_AGAIN = `
          expires_at = coalesce(changed.queue_expires_at, q.expires_at)
     from changed
    where changed.move = ${MOVE.wait} and q.message_id = changed.message_id
-`;
-
-const START_FALLBACK = `
+), fallback as (
   update fallbacks f
      set due_at = least(changed.updated_at, now())
     from changed
    where changed.starts_fallback and f.message_id = changed.message_id
-`;
-
-/** A carrier may use an id again, and each message keeps its own row. */
-const storeReferences = (inParts: boolean): string => `
-  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
-  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end
-    from changed
-   where reference_id is not null${
-     inParts
-       ? `
-  union all
-  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days',
-         part.number
-    from changed
-   cross join lateral string_to_table(part_ids, E'\\n') with ordinality as part(id, number)
-   where part.id <> reference_id`
-       : ""
-   }
-  on conflict (link, provider_message_id, message_id) do update
-     set expires_at = excluded.expires_at,
-         part = coalesce(excluded.part, provider_references.part)
-`;
-
-/** A late response changes no status; its ids are stored only where fewer parts are known. A part that is known already keeps its status. */
-const STORE_PARTS = `
+), part as (
   insert into message_parts
          (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
   select account_id, environment, message_id, sent.number, sent.id, 'sent', parts_total, parts_reference, updated_at
@@ -208,45 +201,15 @@ const STORE_PARTS = `
          total = excluded.total,
          reference = excluded.reference,
          updated_at = excluded.updated_at
-`;
-
-const OF_SEVERAL_STEPS = [
-  "ordinal",
-  "account_id",
-  "environment",
-  "message_id",
-  "move",
-  "updated_at",
-  "usage_key",
-  "usage_segments",
-  "usage_key_before",
-  "usage_segments_before",
-  "usage_minute",
-];
-const OF_THE_ENTRY = ["event_id", "event_type", "sequence", "previous_status", "is_ignored", "detail", "record"];
-
-/** The columns that the steps after the update need. Each step reads a row from its first column to the last one that it needs, so columns
- *  of several steps are the first, and long texts the last. */
-function returned({ ended, referenced, inParts, queuedAgain }: Readonly<Record<string, boolean>>): string {
-  const names = [
-    ...OF_SEVERAL_STEPS,
-    ...(queuedAgain ? ["queue_state", "due_at", "lane", "queue_priority", "queue_expires_at"] : []),
-    ...(ended ? ["starts_fallback"] : []),
-    ...(referenced ? ["reference_link", "reference_id", "reference_expires_at", "part_ids"] : []),
-    ...(inParts ? ["parts_total", "parts_reference", "expected_sequence"] : []),
-    ...OF_THE_ENTRY,
-  ];
-  return wrapped(names.map((name) => `item.${name}`));
-}
+), `;
 
 /** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
  *  would submit a message whose recipient has opted out meanwhile.
  *
- *  `usage`: changes are summed by their pair of keys, which are few for many messages, before each pair is split into its two ends. */
-export const advanceStatement = batchStatements<Change, keyof typeof optional>(
-  columns,
-  optional,
-  (items, { sending, chosen, ended, referenced, inParts, queuedAgain }) => `
+ *  `reference`: a carrier may use an id again, and each message keeps its own row.
+ *
+ *  `usage`: a change takes a message from one count and adds it to another. Equal changes, which are most of a batch, are summed first. */
+const build = (items: string, isWhole: boolean): string => `
 with changed as (
   update messages m
      set status = item.status,
@@ -254,34 +217,20 @@ with changed as (
          provider = item.provider,
          link = item.link,
          provider_message_id = item.provider_message_id,
-         sender = item.sender,${
-           chosen
-             ? `
-         sender_reason = item.sender_reason,
-         link_reason = item.link_reason,`
-             : ""
-         }
+         sender = item.sender,
          attempts = item.attempts,
          has_unknown = item.has_unknown,
          refusals = item.refusals,
          updated_at = item.updated_at,
          sent_at = item.sent_at,
-         delivered_at = item.delivered_at${
-           ended
-             ? `,
-         error = item.error::json,
-         read_at = item.read_at,
-         failed_at = item.failed_at,
-         canceled_at = item.canceled_at`
-             : ""
-         }
+         delivered_at = item.delivered_at${isWhole ? FURTHER_FIELDS : ""}
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = '${ERASED}' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
-         end${sending ? mayBeSent : ""}
-  returning ${returned({ ended, referenced, inParts, queuedAgain })}
+         end${MAY_BE_SENT}
+  returning ${returned(isWhole)}
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -300,31 +249,41 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
-), ${queuedAgain ? `queued as (${QUEUE_AGAIN}), ` : ""}${ended ? `fallback as (${START_FALLBACK}), ` : ""}${
-    referenced ? `reference as (${storeReferences(inParts)}), ` : ""
-  }${inParts ? `part as (${STORE_PARTS}), ` : ""}delivery as (${queueDeliveries("changed", "updated_at")}
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         ${isWhole ? "case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end" : "null"}
+    from changed
+   where reference_id is not null${isWhole ? PART_REFERENCES : ""}
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
+), ${isWhole ? FURTHER_STEPS : ""}delivery as (${queueDeliveries("changed", "updated_at")}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
   select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
-         sum(half.messages), sum(half.segments)
-    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
-                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+         channel, half.status, half.bucket, half.error_code, sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, channel,
+                 status, usage_bucket, usage_error, previous_status, usage_bucket_before, usage_error_before,
+                 count(*) as messages, sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
             from changed
-           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
-           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
-   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
-                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
-                   as half(key, messages, segments)
-   where half.key is not null
-   group by account_id, environment, usage_minute, half.key
+           group by account_id, environment, usage_minute, channel, status, usage_bucket, usage_error,
+                    previous_status, usage_bucket_before, usage_error_before) pair
+   cross join lateral (values (status, usage_bucket, usage_error, messages, segments),
+                              (previous_status, usage_bucket_before, usage_error_before, -messages, -segments_before))
+                   as half(status, bucket, error_code, messages, segments)
+   group by account_id, environment, usage_minute, channel, half.status, half.bucket, half.error_code
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
 select ordinal::integer,${NO_DELIVERIES}
   from changed
-union all${selectDeliveries("delivery", "0")}`,
-);
+union all${selectDeliveries("delivery", "0")}`;
+
+const advanceUsual = batchStatement(columns, (items) => build(items, false));
+const advanceWhole = batchStatement([...columns, ...furtherFields, ...furtherColumns], (items) => build(items, true));
+
+export const advanceStatement = (changes: readonly Change[]): Sql => (changes.some(isFurther) ? advanceWhole : advanceUsual)(changes);
 
 /** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>

@@ -8,7 +8,7 @@ import type { Queryable, Tx } from "../database/database.ts";
 import type { Environment, Owner } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
-import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
+import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, metadataText, type MessageRow } from "./rows.ts";
 
@@ -37,9 +37,7 @@ const receive = batchStatement<ReceivedEvent & { message: Message }>(
     column("link", "text", ({ message }) => message.provider?.link ?? null),
     column("provider_message_id", "text", ({ message }) => message.provider?.messageId ?? null),
     column("updated_at", "timestamptz", ({ message }) => message.updatedAtMs),
-    column("usage_minute", "integer", ({ message }) => usageMinute(countedOf(message))),
-    column("usage_key", "text", ({ message }) => usageKey(countedOf(message))),
-    column("usage_segments", "smallint", ({ message }) => message.segments?.count ?? 0),
+    column("usage_minute", "integer", ({ message }) => usageMinute(message)),
   ],
   (items) => `
 with received as materialized (
@@ -62,11 +60,10 @@ with received as materialized (
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
-  select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
-         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, 'received', ${NOT_DELIVERED}, '',
+         count(*), coalesce(sum(segments_count), 0)
     from received
-   group by account_id, environment, usage_minute, usage_key
+   group by account_id, environment, usage_minute, channel
 )
 select 1`,
 );

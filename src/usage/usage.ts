@@ -29,13 +29,8 @@ export type Countable = {
   sendAtMs?: number | null;
 };
 
-/** Minutes since 1970: half the bytes of a timestamp, and no big integer. */
-export const usageMinute = ({ minuteMs }: Counted): number => minuteMs / MINUTE_MS;
-
-/** The rest of the key of a count as one text. A statement hashes it once for each message of a batch and splits it once for each count;
- *  four columns would be built, sent and hashed for each message. */
-export const usageKey = ({ channel, status, deliveryBucket: bucket, errorCode }: Counted): string =>
-  `${channel}|${status}|${bucket}|${errorCode}`;
+/** The minute in which a message was created, counted from 1970: half the bytes of a timestamp, and no big integer. */
+export const usageMinute = ({ id }: Pick<Countable, "id">): number => Math.floor(uuidTimeMs(id) / MINUTE_MS);
 
 export function countedOf({ id, channel, status, error, segments, deliveredAtMs, sendAtMs }: Countable): Counted {
   const createdAtMs = uuidTimeMs(id);
@@ -49,7 +44,8 @@ export function countedOf({ id, channel, status, error, segments, deliveredAtMs,
   };
 }
 
-const NOT_DELIVERED = -1;
+/** The bucket of messages that were not delivered. */
+export const NOT_DELIVERED = -1;
 
 // Two buckets for each doubling: a time from the buckets is wrong by about a fifth. Sixty buckets reach from a tenth of a second to beyond
 // the longest wait for a receipt.

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import pg from "pg";
 import { newId, toId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt, uuidFromBytes, uuidToText } from "../../src/lib/uuid.ts";
-import { batchStatement, column } from "../../src/database/batch.ts";
+import { batchStatement, column, type ElementValue } from "../../src/database/batch.ts";
 import type { Database, Queryable } from "../../src/database/database.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { advanceStatement } from "../../src/messages/advance-statement.ts";
-import { countedOf, usageKey, usageMinute, type Countable, type Counted } from "../../src/usage/usage.ts";
+import { countedOf, usageMinute, type Countable, type Counted } from "../../src/usage/usage.ts";
 import { cteOf } from "./statement.ts";
 
 let statements = 0;
@@ -17,7 +17,6 @@ export const rowsOf = <T>(db: Database, text: string, values: readonly unknown[]
   db.rows<T>({ name: `usage_test_${(statements += 1)}`, text, values });
 
 export type Owned = { accountId: AccountId; environment: "test" | "live" };
-type Item = Owned & { counted: Counted | null; countedBefore: Counted | null };
 
 /** An owner that no other test uses. */
 export const freshOwner = (): Owned => ({ accountId: newId("acct", Date.now()), environment: "live" });
@@ -33,41 +32,64 @@ export const countable = (createdAtMs: number, fields: Partial<Countable> = {}):
   ...fields,
 });
 
-const ownerColumns = [
-  column<Owned, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
-  column<Owned, "text">("environment", "text", ({ environment }) => environment),
-];
+type Item = Owned & { from: Countable; to: Countable | null };
 
-const usageColumns = [
-  column<Item, "integer">("usage_minute", "integer", ({ counted, countedBefore }) => {
-    const either = counted ?? countedBefore;
-    return either && usageMinute(either);
-  }),
-  column<Item, "text">("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
-  column<Item, "smallint">("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
-  column<Item, "text">("usage_key_before", "text", ({ countedBefore }) => countedBefore && usageKey(countedBefore)),
-  column<Item, "smallint">("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore && countedBefore.segments),
+const countedColumn = <C extends "text" | "smallint">(
+  name: string,
+  type: C,
+  pick: (counted: Counted) => ElementValue[C],
+  which: "from" | "to",
+) => column<Item, C>(name, type, ({ [which]: message }) => message && pick(countedOf(message)));
+
+const columns = [
+  column<Item, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
+  column<Item, "text">("environment", "text", ({ environment }) => environment),
+  column<Item, "uuid">("message_id", "uuid", ({ to }) => to && to.id),
+  column<Item, "integer">("usage_minute", "integer", ({ from }) => usageMinute(from)),
+  column<Item, "text">("channel", "text", ({ from }) => from.channel),
+  column<Item, "smallint">("segments_count", "smallint", ({ from }) => from.segments?.count ?? null),
+  countedColumn("status", "text", ({ status }) => status, "to"),
+  countedColumn("usage_bucket", "smallint", ({ deliveryBucket }) => deliveryBucket, "to"),
+  countedColumn("usage_error", "text", ({ errorCode }) => errorCode, "to"),
+  countedColumn("usage_segments", "smallint", ({ segments }) => segments, "to"),
+  countedColumn("previous_status", "text", ({ status }) => status, "from"),
+  countedColumn("usage_bucket_before", "smallint", ({ deliveryBucket }) => deliveryBucket, "from"),
+  countedColumn("usage_error_before", "text", ({ errorCode }) => errorCode, "from"),
+  countedColumn("usage_segments_before", "smallint", ({ segments }) => segments, "from"),
 ];
 
 /** The unchanged counting parts of the accept statement and the advance statement. */
 const insertStatement = batchStatement<Item>(
-  [...ownerColumns, ...usageColumns],
+  columns,
   (items) => `
 with accepted as (select item.* from ${items}), usage as (${cteOf(acceptStatement([]).text, "usage")}) select ordinal from accepted`,
 );
 const changeStatement = batchStatement<Item>(
-  [...ownerColumns, ...usageColumns],
+  columns,
   (items) => `
 with changed as (select item.* from ${items}), usage as (${cteOf(advanceStatement([]).text, "usage")}) select ordinal from changed`,
 );
 
-export const acceptIn = (db: Database, owner: Owned, messages: readonly (Countable | null)[]): Promise<unknown> =>
-  db.rows(insertStatement(messages.map((each) => ({ ...owner, counted: each && countedOf(each), countedBefore: null }))));
+const REFUSED = countable(0);
 
-export type Move = readonly [before: Countable | null, after: Countable | null];
+/** A message as it is accepted: without an error, and not delivered. */
+const accepted = (message: Countable): Countable => ({ ...message, error: null, deliveredAtMs: null });
 
-export const changeIn = (db: Database, owner: Owned, moves: readonly Move[]): Promise<unknown> =>
-  db.rows(changeStatement(moves.map(([from, to]) => ({ ...owner, counted: to && countedOf(to), countedBefore: from && countedOf(from) }))));
+/** Counts messages as accepted, then the changes that give them their errors and delivery times. Null is a request that was refused. */
+export async function acceptIn(db: Database, owner: Owned, messages: readonly (Countable | null)[]): Promise<void> {
+  await db.rows(insertStatement(messages.map((to) => ({ ...owner, from: to ?? REFUSED, to }))));
+  const changed = messages.filter((to) => to !== null && (to.error !== null || to.deliveredAtMs !== null)) as Countable[];
+  if (changed.length > 0) await db.rows(changeStatement(changed.map((to) => ({ ...owner, from: accepted(to), to }))));
+}
+
+/** Without a message before, the message is new. */
+export type Move = readonly [before: Countable | null, after: Countable];
+
+export async function changeIn(db: Database, owner: Owned, moves: readonly Move[]): Promise<void> {
+  const created = moves.flatMap(([from, to]) => (from === null ? [to] : []));
+  if (created.length > 0) await acceptIn(db, owner, created);
+  await db.rows(changeStatement(moves.flatMap(([from, to]) => (from === null ? [] : [{ ...owner, from, to }]))));
+}
 
 /** The statement that a function sends. */
 export async function statementOf(query: (fake: Queryable) => Promise<unknown>): Promise<Sql> {

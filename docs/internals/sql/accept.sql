@@ -1,8 +1,8 @@
--- Accepts a batch of plain messages: every optional column is null.
+-- Accepts a batch of messages.
 with request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
-         case when 
+         case when item.is_opt_out_reply is not true then case when 
                    (exists (select from suppressions)
                     and (coalesce((select s.is_active
                                  from suppressions s
@@ -22,24 +22,21 @@ with request as materialized (
                                    where w.account_id = item.account_id and w.environment = item.environment
                                      and w.recipient = item.recipient and w.sender = item.sender
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
-         end as refusal
-    from (select item.*,
-           null::smallint as max_segments, null::text as carrier_options, null::timestamptz as send_at,
-           null::text as template, null::uuid as batch_id, null::uuid as fallback_of,
-           null::text as fallback_steps, null::timestamptz as fallback_due_at, null::uuid as in_reply_to,
-           null::boolean as is_opt_out_reply, null::text as trace
-      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::text[], $7::smallint[],
-           $8::smallint[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::uuid[],
-           $14::bigint[], $15::bytea[], $16::smallint[], $17::text[], $18::text[], $19::uuid[], $20::text[],
-           $21::integer[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
-           $28::text[], $29::text[], $30::smallint[], $31::text[], $32::smallint[], $33::text[], $34::text[],
-           $35::text[])
+         end end as refusal
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::smallint[], $7::text[],
+           $8::timestamptz[], $9::timestamptz[], $10::text[], $11::uuid[], $12::bigint[], $13::bytea[],
+           $14::smallint[], $15::text[], $16::text[], $17::uuid[], $18::text[], $19::integer[], $20::text[],
+           $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
+           $28::smallint[], $29::text[], $30::smallint[], $31::text[], $32::text[], $33::text[], $34::smallint[],
+           $35::text[], $36::timestamptz[], $37::text[], $38::uuid[], $39::uuid[], $40::text[],
+           $41::timestamptz[], $42::uuid[], $43::boolean[], $44::text[])
            with ordinality as item
-           (account_id, environment, message_id, updated_at, usage_minute, usage_key, usage_segments,
-           priority_rank, lane, due_at, expires_at, sealed_content, key, key_lock, fingerprint, response_status,
-           response_location, response_body, event_id, event_type, sequence, record, channel, recipient, sender,
-           sender_reason, link_reason, body, status, segments_count, segments_encoding, segments_characters,
-           priority, client_reference, metadata, ordinal)) item
+           (account_id, environment, message_id, updated_at, usage_minute, priority_rank, lane, due_at, expires_at,
+           sealed_content, key, key_lock, fingerprint, response_status, response_location, response_body,
+           event_id, event_type, sequence, record, channel, recipient, sender, sender_reason, link_reason, body,
+           status, segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
+           max_segments, carrier_options, send_at, template, batch_id, fallback_of, fallback_steps,
+           fallback_due_at, in_reply_to, is_opt_out_reply, trace, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -70,11 +67,11 @@ with request as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, trace)
+          has_fallback, in_reply_to, is_opt_out_reply, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, trace
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
     from accepted
    where message_id is not null
 ), event as (
@@ -99,15 +96,19 @@ with request as materialized (
      and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
      and event.record is not null and event.event_type <> 'message.redacted'
   returning endpoint_id, account_id, environment, due_at
+), fallback as (
+  insert into fallbacks (message_id, account_id, environment, steps, due_at)
+  select message_id, account_id, environment, fallback_steps, fallback_due_at
+    from accepted
+   where fallback_steps is not null
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
-  select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
-         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, status, -1, '',
+         count(*), coalesce(sum(segments_count), 0)
     from accepted
-   where usage_key is not null
-   group by account_id, environment, usage_minute, usage_key
+   where message_id is not null
+   group by account_id, environment, usage_minute, channel, status
 )
 select ordinal::integer, null::integer as refusal,
        null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at

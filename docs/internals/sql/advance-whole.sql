@@ -1,4 +1,4 @@
--- Writes a batch of changes that has a value in every optional column.
+-- Writes a batch of changes of which one needs the further columns or steps.
 with changed as (
   update messages m
      set status = item.status,
@@ -7,8 +7,6 @@ with changed as (
          link = item.link,
          provider_message_id = item.provider_message_id,
          sender = item.sender,
-         sender_reason = item.sender_reason,
-         link_reason = item.link_reason,
          attempts = item.attempts,
          has_unknown = item.has_unknown,
          refusals = item.refusals,
@@ -18,30 +16,33 @@ with changed as (
          error = item.error::json,
          read_at = item.read_at,
          failed_at = item.failed_at,
-         canceled_at = item.canceled_at
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
-           $8::text[], $9::text[], $10::text[], $11::text[], $12::integer[], $13::boolean[], $14::smallint[],
-           $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::uuid[], $19::text[], $20::text[],
-           $21::text[], $22::text[], $23::boolean[], $24::smallint[], $25::integer[], $26::text[],
-           $27::smallint[], $28::text[], $29::smallint[], $30::text[], $31::text[], $32::text[], $33::text[],
-           $34::text[], $35::timestamptz[], $36::timestamptz[], $37::timestamptz[], $38::boolean[], $39::text[],
-           $40::text[], $41::timestamptz[], $42::text[], $43::smallint[], $44::integer[], $45::smallint[],
-           $46::timestamptz[], $47::text[], $48::smallint[], $49::timestamptz[])
+         canceled_at = item.canceled_at,
+         sender_reason = item.sender_reason,
+         link_reason = item.link_reason
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::boolean[], $8::text[],
+           $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[], $14::integer[], $15::boolean[],
+           $16::smallint[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::uuid[], $21::text[],
+           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::text[], $28::text[],
+           $29::timestamptz[], $30::integer[], $31::smallint[], $32::smallint[], $33::text[], $34::timestamptz[],
+           $35::timestamptz[], $36::timestamptz[], $37::text[], $38::text[], $39::boolean[], $40::smallint[],
+           $41::timestamptz[], $42::text[], $43::smallint[], $44::timestamptz[], $45::text[], $46::smallint[],
+           $47::integer[], $48::text[], $49::smallint[], $50::text[], $51::smallint[])
            with ordinality as item
-           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, provider, link,
-           provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
-           event_id, event_type, record, previous_status, detail, is_ignored, move, usage_minute, usage_key,
-           usage_segments, usage_key_before, usage_segments_before, consent_recipient, consent_sender,
-           sender_reason, link_reason, error, read_at, failed_at, canceled_at, starts_fallback, reference_link,
-           reference_id, reference_expires_at, part_ids, parts_total, parts_reference, queue_state, due_at, lane,
-           queue_priority, queue_expires_at, ordinal)
+           (account_id, environment, consent_recipient, consent_sender, message_id, expected_sequence, is_whole,
+           status, sequence, provider, link, provider_message_id, sender, attempts, has_unknown, refusals,
+           updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
+           move, reference_link, reference_id, reference_expires_at, usage_minute, usage_bucket, usage_segments,
+           error, read_at, failed_at, canceled_at, sender_reason, link_reason, starts_fallback, queue_state,
+           due_at, lane, queue_priority, queue_expires_at, part_ids, parts_total, parts_reference, usage_error,
+           usage_bucket_before, usage_error_before, usage_segments_before, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
      and item.ordinal <> all (array(select position
-                                      from find_suppressed($1, $2, $30, $31) as position))
+                                      from find_suppressed($1, $2, $3, $4) as position
+                                     where cardinality($3) > 0))
      and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
               and
                    (exists (select from service_windows)
@@ -51,12 +52,12 @@ with changed as (
                                      and w.recipient = m.recipient and w.sender = m.sender
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)))
   returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
-           item.usage_key, item.usage_segments, item.usage_key_before, item.usage_segments_before,
-           item.usage_minute, item.queue_state, item.due_at, item.lane, item.queue_priority,
-           item.queue_expires_at, item.starts_fallback, item.reference_link, item.reference_id,
-           item.reference_expires_at, item.part_ids, item.parts_total, item.parts_reference,
-           item.expected_sequence, item.event_id, item.event_type, item.sequence, item.previous_status,
-           item.is_ignored, item.detail, item.record
+           item.status, item.previous_status, item.usage_minute, item.usage_bucket, item.usage_segments,
+           m.channel, item.starts_fallback, item.queue_state, item.due_at, item.lane, item.queue_priority,
+           item.queue_expires_at, item.part_ids, item.parts_total, item.parts_reference, item.usage_error,
+           item.usage_bucket_before, item.usage_error_before, item.usage_segments_before, item.expected_sequence,
+           item.reference_link, item.reference_id, item.reference_expires_at, item.sequence, item.event_id,
+           item.event_type, item.is_ignored, item.detail, item.record
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -75,20 +76,6 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = 1 and q.message_id = changed.message_id
-), queued as (
-  update delivery_queue q
-     set state = changed.queue_state,
-         due_at = coalesce(changed.due_at, q.due_at),
-         link = coalesce(changed.lane, q.link),
-         priority = coalesce(changed.queue_priority, q.priority),
-         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
-    from changed
-   where changed.move = 2 and q.message_id = changed.message_id
-), fallback as (
-  update fallbacks f
-     set due_at = least(changed.updated_at, now())
-    from changed
-   where changed.starts_fallback and f.message_id = changed.message_id
 ), reference as (
   insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
   select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
@@ -104,6 +91,20 @@ with changed as (
   on conflict (link, provider_message_id, message_id) do update
      set expires_at = excluded.expires_at,
          part = coalesce(excluded.part, provider_references.part)
+), queued as (
+  update delivery_queue q
+     set state = changed.queue_state,
+         due_at = coalesce(changed.due_at, q.due_at),
+         link = coalesce(changed.lane, q.link),
+         priority = coalesce(changed.queue_priority, q.priority),
+         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
+    from changed
+   where changed.move = 2 and q.message_id = changed.message_id
+), fallback as (
+  update fallbacks f
+     set due_at = least(changed.updated_at, now())
+    from changed
+   where changed.starts_fallback and f.message_id = changed.message_id
 ), part as (
   insert into message_parts
          (account_id, environment, message_id, number, provider_message_id, status, total, reference, updated_at)
@@ -143,18 +144,17 @@ with changed as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
   select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
-         sum(half.messages), sum(half.segments)
-    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
-                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+         channel, half.status, half.bucket, half.error_code, sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, channel,
+                 status, usage_bucket, usage_error, previous_status, usage_bucket_before, usage_error_before,
+                 count(*) as messages, sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
             from changed
-           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
-           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
-   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
-                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
-                   as half(key, messages, segments)
-   where half.key is not null
-   group by account_id, environment, usage_minute, half.key
+           group by account_id, environment, usage_minute, channel, status, usage_bucket, usage_error,
+                    previous_status, usage_bucket_before, usage_error_before) pair
+   cross join lateral (values (status, usage_bucket, usage_error, messages, segments),
+                              (previous_status, usage_bucket_before, usage_error_before, -messages, -segments_before))
+                   as half(status, bucket, error_code, messages, segments)
+   group by account_id, environment, usage_minute, channel, half.status, half.bucket, half.error_code
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
 select ordinal::integer,

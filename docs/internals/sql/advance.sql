@@ -1,4 +1,4 @@
--- Writes a batch of changes of messages: every optional column is null.
+-- Writes a batch of changes of messages that are sent at the first attempt and delivered.
 with changed as (
   update messages m
      set status = item.status,
@@ -13,33 +13,39 @@ with changed as (
          updated_at = item.updated_at,
          sent_at = item.sent_at,
          delivered_at = item.delivered_at
-    from (select item.*,
-           null::text as consent_recipient, null::text as consent_sender, null::text as sender_reason,
-           null::text as link_reason, null::text as error, null::timestamptz as read_at,
-           null::timestamptz as failed_at, null::timestamptz as canceled_at, null::boolean as starts_fallback,
-           null::text as reference_link, null::text as reference_id, null::timestamptz as reference_expires_at,
-           null::text as part_ids, null::smallint as parts_total, null::integer as parts_reference,
-           null::smallint as queue_state, null::timestamptz as due_at, null::text as lane,
-           null::smallint as queue_priority, null::timestamptz as queue_expires_at
-      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::integer[], $5::boolean[], $6::text[], $7::integer[],
-           $8::text[], $9::text[], $10::text[], $11::text[], $12::integer[], $13::boolean[], $14::smallint[],
-           $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::uuid[], $19::text[], $20::text[],
-           $21::text[], $22::text[], $23::boolean[], $24::smallint[], $25::integer[], $26::text[],
-           $27::smallint[], $28::text[], $29::smallint[])
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::boolean[], $8::text[],
+           $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[], $14::integer[], $15::boolean[],
+           $16::smallint[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::uuid[], $21::text[],
+           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::text[], $28::text[],
+           $29::timestamptz[], $30::integer[], $31::smallint[], $32::smallint[])
            with ordinality as item
-           (account_id, environment, message_id, expected_sequence, is_whole, status, sequence, provider, link,
-           provider_message_id, sender, attempts, has_unknown, refusals, updated_at, sent_at, delivered_at,
-           event_id, event_type, record, previous_status, detail, is_ignored, move, usage_minute, usage_key,
-           usage_segments, usage_key_before, usage_segments_before, ordinal)) item
+           (account_id, environment, consent_recipient, consent_sender, message_id, expected_sequence, is_whole,
+           status, sequence, provider, link, provider_message_id, sender, attempts, has_unknown, refusals,
+           updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
+           move, reference_link, reference_id, reference_expires_at, usage_minute, usage_bucket, usage_segments,
+           ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
+     and item.ordinal <> all (array(select position
+                                      from find_suppressed($1, $2, $3, $4) as position
+                                     where cardinality($3) > 0))
+     and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
+              and
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = m.account_id and w.environment = m.environment
+                                     and w.recipient = m.recipient and w.sender = m.sender
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)))
   returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
-           item.usage_key, item.usage_segments, item.usage_key_before, item.usage_segments_before,
-           item.usage_minute, item.event_id, item.event_type, item.sequence, item.previous_status,
-           item.is_ignored, item.detail, item.record
+           item.status, item.previous_status, item.usage_minute, item.usage_bucket, item.usage_segments,
+           m.channel, '' as usage_error, -1 as usage_bucket_before, '' as usage_error_before,
+           item.usage_segments as usage_segments_before, item.reference_link, item.reference_id,
+           item.reference_expires_at, item.sequence, item.event_id, item.event_type, item.is_ignored, item.detail,
+           item.record
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -58,6 +64,15 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = 1 and q.message_id = changed.message_id
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         null
+    from changed
+   where reference_id is not null
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
@@ -74,18 +89,17 @@ with changed as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
   select account_id, environment, to_timestamp(usage_minute * 60::float8),
-         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
-         sum(half.messages), sum(half.segments)
-    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
-                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+         channel, half.status, half.bucket, half.error_code, sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, channel,
+                 status, usage_bucket, usage_error, previous_status, usage_bucket_before, usage_error_before,
+                 count(*) as messages, sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
             from changed
-           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
-           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
-   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
-                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
-                   as half(key, messages, segments)
-   where half.key is not null
-   group by account_id, environment, usage_minute, half.key
+           group by account_id, environment, usage_minute, channel, status, usage_bucket, usage_error,
+                    previous_status, usage_bucket_before, usage_error_before) pair
+   cross join lateral (values (status, usage_bucket, usage_error, messages, segments),
+                              (previous_status, usage_bucket_before, usage_error_before, -messages, -segments_before))
+                   as half(status, bucket, error_code, messages, segments)
+   group by account_id, environment, usage_minute, channel, half.status, half.bucket, half.error_code
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
 select ordinal::integer,
