@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import pg from "pg";
 import { selfSigned } from "../../test/support/certificate.ts";
-import { ArrayParameter } from "./arrays.ts";
+import { ArrayParameter } from "./batch.ts";
 import { DriverClient, isLossByDriver, parseUrl, type PoolOptions, type TimedQuery } from "./driver.ts";
 
 /** A message of the protocol: its letter, its length, and its body. */
@@ -157,7 +157,8 @@ test("the options of a client take precedence over those of its URL, and have th
 });
 
 describe("the Bind message", () => {
-  const column = (...values: (number | null)[]): ArrayParameter<number | null> => new ArrayParameter("smallint", values, (value) => value);
+  const column = (...values: (number | null)[]): ArrayParameter<number | null> =>
+    new ArrayParameter({ name: "value", type: "smallint", pick: (value) => value }, values, true);
   const sendBind = async (values: unknown[]): Promise<Buffer> => {
     await using server = await fakeServer(READY, (_, socket) => socket.write(REFUSED));
     const client = clientOf(server);

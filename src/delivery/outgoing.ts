@@ -1,6 +1,5 @@
 /** A message in the form in which a provider gets it. */
-import type { Content, TemplateUse } from "../messages/content.ts";
-import type { Message } from "../messages/message.ts";
+import type { Content, Message, TemplateUse } from "../messages/message.ts";
 import { encodeId } from "../model/id.ts";
 import type { AcceptedParts, Outgoing, OutgoingTemplate } from "../providers/provider.ts";
 

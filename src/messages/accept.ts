@@ -82,9 +82,8 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
-    const composed = this.#composer.compose(request, call.credential, call.trace && { trace: call.trace });
-    return composed instanceof Promise ? composed.then((made) => this.#accept(made, call)) : this.#accept(composed, call);
+  async accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
+    return this.#accept(await this.#composer.compose(request, call.credential, call.trace && { trace: call.trace }), call);
   }
 
   #accept(composed: Composed | Problem, call: WriteCall): Promise<Accepted | Replay> {

@@ -20,10 +20,9 @@ import { findTemplateVersion } from "../templates/find-template.ts";
 import type { WriteProblem } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
-import type { Content } from "./content.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
 import { shiftFallback, removeFallback } from "./fallbacks.ts";
-import { messageRecord, type Message, type MessageRecord } from "./message.ts";
+import { messageRecord, type Message, type MessageRecord, type Content } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { isUnsuccessful, isFinished } from "./states.ts";
 

@@ -2,7 +2,7 @@
  *  row. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
-import { newId, type BatchId } from "../model/id.ts";
+import { encodeId, newId, type BatchId } from "../model/id.ts";
 import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -14,12 +14,13 @@ import type { SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Owner } from "../model/owner.ts";
+import { fillTemplate, usableFor } from "../templates/fill-template.ts";
 import type { Templates } from "../templates/find-template.ts";
+import { variablesByPart } from "../templates/placeholders.ts";
 import type { Template } from "../templates/template.ts";
-import { makeContent, type Content } from "./content.ts";
 import type { FallbackStep } from "./fallbacks.ts";
 import type { LastSenders } from "./last-senders.ts";
-import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
+import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 
 /** `secret` is the content for the carrier, where the message shows something else. */
@@ -47,8 +48,6 @@ type TemplatesByName = ReadonlyMap<string, Template | undefined>;
 type ComposeParts = ChosenLink &
   SenderChoice & { request: NewMessage; owner: Owner; origin: Origin; content: Content; steps: CheckedRequest["steps"] };
 
-const NONE: TemplatesByName = new Map();
-
 export class Composer {
   readonly #parts: ComposerParts;
 
@@ -56,15 +55,24 @@ export class Composer {
     this.#parts = parts;
   }
 
+  get linkChooser(): LinkChooser {
+    return this.#parts.linkChooser;
+  }
+
   now(): number {
     return this.#parts.clock.now();
   }
 
-  /** Returns the message, or the first problem. Returns no promise where all templates are in memory, as for most requests. */
-  compose(request: NewMessage, owner: Owner, origin: Origin = {}): Composed | Problem | Promise<Composed | Problem> {
-    const templates = this.#findTemplates(request, owner);
-    if (!(templates instanceof Promise)) return this.#composeWith(request, owner, origin, templates);
-    return templates.then((found) => this.#composeWith(request, owner, origin, found));
+  /** Returns the message, or the first problem. */
+  async compose(request: NewMessage, owner: Owner, origin: Origin = {}): Promise<Composed | Problem> {
+    const { content, steps, route, problems } = this.#checkWith(request, owner, await this.#findTemplates(request, owner));
+    const [problem] = problems;
+    // A fault of the request is not stored with its idempotency key.
+    if (problem?.code === "invalid_request_payload") throw problem;
+    if (problem !== undefined) return problem;
+    if (content === undefined || route === undefined) throw new Error("a request without a fault has content and a link");
+    const choice = await this.#senderFor(request, owner, route.link);
+    return this.#composeFrom({ request, owner, origin, content, steps, ...route, ...choice });
   }
 
   /** Checks a request, and returns the sender that its message would have. */
@@ -73,39 +81,21 @@ export class Composer {
     return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link)) };
   }
 
-  /** Returns the sender of a message. Returns no promise where the sender that the recipient knows is in memory, or makes no difference. */
-  #senderFor({ sender, recipient }: NewMessage, owner: Owner, link: Link | undefined): SenderChoice | Promise<SenderChoice> {
+  async #senderFor({ sender, recipient }: NewMessage, owner: Owner, link: Link | undefined): Promise<SenderChoice> {
     const { linkChooser, lastSenders } = this.#parts;
     if (typeof sender === "string") return { sender, senderReason: "named" };
     if (link === undefined) return { sender: null, senderReason: null };
     const { accountId, environment } = owner;
     const query = { accountId, environment, recipient };
     const candidates = linkChooser.candidatesOn(link, query);
-    const pick = (last: string | null): SenderChoice => linkChooser.pickFrom(candidates, link, { recipient, last });
-    const known = candidates === undefined || candidates.pool.length < 2 ? null : lastSenders.find(query, candidates.pool);
-    return known instanceof Promise ? known.then(pick) : pick(known);
+    const last = candidates === undefined || candidates.pool.length < 2 ? null : await lastSenders.find(query, candidates.pool);
+    return linkChooser.pickFrom(candidates, link, { recipient, last });
   }
 
-  #findTemplates(request: NewMessage, owner: Owner): TemplatesByName | Promise<TemplatesByName> {
+  async #findTemplates(request: NewMessage, owner: Owner): Promise<TemplatesByName> {
     const names = templateNames(request);
-    if (names.length === 0) return NONE;
-    const found = names.map((name) => this.#parts.templates.find(owner, name));
-    const byName = (templates: readonly (Template | undefined)[]): TemplatesByName =>
-      new Map(names.map((name, index) => [name, templates[index]]));
-    const isInMemory = (each: (typeof found)[number]): each is Template | undefined => !(each instanceof Promise);
-    return found.every(isInMemory) ? byName(found) : Promise.all(found.map(async (each) => each)).then(byName);
-  }
-
-  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: TemplatesByName): Composed | Problem | Promise<Composed> {
-    const { content, steps, route, problems } = this.#checkWith(request, owner, templates);
-    const [problem] = problems;
-    // A fault of the request is not stored with its idempotency key.
-    if (problem?.code === "invalid_request_payload") throw problem;
-    if (problem !== undefined) return problem;
-    if (content === undefined || route === undefined) throw new Error("a request without a fault has content and a link");
-    const compose = (choice: SenderChoice): Composed => this.#composeFrom({ request, owner, origin, content, steps, ...route, ...choice });
-    const choice = this.#senderFor(request, owner, route.link);
-    return choice instanceof Promise ? choice.then(compose) : compose(choice);
+    if (names.length === 0) return new Map();
+    return new Map(await Promise.all(names.map(async (name) => [name, await this.#parts.templates.find(owner, name)] as const)));
   }
 
   #composeFrom({ request, owner, origin, content, steps, link, linkReason, sender, senderReason }: ComposeParts): Composed {
@@ -130,69 +120,7 @@ export class Composer {
     if (senderReason === "pool" || senderReason === "sticky" || senderReason === "preferred") this.#parts.lastSenders.note(message, sender);
   }
 
-  /** Returns the message of the next step of a fallback, or the problem that prevents it. */
-  composeStep(before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
-    const { content, shown, channel } = step;
-    const { recipient, priority, metadata, clientReference, maxSegments } = before;
-    const route = this.#routeOfStep(before, channel);
-    if (route instanceof Problem) return route;
-    const { link } = route;
-    const request: NewMessage = {
-      recipient,
-      channel,
-      priority,
-      metadata,
-      client_reference: clientReference,
-      max_segments: maxSegments,
-      ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startTimeMs(before)) / 1_000),
-    };
-    const problem = segmentProblem(request, content, () => link) ?? carrierProblem(request, content, link);
-    if (problem !== undefined) return problem;
-    const nowMs = this.#parts.clock.now();
-    const message = fromRequest({
-      request,
-      owner: before,
-      id: newId("msg", nowMs),
-      nowMs,
-      content,
-      shown,
-      ...route,
-      batchId: null,
-      fallbackOf: before.id,
-      hasFallback: rest.length > 0,
-      trace: before.trace,
-    });
-    return {
-      // A secret is valid for a fixed time, which the fallback does not extend.
-      message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
-      link,
-      steps: rest,
-      secret: shown && content,
-    };
-  }
-
-  /** The link of a step of the fallback; undefined where there is none now. */
-  stepLink(request: NewMessage, owner: Owner, channel: Channel): Link | undefined {
-    const route = this.#linkFor({ ...owner, ...request, channel, sender: null });
-    return route instanceof Problem ? undefined : route.link;
-  }
-
-  /** The link and the sender of a step. A sender that the request named is kept, on another channel only where its link has it. */
-  #routeOfStep(before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
-    const { linkChooser } = this.#parts;
-    const { sender, senderReason } = before;
-    const named = senderReason === "named" ? this.#linkFor({ ...before, channel }, { mayWait: true }) : undefined;
-    if (named instanceof Problem && channel === before.channel) return named;
-    if (named !== undefined && !(named instanceof Problem) && (channel === before.channel || linkChooser.hasSender(named.link, before)))
-      return { ...named, sender, senderReason };
-    const route = this.#linkFor({ ...before, channel, sender: null }, { mayWait: true });
-    if (route instanceof Problem) return route;
-    // A sender of one link may not be allowed on another.
-    const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;
-    return { ...route, ...(isSameLink ? { sender, senderReason } : linkChooser.senderOn(route.link, before)) };
-  }
-
-  #linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
+  linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
     const { linkChooser } = this.#parts;
     const choice = mayWait ? linkChooser.chooseToWait(query) : linkChooser.choose(query);
     if (choice.kind === "chosen") return { link: choice.links[0], linkReason: choice.reason };
@@ -214,12 +142,12 @@ export class Composer {
       const stepContent = orProblem(makeContent(step, templateFor(step, templates), pointer));
       if (stepContent === undefined) return [];
       const segmentLimit = { channel: step.channel, max_segments: request.max_segments ?? null };
-      const findLink = (): Link | Problem => linkOf(this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null }));
+      const findLink = (): Link | Problem => linkOf(this.linkFor({ ...owner, ...request, channel: step.channel, sender: null }));
       const tooMany = segmentProblem(segmentLimit, stepContent, findLink, pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: stepContent, afterSeconds: step.after_seconds }];
     });
-    const found = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
+    const found = this.linkFor({ ...owner, ...request, sender: request.sender ?? null });
     const tooMany = content && segmentProblem(request, content, () => linkOf(found));
     if (tooMany !== undefined) problems.push(tooMany);
     const route = orProblem(found);
@@ -242,11 +170,35 @@ function templateNames(request: NewMessage): string[] {
   return [...own, ...request.fallback.flatMap(({ template_id: name }) => (typeof name === "string" ? [name] : []))];
 }
 
+/** The fields of a request, or of a step of its fallback, that define the content. */
+type ContentFields = {
+  channel: Channel;
+  body?: string | null;
+  template_id?: string | null;
+  template_variables?: Record<string, string> | null;
+};
+
+/** Returns the content that the fields define. `pointer` is the position of the fields in the request. */
+function makeContent(fields: ContentFields, template: Template | undefined, pointer = ""): Content | Problem {
+  if (typeof fields.body === "string") return { body: fields.body, template: null };
+  const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
+  if (template === undefined)
+    return new Problem("template_not_found", fault("template_not_found", "no template of this environment has this id or name"));
+  const unusable = usableFor(template, fields.channel);
+  if (unusable !== undefined) return new Problem(unusable.code, fault(unusable.code, unusable.detail));
+  const variables = fields.template_variables ?? {};
+  const filled = fillTemplate(template, variables, fields.channel, pointer);
+  if (filled instanceof Problem) return filled;
+  const { id, name, language, version, category } = template;
+  const use = { id: encodeId("tmpl", id), name, language, version, variables, category, parts: variablesByPart(template) };
+  return { body: filled.text, template: use };
+}
+
 type SegmentLimit = Pick<NewMessage, "channel" | "max_segments">;
 
 /** `pointer` is the position of the step in the request; for the message itself it names the limit. Without a link, segments are counted as
  *  on most links. */
-function segmentProblem(
+export function segmentProblem(
   { channel, max_segments: most }: SegmentLimit,
   { body }: Content,
   findLink: () => Link | Problem,
@@ -274,7 +226,7 @@ function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void 
 
 /** Returns the problem that the carrier of the link is known to have with the recipient. The accept
  *  statement checks our own consent rows. */
-function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
+export function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
   if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
   return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
     ? consentProblem("service_window_closed")

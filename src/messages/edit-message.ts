@@ -4,8 +4,7 @@ import { Type, type Static } from "../http/schema.ts";
 import { segmentsOf, type SegmentRules } from "../model/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
-import type { Content } from "./content.ts";
-import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
+import { MAX_RECORD_BYTES, messageRecord, type Message, type Content } from "./message.ts";
 import { messageTooLarge, NewMessageBody, sendAtFaults, tooManySegments } from "./new-message.ts";
 import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 

@@ -5,7 +5,7 @@ import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
-import type { Content } from "./content.ts";
+import type { Content } from "./message.ts";
 
 /** A step is decided when the message is accepted. A later change of its template does not change the step. */
 export type FallbackStep = {

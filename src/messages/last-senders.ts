@@ -22,7 +22,7 @@ export class LastSenders {
   }
 
   /** Returns the last sender, or null where none of the pool is known to the recipient. */
-  find(person: Person, pool: readonly OwnedSender[]): string | null | Promise<string | null> {
+  async find(person: Person, pool: readonly OwnedSender[]): Promise<string | null> {
     const noted = this.#noted.get(keyOf(person));
     if (noted !== undefined && pool.some(({ number }) => number === noted)) return noted;
     return findLastSender(

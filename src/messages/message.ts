@@ -11,7 +11,7 @@ import { LINK_REASONS, type LinkReason } from "../links/choose-links.ts";
 import { SENDER_REASONS, type SenderReason } from "../links/choose-sender.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
 import type { Owner } from "../model/owner.ts";
-import type { TemplateUse } from "./content.ts";
+import type { Category } from "../templates/template.ts";
 import { STATUSES, type Status } from "./states.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
@@ -107,6 +107,23 @@ export const MessageRecord = Type.Object(
 );
 
 export type MessageRecord = Static<typeof MessageRecord>;
+
+/** The template of a message, in the version that the message was made of. */
+export type TemplateUse = {
+  /** The public id of the template. */
+  id: string;
+  name: string;
+  language: string;
+  version: number;
+  /** Null after a redaction. */
+  variables: Readonly<Record<string, string>> | null;
+  /** The category and the parts are absent from messages that were stored before templates had them. */
+  category?: Category;
+  /** The variables of each part of the template, in the order in which a carrier expects them. */
+  parts?: Readonly<Record<"header" | "body", readonly string[]>>;
+};
+
+export type Content = { body: string; template: TemplateUse | null };
 
 /** A message as it is stored. */
 export type Message = Owner & {

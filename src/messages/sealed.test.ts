@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../model/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import type { Content } from "./content.ts";
 import type { FallbackStep } from "./fallbacks.ts";
 import { openContent, readSteps, sealContent, sealSteps } from "./sealed.ts";
+import type { Content } from "./message.ts";
 
 const box = new SecretBox(Buffer.alloc(32, 1));
 const [id, other] = [newId("msg", Date.now()), newId("msg", Date.now())];

@@ -3,8 +3,8 @@
 import type { MessageId } from "../model/id.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
-import type { Content } from "./content.ts";
 import type { FallbackStep } from "./fallbacks.ts";
+import type { Content } from "./message.ts";
 
 const contentContext = (messageId: MessageId): string => `content ${uuidToText(messageId)}`;
 const stepsContext = (messageId: MessageId): string => `fallback ${uuidToText(messageId)}`;

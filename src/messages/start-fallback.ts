@@ -1,17 +1,20 @@
 /** Starts the next step of a fallback: accepts a new message in place of one that was not delivered. One transaction removes the fallback
  *  and accepts the message, with the earlier message locked, so that a step starts once on any number of nodes. */
 import { Problem } from "../http/problem.ts";
-import { encodeId, type MessageId } from "../model/id.ts";
+import { encodeId, newId, type MessageId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import type { Channel } from "../links/channel.ts";
+import type { SenderChoice } from "../links/choose-sender.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
-import type { Composed, Composer } from "./compose.ts";
+import { carrierProblem, fromRequest, segmentProblem, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
 import { removeFallback, type FallbackStep } from "./fallbacks.ts";
 import { messageRecord, type Message } from "./message.ts";
+import type { NewMessage } from "./new-message.ts";
 import { lockMessage } from "./queries.ts";
 import { readSteps } from "./sealed.ts";
 import type { Status } from "./states.ts";
@@ -73,12 +76,68 @@ async function acceptStep(
   if (step === undefined) throw new Error("a fallback has a step");
   // A verification code is valid until the first message with it expires, on every channel.
   if (step.shown !== null && (message.expiresAtMs ?? 0) <= nowMs) return "ttl_expired";
-  const composed = composer.composeStep(message, step, rest);
+  const composed = composeStep(composer, message, step, rest);
   if (composed instanceof Problem) return composed.code;
   const acceptance = acceptanceIfFits(composed, box);
   if (acceptance === undefined) return "too_large";
   const { refused } = await storeAcceptances(tx, [acceptance]);
   return refused.get(0) ?? acceptance;
+}
+
+/** Returns the message of the next step of a fallback, or the problem that prevents it. */
+function composeStep(composer: Composer, before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
+  const { content, shown, channel } = step;
+  const { recipient, priority, metadata, clientReference, maxSegments } = before;
+  const route = routeOfStep(composer, before, channel);
+  if (route instanceof Problem) return route;
+  const { link } = route;
+  const request: NewMessage = {
+    recipient,
+    channel,
+    priority,
+    metadata,
+    client_reference: clientReference,
+    max_segments: maxSegments,
+    ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startTimeMs(before)) / 1_000),
+  };
+  const problem = segmentProblem(request, content, () => link) ?? carrierProblem(request, content, link);
+  if (problem !== undefined) return problem;
+  const nowMs = composer.now();
+  const message = fromRequest({
+    request,
+    owner: before,
+    id: newId("msg", nowMs),
+    nowMs,
+    content,
+    shown,
+    ...route,
+    batchId: null,
+    fallbackOf: before.id,
+    hasFallback: rest.length > 0,
+    trace: before.trace,
+  });
+  return {
+    // A secret is valid for a fixed time, which the fallback does not extend.
+    message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
+    link,
+    steps: rest,
+    secret: shown && content,
+  };
+}
+
+/** The link and the sender of a step. A sender that the request named is kept, on another channel only where its link has it. */
+function routeOfStep(composer: Composer, before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
+  const { linkChooser } = composer;
+  const { sender, senderReason } = before;
+  const named = senderReason === "named" ? composer.linkFor({ ...before, channel }, { mayWait: true }) : undefined;
+  if (named instanceof Problem && channel === before.channel) return named;
+  if (named !== undefined && !(named instanceof Problem) && (channel === before.channel || linkChooser.hasSender(named.link, before)))
+    return { ...named, sender, senderReason };
+  const route = composer.linkFor({ ...before, channel, sender: null }, { mayWait: true });
+  if (route instanceof Problem) return route;
+  // A sender of one link may not be allowed on another.
+  const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;
+  return { ...route, ...(isSameLink ? { sender, senderReason } : linkChooser.senderOn(route.link, before)) };
 }
 
 /** Undefined where the record is too large for an event, which an edit of the first message can cause. */

@@ -90,7 +90,10 @@ export async function validateMessage(
       typeof text === "string" ? text : null,
       checked.route?.link,
     ),
-    fallback: checked.steps.map(({ channel, content }) => describeText(channel, content.body, composer.stepLink(sound, owner, channel))),
+    fallback: checked.steps.map(({ channel, content }) => {
+      const link = composer.linkFor({ ...owner, ...sound, channel, sender: null });
+      return describeText(channel, content.body, link instanceof Problem ? undefined : link.link);
+    }),
     route: routeRecord(checked),
     errors,
   };

@@ -14,12 +14,12 @@ const TRUST_MS = 1_000;
 // Unknown names are cached as well. Otherwise each message of a client with a wrong name would query the database.
 const MAX_CACHED = 10_000;
 
-type CachedTemplate = { template: Template | undefined; until: number };
+/** A query and its result. The query is shared while it runs, and its result until the time `until`. */
+type CachedTemplate = { found: Promise<Template | undefined>; until: number };
 
 export class Templates {
   readonly #db: Queryable;
   readonly #cached = new BoundedMap<string, CachedTemplate>(MAX_CACHED);
-  readonly #queries = new Map<string, Promise<Template | undefined>>();
   /** A number for each environment that was changed. It is a part of the keys, so that templates of before the change are not used any more,
    *  nor the result of a query that is still running. */
   readonly #changes = new BoundedMap<string, number>(MAX_CACHED);
@@ -29,16 +29,14 @@ export class Templates {
     this.#db = db;
   }
 
-  /** Finds a template by id, archived or not, or by name. Returns without waiting while the cached template is fresh. */
-  find(owner: Owner, idOrName: string): Template | undefined | Promise<Template | undefined> {
+  /** Finds a template by id, archived or not, or by name. */
+  async find(owner: Owner, idOrName: string): Promise<Template | undefined> {
     const environment = environmentKey(owner);
     const key = `${environment} ${this.#changes.get(environment) ?? 0} ${idOrName}`;
     const cached = this.#cached.get(key);
-    if (cached !== undefined && performance.now() < cached.until) return cached.template;
+    if (cached !== undefined && performance.now() < cached.until) return cached.found;
     const which = whichTemplate(idOrName);
-    if (which === undefined) return undefined;
-    // Simultaneous requests share one query.
-    return this.#queries.get(key) ?? this.#query(owner, key, which);
+    return which && this.#query(owner, key, which);
   }
 
   /** Forgets the templates of an environment. Called after each change in this process; other processes see the change within a second. */
@@ -48,17 +46,16 @@ export class Templates {
   }
 
   #query(owner: Owner, key: string, which: Which): Promise<Template | undefined> {
-    const query = this.#load(owner, key, which).finally(() => this.#queries.delete(key));
-    this.#queries.set(key, query);
-    return query;
-  }
-
-  async #load(owner: Owner, key: string, which: Which): Promise<Template | undefined> {
     // The time before the query, because a change that the query does not see was made later.
-    const queriedAt = performance.now();
-    const template = await findTemplate(this.#db, owner, which);
-    this.#cached.renew(key, { template, until: queriedAt + TRUST_MS });
-    return template;
+    const until = performance.now() + TRUST_MS;
+    const query = { found: findTemplate(this.#db, owner, which), until: Infinity };
+    this.#cached.renew(key, query);
+    query.found.then(
+      () => (query.until = until),
+      // A failed query leaves nothing behind.
+      () => this.#cached.get(key) === query && this.#cached.delete(key),
+    );
+    return query.found;
   }
 }
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
-import type { Content } from "../messages/content.ts";
+import type { Content } from "../messages/message.ts";
 import type { Environment } from "../model/owner.ts";
 
 export const MIN_LENGTH = 4;
