@@ -8,11 +8,9 @@ import { Once, type Executed, type Replay, type WriteResponse } from "../idempot
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { encodeId, newId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { Watch } from "../messages/accept.ts";
-import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { consentProblem, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
-import { storeMessages } from "../messages/accept-statement.ts";
+import { storeMessages, toAcceptance, type MessageAcceptance, type Watch } from "../messages/accept-statement.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -43,6 +41,7 @@ const MAX_STORED_AT_ONCE = 4;
 // Some seconds of work for a busy database. Beyond that a 503 with a later retry serves the client better.
 const MAX_WAITING = 60;
 
+type StoredBatch = WriteResponse & { stored: readonly MessageAcceptance[]; deliveries: readonly QueuedDeliveries[] };
 type Decided = MessageAcceptance | Problem;
 type Result = AcceptedBatch["results"][number];
 
@@ -62,14 +61,10 @@ export class BatchAcceptor {
     if (this.#stores.isFull) throw unavailable("too many batches wait to be stored");
     const id = newId("batch", clock.now());
     const decided = await this.#decide(request, credential, { batchId: id, trace });
-    let accepted: readonly MessageAcceptance[] = [];
-    let queued: readonly QueuedDeliveries[] = [];
-    const store = async (tx: Tx): Promise<WriteResponse> => {
+    const store = async (tx: Tx): Promise<StoredBatch> => {
       const startedAt = performance.now();
       const { stored, refused, deliveries } = await storeMessages(tx, decided.filter(isAcceptance));
       watch.committed(stored.length, (performance.now() - startedAt) / 1_000);
-      accepted = stored;
-      queued = deliveries;
       const results = withinBytes(decided.map((each, index) => toResult(isAcceptance(each) ? (refused.get(each) ?? each) : each, index)));
       const nowMs = clock.now();
       const completedAtMs = stored.length === 0 ? nowMs : null;
@@ -77,16 +72,18 @@ export class BatchAcceptor {
       await insertBatch(tx, batch, nowMs);
       if (completedAtMs !== null) await publishCompleted(tx, batch, [], completedAtMs);
       const body: AcceptedBatch = { ...toFields(batch), results };
-      return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
+      return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null, stored, deliveries };
     };
     const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
-    const response = await this.#once
-      .transaction(credential, claim, store, (commit) => this.#stores.run(commit))
-      .finally(() => span?.end({ "godwit.messages": accepted.length }));
+    const endSpan = (messages: number): void => span?.end({ "godwit.messages": messages });
+    const committing = this.#once.transaction(credential, claim, store, (commit) => this.#stores.run(commit));
+    committing.then((done) => endSpan(done.kind === "executed" ? done.stored.length : 0)).catch(() => endSpan(0));
+    const response = await committing;
     if (response.kind === "executed") {
+      const { stored, deliveries } = response;
       // A batch without messages has published its own event.
-      wakeWebhooks(accepted.length > 0 ? queued : undefined);
-      for (const [lane, each] of Map.groupBy(accepted, ({ queueEntry }) => queueEntry.lane))
+      wakeWebhooks(stored.length > 0 ? deliveries : undefined);
+      for (const [lane, each] of Map.groupBy(stored, ({ queueEntry }) => queueEntry.lane))
         handover.queued(
           lane,
           each.map(({ message }) => message),

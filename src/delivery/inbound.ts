@@ -5,7 +5,7 @@ import { errorFields, type Log } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
-import type { MessageAcceptance } from "../messages/acceptance.ts";
+import type { MessageAcceptance } from "../messages/accept-statement.ts";
 import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";

@@ -26,7 +26,7 @@ export type WriteResponse = {
   /** The recipient that the body names, by which an erasure finds the stored body. */
   recipient?: Recipient;
 };
-export type Executed = WriteResponse & { kind: "executed" };
+export type Executed<R extends WriteResponse = WriteResponse> = R & { kind: "executed" };
 
 /** The owner of a request, and the API key that it was made with. */
 type Requester = Owner & { keyId?: KeyId };
@@ -93,12 +93,12 @@ export class Once {
   /** Runs a write in one transaction with its key and its stored response. An error that the work throws rolls everything back, and
    *  the same key can be used again; a refusal that must be stored is returned. `admit` may delay the transaction; a repeated request
    *  does not wait meanwhile. */
-  transaction(
+  transaction<R extends WriteResponse>(
     owner: Requester,
     claim: IdempotencyClaim | undefined,
-    work: (tx: Tx) => Promise<WriteResponse>,
+    work: (tx: Tx) => Promise<R>,
     admit: Admit = (commit) => commit(),
-  ): Promise<Executed | Replay> {
+  ): Promise<Executed<R> | Replay> {
     return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
   }
 
@@ -110,12 +110,12 @@ export class Once {
     });
   }
 
-  async #commit(
+  async #commit<R extends WriteResponse>(
     owner: Requester,
     claim: IdempotencyClaim | undefined,
-    work: (tx: Tx) => Promise<WriteResponse>,
-  ): Promise<Executed | "taken"> {
-    let response: WriteResponse | undefined;
+    work: (tx: Tx) => Promise<R>,
+  ): Promise<Executed<R> | "taken"> {
+    let response: R | undefined;
     let isCommitted: IsCommitted | undefined;
     try {
       await this.#db.transaction(async (tx) => {
@@ -137,7 +137,7 @@ export class Once {
       if (!(error instanceof ConnectionLost)) throw error;
       await this.#assertCommitted(error, isCommitted);
     }
-    return { kind: "executed", ...(response as unknown as WriteResponse) };
+    return { kind: "executed", ...(response as unknown as R) };
   }
 
   #bodyToStore({ body, eventId, isSecret }: WriteResponse, context: string): string | null {

@@ -1,5 +1,6 @@
-/** The accept statement: key, message, events, queue row, fallback, webhook deliveries and usage of a batch of requests, in one
- *  statement and so in one transaction. docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
+/** The decision about a request to send, in the form in which it is stored, and the accept statement: key, message, events, queue row,
+ *  fallback, webhook deliveries and usage of a batch of requests, in one statement and so in one transaction.
+ *  docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
 import {
   NO_DELIVERIES,
@@ -9,13 +10,100 @@ import {
   type OrdinalRow,
   type Ordinals,
   type QueuedDeliveries,
+  type WakeWebhooks,
 } from "../events/publish.ts";
+import type { Problem } from "../http/problem.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
+import type { Once } from "../idempotency/once.ts";
+import { assert } from "../lib/assert.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Link } from "../links/link.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";
-import type { Queryable, Tx } from "../database/database.ts";
+import { ConnectionLost, type Database, type Queryable, type Tx } from "../database/database.ts";
+import { findOut } from "../database/find-out.ts";
+import { firstEventId, idKey, type AccountId, type EventId } from "../model/id.ts";
+import type { Environment, Owner } from "../model/owner.ts";
 import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
-import type { Acceptance, MessageAcceptance } from "./acceptance.ts";
-import { PRIORITY_RANK } from "./queue-entry.ts";
+import { startTimeMs, type Composed } from "./compose.ts";
+import type { FallbackStep, NewFallback } from "./fallbacks.ts";
+import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
+import { messageTooLarge } from "./new-message.ts";
+import { existingMessages } from "./queries.ts";
+import { PRIORITY_RANK, SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
+import { sealContent, sealSteps } from "./sealed.ts";
+
+/** A message with its event, or a refusal that is stored only under its idempotency key. */
+export type Acceptance = {
+  accountId: AccountId;
+  environment: Environment;
+  /** The time of the decision, from which the idempotency key counts its 24 hours. */
+  atMs: number;
+  claim: IdempotencyClaim | undefined;
+  message: Message | null;
+  event: { id: EventId; type: string; record: string } | null;
+  queueEntry: QueueEntry | null;
+  fallback: NewFallback | null;
+  response: { status: number; location: string | null; body: string | null };
+};
+
+export type MessageAcceptance = Acceptance & { message: Message; queueEntry: QueueEntry };
+
+/** Throws where the record is too large for an event. `box` is required where the content is a secret. */
+export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
+  const record = messageRecord(message);
+  const text = JSON.stringify(record);
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
+  return {
+    accountId: message.accountId,
+    environment: message.environment,
+    atMs: message.updatedAtMs,
+    claim,
+    message,
+    event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
+    queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
+    fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
+    response: { status: 202, location: `/v1/messages/${record.id}`, body: null },
+  };
+}
+
+function required(box: SecretBox | undefined): SecretBox {
+  assert(box !== undefined, "a secret is sealed");
+  return box;
+}
+
+/** The first step is due when the time for the delivery of the message has passed. */
+function newFallback(message: Message, steps: readonly FallbackStep[], box: SecretBox | undefined): NewFallback {
+  return {
+    steps: box === undefined ? JSON.stringify(steps) : sealSteps(box, message.id, steps),
+    dueAtMs: startTimeMs(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,
+  };
+}
+
+const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent: string | null): QueueEntry => ({
+  ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
+  leaseMs: 0,
+  sealedContent,
+});
+
+/** Writes the response body of a refusal. The refusal is stored with its key, so the body is written before the claim. */
+export type WriteProblem = (problem: Problem) => string;
+
+export const toRefusedAcceptance = (
+  problem: Problem,
+  { accountId, environment }: Owner,
+  { atMs, claim, write }: { atMs: number; claim: IdempotencyClaim | undefined; write: WriteProblem },
+): Acceptance => ({
+  accountId,
+  environment,
+  atMs,
+  claim,
+  message: null,
+  event: null,
+  queueEntry: null,
+  fallback: null,
+  response: { status: problem.status, location: null, body: write(problem) },
+});
 
 // The steps of the statement read each row from its first column to the last one that they need. Columns of several steps are therefore the
 // first, and long texts the last.
@@ -168,6 +256,43 @@ export async function storeAcceptances(db: Queryable, items: readonly Acceptance
   const refused = new Map<number, ConsentRefusal>();
   for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, CONSENT_REFUSALS[refusal] as ConsentRefusal);
   return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
+}
+
+/** The outcome of an item in a transaction of its own. `taken`: another request has the same key. `lost`: the connection to the database ended, and the
+ *  item is not stored. `unknown`: the item may be stored or not. */
+export type Outcome = "done" | "taken" | "lost" | "unknown" | ConsentRefusal;
+
+/** Receives every commit, for the metrics. */
+export type Watch = { committed(size: number, seconds: number): void };
+
+export type CommitParts = { db: Database; once: Once; wakeWebhooks: WakeWebhooks; watch: Watch };
+
+/** Stores items in one transaction, and returns their outcomes in the same order. */
+export async function commitAcceptances(parts: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
+  const { db, wakeWebhooks, watch } = parts;
+  const startedAt = performance.now();
+  try {
+    const { done, refused, deliveries } = await storeAcceptances(db, items);
+    watch.committed(items.length, (performance.now() - startedAt) / 1_000);
+    if (deliveries.length > 0) wakeWebhooks(deliveries);
+    return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
+  } catch (error) {
+    if (!(error instanceof ConnectionLost)) throw error;
+    return (await findOut(db, error, () => lookAgain(parts, items))) ?? items.map(() => "unknown");
+  }
+}
+
+async function lookAgain({ db, once }: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
+  const messages = items.flatMap(({ accountId, environment, message }) => (message === null ? [] : [{ accountId, environment, message }]));
+  const there = new Set((await existingMessages(db, messages)).map(({ id }) => idKey(id)));
+  const outcomes: Outcome[] = [];
+  for (const item of items) {
+    const { message, claim, response } = item;
+    const isStored =
+      message === null ? claim !== undefined && (await once.holds(item, claim, response.body)) : there.has(idKey(message.id));
+    outcomes.push(isStored ? "done" : "lost");
+  }
+  return outcomes;
 }
 
 // Beyond a hundred rows a statement gets hardly cheaper per message, and its parameters are built in one turn of the event loop.

@@ -1,22 +1,26 @@
 /** Accepts messages. A request is decided in memory and stored by group commit. The response is sent after the commit. */
-import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { WakeWebhooks } from "../events/publish.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
 import { encodeId, idKey } from "../model/id.ts";
 import type { Clock } from "../database/database-clock.ts";
-import { ConnectionLost, isRowRefused, type Database } from "../database/database.ts";
-import { findOut } from "../database/find-out.ts";
+import { isRowRefused, type Database } from "../database/database.ts";
 import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { storeAcceptances } from "./accept-statement.ts";
-import { toAcceptance, toRefusedAcceptance, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
-import { consentProblem, type Composed, type Composer } from "./compose.ts";
+import {
+  commitAcceptances,
+  toAcceptance,
+  toRefusedAcceptance,
+  type Acceptance,
+  type MessageAcceptance,
+  type Outcome,
+  type Watch,
+} from "./accept-statement.ts";
+import { consentProblem, type Composer } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
-import { existingMessages } from "./queries.ts";
 
 export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };
 
@@ -26,14 +30,6 @@ const MAX_BATCH = 200;
 const MAX_WAITING = 4_000;
 // With two workers and 64 clients, 9 % less processor time for each message (bench/README.md, workers).
 const REST_MS = 4;
-
-/** Receives every commit, for the metrics. */
-export type Watch = { committed(size: number, seconds: number): void };
-
-/** The result of an item: stored, taken by another request with the same key, or refused by consent. */
-type Stored = "done" | "taken" | ConsentRefusal;
-/** `lost`: the connection to the database ended, and the item is not stored. `unknown`: the item may be stored or not. */
-type Outcome = Stored | "lost" | "unknown";
 
 export type AcceptorParts = {
   db: Database;
@@ -48,25 +44,20 @@ export type AcceptorParts = {
 };
 
 export class Acceptor {
-  readonly #db: Database;
   readonly #composer: Composer;
   readonly #handover: Handover;
-  readonly #wakeWebhooks: WakeWebhooks;
-  readonly #watch: Watch;
   readonly #tracing: Tracing | undefined;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
   constructor({ db, clock, composer, handover, wakeWebhooks, watch, tracing, isOneOfSeveral = false }: AcceptorParts) {
-    this.#db = db;
     this.#composer = composer;
     this.#handover = handover;
-    this.#wakeWebhooks = wakeWebhooks;
-    this.#watch = watch;
     this.#tracing = tracing;
-    this.#once = new Once(db, clock);
+    const once = new Once(db, clock);
+    this.#once = once;
     this.#commits = new GroupCommit({
-      run: (items) => this.#commit(items),
+      run: (items) => commitAcceptances({ db, once, wakeWebhooks, watch }, items),
       isItemFault: isRowRefused,
       maxBatch: MAX_BATCH,
       ownerOf: ({ accountId }) => idKey(accountId),
@@ -83,14 +74,11 @@ export class Acceptor {
   }
 
   async accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
-    return this.#accept(await this.#composer.compose(request, call.credential, call.trace && { trace: call.trace }), call);
-  }
-
-  #accept(composed: Composed | Problem, call: WriteCall): Promise<Accepted | Replay> {
-    const { credential, claim } = call;
+    const { credential, claim, trace } = call;
+    const composed = await this.#composer.compose(request, credential, trace && { trace });
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
     const acceptance = toAcceptance(composed, claim);
-    return this.#once.run(credential, claim, () => this.#submitMessage(acceptance, call));
+    return this.#once.run(credential, claim, () => this.#store(acceptance, call));
   }
 
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
@@ -102,7 +90,7 @@ export class Acceptor {
 
   /** Stores a message. Where its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
    *  message is due for any node. */
-  async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
+  async #store(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
     const { message, queueEntry } = acceptance;
     const hasReservation = queueEntry.dueAtMs === null && this.#handover.reserve(queueEntry.lane, message);
     const toStore = hasReservation ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: this.#handover.leaseMs } } : acceptance;
@@ -140,35 +128,6 @@ export class Acceptor {
     } catch (error) {
       throw error instanceof Overloaded ? unavailable("too many messages wait to be stored", 1, error) : error;
     }
-  }
-
-  async #commit(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
-    const startedAt = performance.now();
-    try {
-      const { done, refused, deliveries } = await storeAcceptances(this.#db, items);
-      this.#watch.committed(items.length, (performance.now() - startedAt) / 1_000);
-      if (deliveries.length > 0) this.#wakeWebhooks(deliveries);
-      return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error;
-      return (await findOut(this.#db, error, () => this.#lookAgain(items))) ?? items.map(() => "unknown");
-    }
-  }
-
-  async #lookAgain(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
-    const messages = items.flatMap(({ accountId, environment, message }) =>
-      message === null ? [] : [{ accountId, environment, message }],
-    );
-    const rows = await existingMessages(this.#db, messages);
-    const there = new Set(rows.map(({ id }) => idKey(id)));
-    const outcomes: Outcome[] = [];
-    for (const item of items) {
-      const { message, claim, response } = item;
-      const isStored =
-        message === null ? claim !== undefined && (await this.#once.holds(item, claim, response.body)) : there.has(idKey(message.id));
-      outcomes.push(isStored ? "done" : "lost");
-    }
-    return outcomes;
   }
 }
 

@@ -17,7 +17,7 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";
-import type { WriteProblem } from "./acceptance.ts";
+import type { WriteProblem } from "./accept-statement.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";

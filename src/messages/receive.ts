@@ -15,7 +15,7 @@ import type { Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import type { MessageAcceptance } from "./acceptance.ts";
+import type { MessageAcceptance } from "./accept-statement.ts";
 import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { acceptReply } from "./reply.ts";

@@ -10,7 +10,7 @@ import { SENDER_REASONS, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { toAcceptance } from "./acceptance.ts";
+import { toAcceptance } from "./accept-statement.ts";
 import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import type { NewMessage } from "./new-message.ts";
