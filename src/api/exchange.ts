@@ -1,7 +1,9 @@
-/** One request with its response: what the server knows of it while it runs, and how it responds. */
+/** One request with its response: what the server knows of it while it runs, how it finds its row, and how it responds. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import findMyWay, { type HTTPMethod } from "find-my-way";
 import type { Credential } from "../access/authenticate.ts";
+import { Problem } from "../http/problem.ts";
 import type { Span } from "../tracing/tracing.ts";
 import type { Arrival } from "./intake.ts";
 import type { Page } from "./page.ts";
@@ -106,3 +108,34 @@ export class Exchange {
     this.response.writeHead(status, this.#headers);
   }
 }
+
+/** The work for the requests of one path. */
+export type RoutedRow = Matched & {
+  method: HTTPMethod;
+  /** Checks a request before its body is read. Returns the rest of the work, for which the body is read; throws where the request is
+   *  refused. */
+  admit: (exchange: Exchange) => Promise<() => Promise<void>>;
+};
+
+/** A path with a longer parameter is unknown. */
+export const MAX_PARAMETER_LENGTH = 200;
+
+/** Returns a function that finds the row of a request and reads the parameters of its path and query. Undefined: no row. Throws for a URL that
+ *  cannot be decoded. */
+export function createRouter(rows: readonly RoutedRow[]): (exchange: Exchange) => RoutedRow | undefined {
+  const router = findMyWay({ maxParamLength: MAX_PARAMETER_LENGTH, onBadUrl: () => undefined });
+  for (const row of rows) router.on(row.method === "GET" ? ["GET", "HEAD"] : row.method, row.path, () => undefined, row);
+  return (exchange) => {
+    const found = router.find(exchange.method as HTTPMethod, exchange.url);
+    if (found === null) return undefined;
+    const row = found.store as RoutedRow | null;
+    if (row === null) throw new Problem("invalid_request_payload", { detail: "the URL is not valid" });
+    exchange.matched = row;
+    exchange.params = found.params as Readonly<Record<string, string>>;
+    exchange.query = found.searchParams;
+    return row;
+  };
+}
+
+/** The path of a route in the form of the router: `/v1/messages/:id`. */
+export const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");

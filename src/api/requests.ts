@@ -5,9 +5,8 @@ import { encodeId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import { readTrace } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
-import type { Exchange } from "./exchange.ts";
+import { MAX_PARAMETER_LENGTH, type Exchange } from "./exchange.ts";
 import type { Route } from "./route.ts";
-import { MAX_PARAMETER_LENGTH } from "./router.ts";
 import type { Fault } from "../http/problem.ts";
 import { isLoopback } from "../lib/addresses.ts";
 

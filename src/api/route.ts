@@ -62,7 +62,7 @@ export type Route = {
   /** Null: any valid credential may call the route. */
   scope: Scope | null;
   isIdempotent: boolean;
-  /** How much of the service a request takes (`account-turns.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
+  /** How much of the service a request takes (`admit.ts`). `send`: the handler stores by group commit. `heavy`: the request takes
    *  the processor or the database for milliseconds. Light by default. */
   weight?: "send" | "heavy";
   /** Of a request of weight `send`: `urgent` must not wait for others of its account, and `bulk` is refused first if too many wait. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { setImmediate } from "node:timers/promises";
-import type { Authenticator, Credential } from "../access/authenticate.ts";
+import type { Authenticator } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import type { IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
@@ -11,20 +11,18 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import type { AccountTurns } from "./account-turns.ts";
-import { closeUnread, collectBody, declaredBytes, hasLargeRest, holdBody, NO_BODY_ALLOWED } from "./body.ts";
-import { admit, chargeMore, createReader, isAdmitted } from "./checks.ts";
-import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import { admit, chargeMore, isAdmitted, type AccountTurns, type Admitted } from "./admit.ts";
+import { createRouter, Exchange, routerPath, type ExchangeOptions, type RoutedRow } from "./exchange.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
-import { Intake } from "./intake.ts";
+import { closeUnread, collectBody, declaredBytes, hasLargeRest, holdBody, Intake, NO_BODY_ALLOWED } from "./intake.ts";
 import { certificateEnd, listenOn } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
 import { trustProxies } from "./proxy-trust.ts";
+import { createReader } from "./read-request.ts";
 import { beginSpan, callerOf, decodedPath, headerFault, isFromThisMachine, methodTable, requestLine, singles } from "./requests.ts";
 import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, respondToBrokenRequest, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
-import { createRouter, routerPath, type RoutedRow } from "./router.ts";
 import { guardSockets } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
 
@@ -136,21 +134,20 @@ export class Server {
     return server;
   }
 
-  /** Runs a request without a promise until its body has arrived, if its credential is known. */
   readonly #handle = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, this.#exchangeOptions);
     this.#inFlight += 1;
     // Not `finish`, which is not emitted when the client disconnects before the end of the body.
     response.once("close", () => this.#onClose(exchange));
-    try {
-      const row = this.#begin(exchange);
-      const admitted = row.admit(exchange);
-      if (admitted === undefined) this.#readBody(row, exchange);
-      else admitted.then(() => this.#readBody(row, exchange)).catch((error: Error) => this.#fail(error, exchange));
-    } catch (error) {
-      void this.#fail(error as Error, exchange);
-    }
+    void this.#run(exchange).catch((error: Error) => this.#fail(error, exchange));
   };
+
+  async #run(exchange: Exchange): Promise<void> {
+    const row = this.#begin(exchange);
+    const respond = await row.admit(exchange);
+    await this.#readBody(row, exchange);
+    await respond();
+  }
 
   /** Returns the row of a request. Throws if the request is refused before its body is read. */
   #begin(exchange: Exchange): RoutedRow {
@@ -173,22 +170,18 @@ export class Server {
     return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   }
 
-  #readBody(row: RoutedRow, exchange: Exchange): void {
+  async #readBody(row: RoutedRow, exchange: Exchange): Promise<void> {
     const { request, response, heldBody, arrival } = exchange;
     // Node would ask for the body of a request that is refused as well.
     if (this.#awaitingContinue.has(request)) response.writeContinue();
-    if (row.method === "GET" || declaredBytes(request) === 0) return this.#respond(row, exchange);
-    collectBody(heldBody ?? request, arrival?.body ?? NO_BODY_ALLOWED, (error, body) => {
-      exchange.body = body;
-      if (error === null) return this.#respond(row, exchange);
+    if (row.method === "GET" || declaredBytes(request) === 0) return;
+    try {
+      exchange.body = await collectBody(heldBody ?? request, arrival?.body ?? NO_BODY_ALLOWED);
+    } catch (error) {
       // The rest of the body may still arrive, or never: it must not be read as the next request.
       exchange.header("connection", "close");
-      void this.#fail(error, exchange);
-    });
-  }
-
-  #respond(row: RoutedRow, exchange: Exchange): void {
-    row.respond(exchange).catch((error: Error) => this.#fail(error, exchange));
+      throw error;
+    }
   }
 
   #onClose(exchange: Exchange): void {
@@ -204,55 +197,60 @@ export class Server {
   }
 
   #rowOf(route: Route): RoutedRow {
-    const { parse, check, read } = createReader(route, this.#options.box);
+    const respond = this.#responderOf(route);
     const maxBodyBytes = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
-    const { metrics, tracing } = this.#options;
-    const keep = (exchange: Exchange, credential: Credential): undefined => {
-      if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, exchange, maxBodyBytes);
-      if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
-    };
+    const { tracing } = this.#options;
     return {
       method: route.method,
       path: routerPath(route.path),
-      admit: (exchange) => {
-        const credential = admit(route, exchange, this.#options);
-        if (!(credential instanceof Promise)) return keep(exchange, credential);
-        // Handled here as well, for a request that is refused below while its credential is looked up.
-        void credential.catch(() => undefined);
-        this.#intake.holdAnonymous(exchange, BODY_LIMIT_BYTES);
-        exchange.heldBody = holdBody(exchange.request);
-        return credential.then((found) => keep(exchange, found));
-      },
-      respond: async (exchange) => {
-        exchange.arrival?.complete();
-        // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
-        const isLarge = exchange.body !== undefined && exchange.body.length > BODY_LIMIT_BYTES;
-        const parsed = parse(exchange);
-        if (route.cost !== undefined) await chargeMore(route, parsed.value, exchange, this.#options);
-        if (isLarge) await setImmediate();
-        const checked = check(exchange, parsed);
-        if (isLarge) await setImmediate();
-        const call = read(exchange, checked, {
-          origin: () => callerOf(exchange, exchange.credential as Credential),
-          writeProblem: (problem) => problem.toBody(exchange.origin, exchange.id),
-          isAdmitted: () => isAdmitted(this.#options.authenticator, exchange),
-          gone: () => goneSignal(exchange.response, this.#streaming.signal),
-          trace: exchange.span?.trace ?? (route.keepsTrace ? readTrace(exchange.request.headers) : undefined),
-        });
-        const response = await this.#run(route, call);
-        if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, exchange);
-        if (response.isReplay) {
-          exchange.header("idempotent-replayed", "true");
-          metrics.replayed();
-        }
-        if (response.location) exchange.header("location", response.location);
-        exchange.send(response.status, contentTypeFor(response.status), response.body);
+      admit: async (exchange) => {
+        const credential = await admit(route, exchange, this.#options, () => this.#holdBody(exchange));
+        if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, exchange, maxBodyBytes);
+        if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
+        return () => respond({ exchange, credential });
       },
     };
   }
 
+  #holdBody(exchange: Exchange): void {
+    if (exchange.heldBody !== undefined) return;
+    this.#intake.holdAnonymous(exchange, BODY_LIMIT_BYTES);
+    exchange.heldBody = holdBody(exchange.request);
+  }
+
+  #responderOf(route: Route): (admitted: Admitted) => Promise<void> {
+    const { parse, check, read } = createReader(route, this.#options.box);
+    const { metrics, authenticator } = this.#options;
+    return async (admitted) => {
+      const { exchange, credential } = admitted;
+      exchange.arrival?.complete();
+      // Only a body above the usual limit takes long enough to be read in several turns of the event loop.
+      const isLarge = exchange.body !== undefined && exchange.body.length > BODY_LIMIT_BYTES;
+      const parsed = parse(exchange);
+      if (route.cost !== undefined) await chargeMore(route, parsed.value, admitted, this.#options);
+      if (isLarge) await setImmediate();
+      const checked = check(exchange, parsed);
+      if (isLarge) await setImmediate();
+      const call = read(admitted, checked, {
+        origin: () => callerOf(exchange, credential),
+        writeProblem: (problem) => problem.toBody(exchange.origin, exchange.id),
+        isAdmitted: () => isAdmitted(authenticator, exchange),
+        gone: () => goneSignal(exchange.response, this.#streaming.signal),
+        trace: exchange.span?.trace ?? (route.keepsTrace ? readTrace(exchange.request.headers) : undefined),
+      });
+      const response = await this.#runHandler(route, call);
+      if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, exchange);
+      if (response.isReplay) {
+        exchange.header("idempotent-replayed", "true");
+        metrics.replayed();
+      }
+      if (response.location) exchange.header("location", response.location);
+      exchange.send(response.status, contentTypeFor(response.status), response.body);
+    };
+  }
+
   /** The work counts as in flight even after its client has disconnected, so that a stop waits for it. */
-  async #run(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
+  async #runHandler(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
       return await this.#options.turns.run(route, call, () => route.handle(call));
@@ -277,25 +275,10 @@ export class Server {
       method: page.method,
       path: routerPath(page.path),
       writeProblem: page.writeProblem,
-      admit: (exchange) => {
+      admit: async (exchange) => {
         const { maxBodyBytes } = page.admit?.({ params: exchange.params, headers: singles(exchange.request.headers) }) ?? page;
         if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.reserveAnonymous(exchange, maxBodyBytes);
-        return undefined;
-      },
-      respond: async (exchange) => {
-        const { params, query, request, url, ip, origin, body } = exchange;
-        const rendered = await page.render({
-          params,
-          query: singles(query),
-          headers: singles(request.headers),
-          url: `${origin}${url}`,
-          body: (page.maxBodyBytes === undefined ? undefined : body) ?? Buffer.alloc(0),
-          peer: ip,
-          isLocal: isFromThisMachine(request),
-          origin,
-        });
-        exchange.headers(rendered.headers ?? {});
-        exchange.send(rendered.status, rendered.contentType, rendered.body);
+        return () => respondWithPage(page, exchange);
       },
     };
   }
@@ -335,4 +318,20 @@ export class Server {
       writeProblem?.(problem, origin, id) ?? problem.toBody(origin, id),
     );
   }
+}
+
+async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {
+  const { params, query, request, url, ip, origin, body } = exchange;
+  const rendered = await page.render({
+    params,
+    query: singles(query),
+    headers: singles(request.headers),
+    url: `${origin}${url}`,
+    body: (page.maxBodyBytes === undefined ? undefined : body) ?? Buffer.alloc(0),
+    peer: ip,
+    isLocal: isFromThisMachine(request),
+    origin,
+  });
+  exchange.headers(rendered.headers ?? {});
+  exchange.send(rendered.status, rendered.contentType, rendered.body);
 }

@@ -6,7 +6,7 @@ import { KeyRecogniser } from "../access/recognise-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
-import { AccountTurns } from "../api/account-turns.ts";
+import { AccountTurns } from "../api/admit.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";

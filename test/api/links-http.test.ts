@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server as TcpServer } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { AccountTurns } from "../../src/api/account-turns.ts";
+import { AccountTurns } from "../../src/api/admit.ts";
 import { sharesOf } from "../../src/service/shares.ts";
 import { Server } from "../../src/api/server.ts";
 import { createMetrics } from "../../src/api/metrics.ts";

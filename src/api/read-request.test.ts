@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Problem } from "./problem.ts";
-import { assertStorable, parseJsonBody } from "./json-body.ts";
+import { Problem } from "../http/problem.ts";
+import { assertStorable, parseJsonBody } from "./read-request.ts";
 
 /** Both steps, as the server takes them. */
 function read(bytes: Buffer): unknown {

@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { collectBody, type BodyForm } from "./body.ts";
-
-const collect = (payload: PassThrough, form: BodyForm): Promise<Buffer> =>
-  new Promise((resolve, reject) => collectBody(payload, form, (error, body) => (error === null ? resolve(body as Buffer) : reject(error))));
+import { collectBody as collect } from "./intake.ts";
 
 const isProblem = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 
