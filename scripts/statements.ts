@@ -5,22 +5,13 @@ import { claimStatement } from "../src/delivery/queue.ts";
 import { acceptStatement } from "../src/messages/accept-statement.ts";
 import type { Change } from "../src/messages/change.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
-import { NOT_DELIVERED } from "../src/usage/usage.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
 /** Changes that choose the variant of the advance statement: a delivery, and a message that waits again. */
-const times = { error: null, readAtMs: null, failedAtMs: null, canceledAtMs: null };
-const counted = { deliveryBucket: NOT_DELIVERED };
-const usual = {
-  before: {},
-  after: times,
-  move: { kind: "stay" },
-  reference: null,
-  counted,
-  countedBefore: counted,
-} as unknown as Change;
+const times = { error: null, deliveredAtMs: null, readAtMs: null, failedAtMs: null, canceledAtMs: null };
+const usual = { before: times, after: times, move: { kind: "stay" }, reference: null } as unknown as Change;
 const whole: Change = { ...usual, move: { kind: "wait", state: "waiting" } };
 
 export const STATEMENTS: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import { ERASED } from "../model/phone-number.ts";
 import { batchStatement, column, wrapped, type Column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Sql } from "../database/sql.ts";
-import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
+import { NOT_DELIVERED, usageBucket, usageError, usageMinute, usageSegments } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
 import { isUnsuccessful } from "./states.ts";
@@ -67,8 +67,8 @@ const columns: readonly Column<Change>[] = [
   column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
   // Usage. The minute and the channel of a message never change.
   column("usage_minute", "integer", ({ before }) => usageMinute(before)),
-  column("usage_bucket", "smallint", ({ counted }) => counted.deliveryBucket),
-  column("usage_segments", "smallint", ({ counted }) => counted.segments),
+  column("usage_bucket", "smallint", ({ after }) => usageBucket(after)),
+  column("usage_segments", "smallint", ({ after }) => usageSegments(after)),
 ];
 
 /** Fields of the message that only some changes set: an error, a read or an end without a delivery, or another link. */
@@ -98,22 +98,22 @@ const furtherColumns: readonly Column<Change>[] = [
   column("parts_total", "smallint", ({ reference }) => reference?.parts?.total ?? null),
   column("parts_reference", "integer", ({ reference }) => reference?.parts?.reference ?? null),
   // Usage: the rest of the counts after and before the change.
-  column("usage_error", "text", ({ counted }) => counted.errorCode),
-  column("usage_bucket_before", "smallint", ({ countedBefore }) => countedBefore.deliveryBucket),
-  column("usage_error_before", "text", ({ countedBefore }) => countedBefore.errorCode),
-  column("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore.segments),
+  column("usage_error", "text", ({ after }) => usageError(after)),
+  column("usage_bucket_before", "smallint", ({ before }) => usageBucket(before)),
+  column("usage_error_before", "text", ({ before }) => usageError(before)),
+  column("usage_segments_before", "smallint", ({ before }) => usageSegments(before)),
 ];
 
 /** Whether the change needs the further columns. Messages that are sent at the first attempt and delivered do not. One statement with all
  *  columns and steps for every batch would take 10 to 20 % more of PostgreSQL's processor time for a change (bench/README.md). */
-const isFurther = ({ before, after, move, reference, counted, countedBefore }: Change): boolean =>
+const isFurther = ({ before, after, move, reference }: Change): boolean =>
   (after.error ?? after.readAtMs ?? after.failedAtMs ?? after.canceledAtMs) !== null ||
   after.senderReason !== before.senderReason ||
   after.linkReason !== before.linkReason ||
   move.kind === "wait" ||
   reference?.parts !== undefined ||
-  countedBefore.deliveryBucket !== NOT_DELIVERED ||
-  countedBefore.segments !== counted.segments;
+  before.deliveredAtMs !== null ||
+  usageSegments(before) !== usageSegments(after);
 
 /** The condition that the recipients of messages that become `sending` have not opted out, and that their service windows are open. The
  *  opt-outs are read once for the whole batch, before the first row is changed. The parameters are the first columns. A batch in which

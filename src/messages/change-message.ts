@@ -86,7 +86,7 @@ export class MessageChanger {
       await storeEdit(tx, change.after);
       if (message.hasFallback) await shiftFallback(tx, message.id, (change.after.sendAtMs ?? 0) - (message.sendAtMs ?? 0));
       // The usage before the change is that of the message before the edit.
-      return writeChange(tx, { ...change, countedBefore: edited.countedBefore });
+      return writeChange(tx, { ...change, before: message });
     });
   }
 

@@ -3,7 +3,6 @@ import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newIdAfter } from "../model/id.ts";
-import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
 import type { ProviderReference } from "./provider-reference.ts";
 import type { QueueMove } from "./queue-entry.ts";
@@ -16,8 +15,6 @@ export type Change = {
   entry: NewEntry;
   move: QueueMove;
   reference: ProviderReference | null;
-  counted: Counted;
-  countedBefore: Counted;
 };
 
 /** The sender of a message on its link, and why it has both. */
@@ -105,8 +102,6 @@ const toChange = (before: Message, after: Message, { nowMs, type, isEvent, isIgn
   },
   move: dueMove(move, nowMs),
   reference,
-  counted: countedOf(after),
-  countedBefore: countedOf(before),
 });
 
 /** The times that a status sets. A status also sets the times of the statuses that it implies: a message that was read was delivered. */

@@ -3,7 +3,6 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
 import { segmentsOf, type SegmentRules } from "../model/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
-import { countedOf, type Counted } from "../usage/usage.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message, type Content } from "./message.ts";
 import { messageTooLarge, NewMessageBody, sendAtFaults, tooManySegments } from "./new-message.ts";
 import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
@@ -28,9 +27,9 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
 
 /** `segmentRules` belongs to the link that the message would use now; undefined where there is none. */
 type EditContext = { nowMs: number; segmentRules: SegmentRules | undefined };
-type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
+type Edited = { message: Message; move: QueueMove };
 
-/** Returns the edited message, the change of its queue entry and its previous usage, or the problem that prevents the edit. */
+/** Returns the edited message and the change of its queue entry, or the problem that prevents the edit. */
 export function applyMessageEdit(
   before: Message,
   request: EditMessage,
@@ -64,7 +63,7 @@ export function applyMessageEdit(
     priority: PRIORITY_RANK[message.priority],
     expiresAtMs: message.expiresAtMs ?? sendAtMs,
   };
-  return { message, move, countedBefore: countedOf(before) };
+  return { message, move };
 }
 
 /** The faults of fields that do not fit the message. */

@@ -2,14 +2,22 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { toId } from "../model/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
-import { bucketUpperMs, countedOf, deliveryBucket, quantileMs, type Countable } from "./usage.ts";
+import {
+  bucketUpperMs,
+  deliveryBucket,
+  MINUTE_MS,
+  quantileMs,
+  usageBucket,
+  usageError,
+  usageMinute,
+  usageSegments,
+  type Countable,
+} from "./usage.ts";
 
 const AT = Date.UTC(2026, 2, 31, 13, 59, 59, 999);
 
 const message = (fields: Partial<Countable> = {}): Countable => ({
   id: toId("msg", firstUuidAt(AT)),
-  channel: "sms",
-  status: "queued",
   error: null,
   segments: { count: 2 },
   deliveredAtMs: null,
@@ -17,26 +25,22 @@ const message = (fields: Partial<Countable> = {}): Countable => ({
 });
 
 describe("a message is counted", () => {
-  test("in the minute of its creation, with its channel and status", () =>
-    assert.deepEqual(countedOf(message()), {
-      minuteMs: Date.UTC(2026, 2, 31, 13, 59),
-      channel: "sms",
-      status: "queued",
-      errorCode: "",
-      deliveryBucket: -1,
-      segments: 2,
-    }));
+  test("in the minute of its creation", () => assert.equal(usageMinute(message()) * MINUTE_MS, Date.UTC(2026, 2, 31, 13, 59)));
 
   test("in the minute that begins at its creation", () =>
-    assert.equal(countedOf(message({ id: toId("msg", firstUuidAt(AT + 1)) })).minuteMs, Date.UTC(2026, 2, 31, 14)));
+    assert.equal(usageMinute(message({ id: toId("msg", firstUuidAt(AT + 1)) })) * MINUTE_MS, Date.UTC(2026, 2, 31, 14)));
 
-  test("in the same minute whenever it is delivered", () =>
-    assert.equal(countedOf(message({ status: "delivered", deliveredAtMs: AT + 3_600_000 })).minuteMs, countedOf(message()).minuteMs));
+  test("with its error, or an empty text", () => {
+    assert.equal(usageError(message({ error: { code: "invalid_destination" } })), "invalid_destination");
+    assert.equal(usageError(message()), "");
+  });
 
-  test("with its error", () =>
-    assert.equal(countedOf(message({ error: { code: "invalid_destination" } })).errorCode, "invalid_destination"));
+  test("with its segments, or none where the channel has none", () => {
+    assert.equal(usageSegments(message()), 2);
+    assert.equal(usageSegments(message({ segments: null })), 0);
+  });
 
-  test("without segments where the channel has none", () => assert.equal(countedOf(message({ segments: null })).segments, 0));
+  test("in a bucket of its own before it is delivered", () => assert.equal(usageBucket(message()), -1));
 
   const DELAYS: readonly (readonly [what: string, fields: Partial<Countable>, ms: number])[] = [
     ["from its creation", { deliveredAtMs: AT + 5_000 }, 5_000],
@@ -46,7 +50,7 @@ describe("a message is counted", () => {
     ["as nothing where clocks disagree", { deliveredAtMs: AT - 5_000 }, 0],
   ];
   for (const [what, fields, ms] of DELAYS) {
-    test(`with its delivery time, ${what}`, () => assert.equal(countedOf(message(fields)).deliveryBucket, deliveryBucket(ms)));
+    test(`with its delivery time, ${what}`, () => assert.equal(usageBucket(message(fields)), deliveryBucket(ms)));
   }
 });
 

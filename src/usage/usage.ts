@@ -6,22 +6,9 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-/** The count to which a message belongs, and what the message adds to it. */
-export type Counted = {
-  minuteMs: number;
-  channel: string;
-  status: string;
-  /** Empty: none. */
-  errorCode: string;
-  deliveryBucket: number;
-  segments: number;
-};
-
 /** The fields of a message that usage needs. */
 export type Countable = {
   id: MessageId;
-  channel: string;
-  status: string;
   error: { code: string } | null;
   segments: { count: number } | null;
   deliveredAtMs: number | null;
@@ -32,17 +19,14 @@ export type Countable = {
 /** The minute in which a message was created, counted from 1970: half the bytes of a timestamp, and no big integer. */
 export const usageMinute = ({ id }: Pick<Countable, "id">): number => Math.floor(uuidTimeMs(id) / MINUTE_MS);
 
-export function countedOf({ id, channel, status, error, segments, deliveredAtMs, sendAtMs }: Countable): Counted {
-  const createdAtMs = uuidTimeMs(id);
-  return {
-    minuteMs: createdAtMs - (createdAtMs % MINUTE_MS),
-    channel,
-    status,
-    errorCode: error?.code ?? "",
-    deliveryBucket: deliveredAtMs === null ? NOT_DELIVERED : deliveryBucket(deliveredAtMs - Math.max(createdAtMs, sendAtMs ?? 0)),
-    segments: segments?.count ?? 0,
-  };
-}
+/** The error of a message; empty: none. */
+export const usageError = ({ error }: Pick<Countable, "error">): string => error?.code ?? "";
+
+export const usageSegments = ({ segments }: Pick<Countable, "segments">): number => segments?.count ?? 0;
+
+/** The bucket of the delivery time of a message. */
+export const usageBucket = ({ id, deliveredAtMs, sendAtMs }: Omit<Countable, "error" | "segments">): number =>
+  deliveredAtMs === null ? NOT_DELIVERED : deliveryBucket(deliveredAtMs - Math.max(uuidTimeMs(id), sendAtMs ?? 0));
 
 /** The bucket of messages that were not delivered. */
 export const NOT_DELIVERED = -1;

@@ -8,13 +8,14 @@ import { migrate } from "../../src/database/migrate.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { oldRowsJob } from "../../src/retention/old-rows.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
-import { countedOf, type Countable } from "../../src/usage/usage.ts";
+import { usageMinute, usageSegments } from "../../src/usage/usage.ts";
 import {
   acceptIn,
   changeIn,
   countable,
   freshOwner,
   hammerCounts,
+  type CountedMessage,
   planOf,
   rowsOf,
   statementOf,
@@ -39,10 +40,10 @@ before(async () => {
 after(() => db.close());
 
 const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> => rowsOf<T>(db, text, values);
-const accept = (owner: Owned, messages: readonly Countable[]): Promise<unknown> => acceptIn(db, owner, messages);
+const accept = (owner: Owned, messages: readonly CountedMessage[]): Promise<unknown> => acceptIn(db, owner, messages);
 const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> => changeIn(db, owner, moves);
-const at = (minute: number, fields: Partial<Countable> = {}): Countable => countable(HOUR + minute * MINUTE_MS, fields);
-const become = (message: Countable, fields: Partial<Countable>): Countable => ({ ...message, ...fields });
+const at = (minute: number, fields: Partial<CountedMessage> = {}): CountedMessage => countable(HOUR + minute * MINUTE_MS, fields);
+const become = (message: CountedMessage, fields: Partial<CountedMessage>): CountedMessage => ({ ...message, ...fields });
 
 async function foldAll(): Promise<void> {
   while ((await foldUsage(db)) > 0);
@@ -146,7 +147,7 @@ describe("the deletion of minutes", () => {
       ({ status }) => status,
     );
 
-  const ago = (ms: number, status: string): Countable => countable(Date.now() - ms, { status });
+  const ago = (ms: number, status: string): CountedMessage => countable(Date.now() - ms, { status });
 
   test("removes minutes older than 25 hours of every account, a bounded number at a time, and no hours", async () => {
     await forgetMinutes(db, Date.now());
@@ -217,7 +218,7 @@ test(
     const random = seeded(context);
     const owner = freshOwner();
     const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
-    const anything = (id: MessageId): Countable =>
+    const anything = (id: MessageId): CountedMessage =>
       at(0, { id, status: anyOf(["queued", "sending", "sent", "delivered", "failed"]), segments: { count: 1 + Math.floor(random() * 4) } });
 
     const fold = (): Promise<number> => foldUsage(db, 200);
@@ -235,10 +236,10 @@ test(
     });
 
     const expected = new Map<string, [number, number]>();
-    for (const { minuteMs, status, segments } of finals.map(countedOf)) {
-      const kind = `${(minuteMs - HOUR) / MINUTE_MS} ${status}`;
+    for (const message of finals) {
+      const kind = `${usageMinute(message) - HOUR / MINUTE_MS} ${message.status}`;
       const [messages, sum] = expected.get(kind) ?? [0, 0];
-      expected.set(kind, [messages + 1, sum + segments]);
+      expected.set(kind, [messages + 1, sum + usageSegments(message)]);
     }
     const wanted = [...expected].map(([kind, [messages, segments]]) => `${kind} ${messages}/${segments}`).toSorted();
     assert.deepEqual(shortForm(await read(owner)).toSorted(), wanted);

@@ -10,13 +10,14 @@ import { migrate } from "../../src/database/migrate.ts";
 import { sql } from "../../src/database/sql.ts";
 import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../../src/usage/queries.ts";
-import { countedOf, type Countable } from "../../src/usage/usage.ts";
+import { MINUTE_MS, usageError, usageMinute, usageSegments } from "../../src/usage/usage.ts";
 import {
   acceptIn,
   changeIn,
   countable,
   freshOwner,
   hammerCounts,
+  type CountedMessage,
   planOf,
   rowsOf,
   statementOf,
@@ -44,10 +45,10 @@ before(async () => {
 after(() => Promise.all([db.close(), inspection.close()]));
 
 const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> => rowsOf<T>(inspection, text, values);
-const accept = (owner: Owned, messages: readonly (Countable | null)[]): Promise<unknown> => acceptIn(db, owner, messages);
+const accept = (owner: Owned, messages: readonly (CountedMessage | null)[]): Promise<unknown> => acceptIn(db, owner, messages);
 const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> => changeIn(db, owner, moves);
 
-const message = (fields: Partial<Countable> = {}): Countable => countable(NOON + 1, fields);
+const message = (fields: Partial<CountedMessage> = {}): CountedMessage => countable(NOON + 1, fields);
 
 const changesOf = ({ accountId }: Owned) =>
   rows<{ status: string; error_code: string; delivery_bucket: number; messages: number; segments: number }>(
@@ -222,7 +223,7 @@ test("every reader finds every message exactly once, with many writers and folde
   const owner = freshOwner();
   const STATUSES = ["queued", "sending", "sent", "delivered", "failed"];
   const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
-  const anything = (id: MessageId): Countable =>
+  const anything = (id: MessageId): CountedMessage =>
     message({
       id,
       status: anyOf(STATUSES),
@@ -239,9 +240,10 @@ test("every reader finds every message exactly once, with many writers and folde
   const kind = (of: { status: string; errorCode: string; minuteMs: number }): string =>
     `${of.minuteMs - (of.minuteMs % HOUR_MS)} ${of.status} ${of.errorCode}`;
   const expected = new Map<string, [number, number]>();
-  for (const counted of finals.map(countedOf)) {
+  for (const final of finals) {
+    const counted = { status: final.status, errorCode: usageError(final), minuteMs: usageMinute(final) * MINUTE_MS };
     const [messages, segments] = expected.get(kind(counted)) ?? [0, 0];
-    expected.set(kind(counted), [messages + 1, segments + counted.segments]);
+    expected.set(kind(counted), [messages + 1, segments + usageSegments(final)]);
   }
   const found = async () =>
     new Map(
@@ -272,7 +274,8 @@ describe("reading counts", () => {
     }
   });
 
-  const at = (timeMs: number, fields: Partial<Countable> = {}): Countable => message({ id: toId("msg", firstUuidAt(timeMs)), ...fields });
+  const at = (timeMs: number, fields: Partial<CountedMessage> = {}): CountedMessage =>
+    message({ id: toId("msg", firstUuidAt(timeMs)), ...fields });
 
   test("returns hours and days in UTC, newest first", async () => {
     const owner = freshOwner();
@@ -323,7 +326,7 @@ describe("reading counts", () => {
 
   test("returns times to delivery by bucket, folded or not", async () => {
     const owner = freshOwner();
-    const delivered = (ms: number): Countable => at(NOON, { status: "delivered", deliveredAtMs: NOON + ms });
+    const delivered = (ms: number): CountedMessage => at(NOON, { status: "delivered", deliveredAtMs: NOON + ms });
     await accept(owner, [delivered(50), delivered(60), at(NOON)]);
     await foldAll();
     await accept(owner, [delivered(70), delivered(200)]);

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import pg from "pg";
 import { newId, toId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import { firstUuidAt, uuidFromBytes, uuidToText } from "../../src/lib/uuid.ts";
-import { batchStatement, column, type ElementValue } from "../../src/database/batch.ts";
+import { batchStatement, column } from "../../src/database/batch.ts";
 import type { Database, Queryable } from "../../src/database/database.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { advanceStatement } from "../../src/messages/advance-statement.ts";
-import { countedOf, usageMinute, type Countable, type Counted } from "../../src/usage/usage.ts";
+import { usageBucket, usageError, usageMinute, usageSegments, type Countable } from "../../src/usage/usage.ts";
 import { cteOf } from "./statement.ts";
 
 let statements = 0;
@@ -21,8 +21,11 @@ export type Owned = { accountId: AccountId; environment: "test" | "live" };
 /** An owner that no other test uses. */
 export const freshOwner = (): Owned => ({ accountId: newId("acct", Date.now()), environment: "live" });
 
+/** A message with the fields by which it is counted. */
+export type CountedMessage = Countable & { channel: string; status: string };
+
 /** A message that was created at the given time. */
-export const countable = (createdAtMs: number, fields: Partial<Countable> = {}): Countable => ({
+export const countable = (createdAtMs: number, fields: Partial<CountedMessage> = {}): CountedMessage => ({
   id: toId("msg", firstUuidAt(createdAtMs)),
   channel: "sms",
   status: "queued",
@@ -32,14 +35,7 @@ export const countable = (createdAtMs: number, fields: Partial<Countable> = {}):
   ...fields,
 });
 
-type Item = Owned & { from: Countable; to: Countable | null };
-
-const countedColumn = <C extends "text" | "smallint">(
-  name: string,
-  type: C,
-  pick: (counted: Counted) => ElementValue[C],
-  which: "from" | "to",
-) => column<Item, C>(name, type, ({ [which]: message }) => message && pick(countedOf(message)));
+type Item = Owned & { from: CountedMessage; to: CountedMessage | null };
 
 const columns = [
   column<Item, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
@@ -48,14 +44,14 @@ const columns = [
   column<Item, "integer">("usage_minute", "integer", ({ from }) => usageMinute(from)),
   column<Item, "text">("channel", "text", ({ from }) => from.channel),
   column<Item, "smallint">("segments_count", "smallint", ({ from }) => from.segments?.count ?? null),
-  countedColumn("status", "text", ({ status }) => status, "to"),
-  countedColumn("usage_bucket", "smallint", ({ deliveryBucket }) => deliveryBucket, "to"),
-  countedColumn("usage_error", "text", ({ errorCode }) => errorCode, "to"),
-  countedColumn("usage_segments", "smallint", ({ segments }) => segments, "to"),
-  countedColumn("previous_status", "text", ({ status }) => status, "from"),
-  countedColumn("usage_bucket_before", "smallint", ({ deliveryBucket }) => deliveryBucket, "from"),
-  countedColumn("usage_error_before", "text", ({ errorCode }) => errorCode, "from"),
-  countedColumn("usage_segments_before", "smallint", ({ segments }) => segments, "from"),
+  column<Item, "text">("status", "text", ({ to }) => to && to.status),
+  column<Item, "smallint">("usage_bucket", "smallint", ({ to }) => to && usageBucket(to)),
+  column<Item, "text">("usage_error", "text", ({ to }) => to && usageError(to)),
+  column<Item, "smallint">("usage_segments", "smallint", ({ to }) => to && usageSegments(to)),
+  column<Item, "text">("previous_status", "text", ({ from }) => from.status),
+  column<Item, "smallint">("usage_bucket_before", "smallint", ({ from }) => usageBucket(from)),
+  column<Item, "text">("usage_error_before", "text", ({ from }) => usageError(from)),
+  column<Item, "smallint">("usage_segments_before", "smallint", ({ from }) => usageSegments(from)),
 ];
 
 /** The unchanged counting parts of the accept statement and the advance statement. */
@@ -73,17 +69,17 @@ with changed as (select item.* from ${items}), usage as (${cteOf(advanceStatemen
 const REFUSED = countable(0);
 
 /** A message as it is accepted: without an error, and not delivered. */
-const accepted = (message: Countable): Countable => ({ ...message, error: null, deliveredAtMs: null });
+const accepted = (message: CountedMessage): CountedMessage => ({ ...message, error: null, deliveredAtMs: null });
 
 /** Counts messages as accepted, then the changes that give them their errors and delivery times. Null is a request that was refused. */
-export async function acceptIn(db: Database, owner: Owned, messages: readonly (Countable | null)[]): Promise<void> {
+export async function acceptIn(db: Database, owner: Owned, messages: readonly (CountedMessage | null)[]): Promise<void> {
   await db.rows(insertStatement(messages.map((to) => ({ ...owner, from: to ?? REFUSED, to }))));
-  const changed = messages.filter((to) => to !== null && (to.error !== null || to.deliveredAtMs !== null)) as Countable[];
+  const changed = messages.filter((to) => to !== null && (to.error !== null || to.deliveredAtMs !== null)) as CountedMessage[];
   if (changed.length > 0) await db.rows(changeStatement(changed.map((to) => ({ ...owner, from: accepted(to), to }))));
 }
 
 /** Without a message before, the message is new. */
-export type Move = readonly [before: Countable | null, after: Countable];
+export type Move = readonly [before: CountedMessage | null, after: CountedMessage];
 
 export async function changeIn(db: Database, owner: Owned, moves: readonly Move[]): Promise<void> {
   const created = moves.flatMap(([from, to]) => (from === null ? [to] : []));
@@ -126,7 +122,7 @@ type HammerOptions = {
   batch: number;
   /** The id of a new message, and a random state of the message with this id. */
   newMessageId: () => MessageId;
-  anything: (id: MessageId) => Countable;
+  anything: (id: MessageId) => CountedMessage;
   change: (owner: Owned, moves: readonly Move[]) => Promise<unknown>;
   read: () => Promise<readonly { messages: number; segments: number }[]>;
   /** Tasks that are repeated while the writers run. */
@@ -145,12 +141,12 @@ export async function hammerCounts({
   change,
   read,
   meanwhile,
-}: HammerOptions): Promise<Countable[]> {
+}: HammerOptions): Promise<CountedMessage[]> {
   let started = 0;
   let written = 0;
-  const finals: Countable[] = [];
+  const finals: CountedMessage[] = [];
   const writer = async (): Promise<void> => {
-    const mine: Countable[] = [];
+    const mine: CountedMessage[] = [];
     for (let turn = 0; turn < batches; turn += 1) {
       const created = Array.from({ length: batch }, () => anything(newMessageId()));
       const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
