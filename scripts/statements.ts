@@ -9,14 +9,16 @@ import { webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
-/** Changes that choose the variant of the advance statement: a delivery, and a message that waits again. */
+/** Changes that choose the variant of the advance statement: a delivery, a submission, and a message that waits again. */
 const times = { error: null, deliveredAtMs: null, readAtMs: null, failedAtMs: null, canceledAtMs: null };
-const usual = { before: times, after: times, move: { kind: "stay" }, reference: null } as unknown as Change;
-const whole: Change = { ...usual, move: { kind: "wait", state: "waiting" } };
+const plain = { before: times, after: times, move: { kind: "stay" }, reference: null } as unknown as Change;
+const referenced = { ...plain, reference: {} } as Change;
+const whole: Change = { ...plain, move: { kind: "wait", state: "waiting" } };
 
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of messages.\n${acceptStatement([]).text.trim()}\n`,
-  "advance.sql": `-- Writes a batch of changes of messages that are sent at the first attempt and delivered.\n${advanceStatement([usual]).text.trim()}\n`,
+  "advance.sql": `-- Writes a batch of changes of messages that become sending or delivered.\n${advanceStatement([plain]).text.trim()}\n`,
+  "advance-referenced.sql": `-- Writes a batch of changes of which one has the reference of a carrier.\n${advanceStatement([referenced]).text.trim()}\n`,
   "advance-whole.sql": `-- Writes a batch of changes of which one needs the further columns or steps.\n${advanceStatement([whole]).text.trim()}\n`,
   "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
   "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${webhookClaimStatement([]).text.trim()}\n`,

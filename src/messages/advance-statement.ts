@@ -1,6 +1,6 @@
 /** The advance statement: status, times, timeline, queue row, provider references, parts, webhook deliveries and usage of a batch
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
- *  docs/internals/sql has its two variants as PostgreSQL receives them. */
+ *  docs/internals/sql has its variants as PostgreSQL receives them. */
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
 import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
 import { ERASED } from "../model/phone-number.ts";
@@ -61,14 +61,17 @@ const columns: readonly Column<Change>[] = [
   column("is_ignored", "boolean", ({ entry }) => entry.isIgnored),
   // The queue row.
   column("move", "smallint", ({ move }) => MOVE[move.kind]),
-  // The carrier's reference to the message.
-  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
-  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
-  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
   // Usage. The minute and the channel of a message never change.
   column("usage_minute", "integer", ({ before }) => usageMinute(before)),
   column("usage_bucket", "smallint", ({ after }) => usageBucket(after)),
   column("usage_segments", "smallint", ({ after }) => usageSegments(after)),
+];
+
+/** The carrier's reference to the message. */
+const referenceColumns: readonly Column<Change>[] = [
+  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
+  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
+  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
 ];
 
 /** Fields of the message that only some changes set: an error, a read or an end without a delivery, or another link. */
@@ -104,8 +107,12 @@ const furtherColumns: readonly Column<Change>[] = [
   column("usage_segments_before", "smallint", ({ before }) => usageSegments(before)),
 ];
 
-/** Whether the change needs the further columns. Messages that are sent at the first attempt and delivered do not. One statement with all
- *  columns and steps for every batch would take 10 to 20 % more of PostgreSQL's processor time for a change (bench/README.md). */
+/** The variants of the statement: for changes without a reference of a carrier, with references, and with everything. A step without rows still
+ *  opens and locks its tables: one statement for all batches takes 10 to 20 % more of PostgreSQL's processor time (bench/README.md), and
+ *  a message could not become `sending` while another transaction locks the references. */
+type Variant = { isReferenced: boolean; isWhole: boolean };
+
+/** Whether the change needs the further columns. Messages that are sent at the first attempt and delivered do not. */
 const isFurther = ({ before, after, move, reference }: Change): boolean =>
   (after.error ?? after.readAtMs ?? after.failedAtMs ?? after.canceledAtMs) !== null ||
   after.senderReason !== before.senderReason ||
@@ -136,7 +143,6 @@ const FURTHER_FIELDS = `,
 const OF_SEVERAL_STEPS = ["ordinal", "account_id", "environment", "message_id", "move", "updated_at", "status", "previous_status"];
 const OF_USAGE = ["usage_minute", "usage_bucket", "usage_segments"];
 const OF_THE_ENTRY = ["sequence", "event_id", "event_type", "is_ignored", "detail", "record"];
-const OF_REFERENCES = ["reference_link", "reference_id", "reference_expires_at"];
 
 /** The counts of changes that need no further columns: without an error, and not delivered before. */
 const USUAL_COUNTS = [
@@ -148,11 +154,14 @@ const USUAL_COUNTS = [
 
 /** The columns that the steps after the update need. Each step reads a row from its first column to the last one that it needs, so columns
  *  of several steps are the first, and long texts the last. */
-function returned(isWhole: boolean): string {
+function returned({ isReferenced, isWhole }: Variant): string {
   const ofItem = (names: readonly string[]): string[] => names.map((name) => `item.${name}`);
-  const further = isWhole ? ofItem([...furtherColumns.map(({ name }) => name), "expected_sequence"]) : USUAL_COUNTS;
-  return wrapped([...ofItem([...OF_SEVERAL_STEPS, ...OF_USAGE]), "m.channel", ...further, ...ofItem([...OF_REFERENCES, ...OF_THE_ENTRY])]);
+  const further = isWhole ? ofItem([...namesOf(furtherColumns), "expected_sequence"]) : USUAL_COUNTS;
+  const references = isReferenced ? ofItem(namesOf(referenceColumns)) : [];
+  return wrapped([...ofItem([...OF_SEVERAL_STEPS, ...OF_USAGE]), "m.channel", ...further, ...references, ...ofItem(OF_THE_ENTRY)]);
 }
+
+const namesOf = (list: readonly Column<Change>[]): string[] => list.map(({ name }) => name);
 
 const PART_REFERENCES = `
   union all
@@ -161,6 +170,18 @@ const PART_REFERENCES = `
     from changed
    cross join lateral string_to_table(part_ids, E'\\n') with ordinality as part(id, number)
    where part.id <> reference_id`;
+
+/** A carrier may use an id again, and each message keeps its own row. */
+const storeReferences = ({ isWhole }: Variant): string => `reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         ${isWhole ? "case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end" : "null"}
+    from changed
+   where reference_id is not null${isWhole ? PART_REFERENCES : ""}
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
+), `;
 
 /** `part`: a late response changes no status; its ids are stored only where fewer parts are known. A part that is known already keeps its
  *  status. */
@@ -206,10 +227,8 @@ const FURTHER_STEPS = `queued as (
 /** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
  *  would submit a message whose recipient has opted out meanwhile.
  *
- *  `reference`: a carrier may use an id again, and each message keeps its own row.
- *
  *  `usage`: a change takes a message from one count and adds it to another. Equal changes, which are most of a batch, are summed first. */
-const build = (items: string, isWhole: boolean): string => `
+const build = (items: string, variant: Variant): string => `
 with changed as (
   update messages m
      set status = item.status,
@@ -223,14 +242,14 @@ with changed as (
          refusals = item.refusals,
          updated_at = item.updated_at,
          sent_at = item.sent_at,
-         delivered_at = item.delivered_at${isWhole ? FURTHER_FIELDS : ""}
+         delivered_at = item.delivered_at${variant.isWhole ? FURTHER_FIELDS : ""}
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = '${ERASED}' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end${MAY_BE_SENT}
-  returning ${returned(isWhole)}
+  returning ${returned(variant)}
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -249,16 +268,7 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
-), reference as (
-  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
-  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         ${isWhole ? "case when reference_id = split_part(part_ids, E'\\n', 1) then 1 end" : "null"}
-    from changed
-   where reference_id is not null${isWhole ? PART_REFERENCES : ""}
-  on conflict (link, provider_message_id, message_id) do update
-     set expires_at = excluded.expires_at,
-         part = coalesce(excluded.part, provider_references.part)
-), ${isWhole ? FURTHER_STEPS : ""}delivery as (${queueDeliveries("changed", "updated_at")}
+), ${variant.isReferenced ? storeReferences(variant) : ""}${variant.isWhole ? FURTHER_STEPS : ""}delivery as (${queueDeliveries("changed", "updated_at")}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -280,10 +290,20 @@ select ordinal::integer,${NO_DELIVERIES}
   from changed
 union all${selectDeliveries("delivery", "0")}`;
 
-const advanceUsual = batchStatement(columns, (items) => build(items, false));
-const advanceWhole = batchStatement([...columns, ...furtherFields, ...furtherColumns], (items) => build(items, true));
+const advanceStatementOf = (all: readonly Column<Change>[], variant: Variant): ((changes: readonly Change[]) => Sql) =>
+  batchStatement(all, (items) => build(items, variant));
 
-export const advanceStatement = (changes: readonly Change[]): Sql => (changes.some(isFurther) ? advanceWhole : advanceUsual)(changes);
+const advancePlain = advanceStatementOf(columns, { isReferenced: false, isWhole: false });
+const advanceReferenced = advanceStatementOf([...columns, ...referenceColumns], { isReferenced: true, isWhole: false });
+const advanceWhole = advanceStatementOf([...columns, ...referenceColumns, ...furtherFields, ...furtherColumns], {
+  isReferenced: true,
+  isWhole: true,
+});
+
+export function advanceStatement(changes: readonly Change[]): Sql {
+  if (changes.some(isFurther)) return advanceWhole(changes);
+  return (changes.some(({ reference }) => reference !== null) ? advanceReferenced : advancePlain)(changes);
+}
 
 /** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>

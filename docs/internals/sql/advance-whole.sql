@@ -22,16 +22,16 @@ with changed as (
     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::boolean[], $8::text[],
            $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[], $14::integer[], $15::boolean[],
            $16::smallint[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::uuid[], $21::text[],
-           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::text[], $28::text[],
-           $29::timestamptz[], $30::integer[], $31::smallint[], $32::smallint[], $33::text[], $34::timestamptz[],
-           $35::timestamptz[], $36::timestamptz[], $37::text[], $38::text[], $39::boolean[], $40::smallint[],
-           $41::timestamptz[], $42::text[], $43::smallint[], $44::timestamptz[], $45::text[], $46::smallint[],
-           $47::integer[], $48::text[], $49::smallint[], $50::text[], $51::smallint[])
+           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::integer[],
+           $28::smallint[], $29::smallint[], $30::text[], $31::text[], $32::timestamptz[], $33::text[],
+           $34::timestamptz[], $35::timestamptz[], $36::timestamptz[], $37::text[], $38::text[], $39::boolean[],
+           $40::smallint[], $41::timestamptz[], $42::text[], $43::smallint[], $44::timestamptz[], $45::text[],
+           $46::smallint[], $47::integer[], $48::text[], $49::smallint[], $50::text[], $51::smallint[])
            with ordinality as item
            (account_id, environment, consent_recipient, consent_sender, message_id, expected_sequence, is_whole,
            status, sequence, provider, link, provider_message_id, sender, attempts, has_unknown, refusals,
            updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
-           move, reference_link, reference_id, reference_expires_at, usage_minute, usage_bucket, usage_segments,
+           move, usage_minute, usage_bucket, usage_segments, reference_link, reference_id, reference_expires_at,
            error, read_at, failed_at, canceled_at, sender_reason, link_reason, starts_fallback, queue_state,
            due_at, lane, queue_priority, queue_expires_at, part_ids, parts_total, parts_reference, usage_error,
            usage_bucket_before, usage_error_before, usage_segments_before, ordinal)

@@ -1,4 +1,4 @@
--- Writes a batch of changes of messages that are sent at the first attempt and delivered.
+-- Writes a batch of changes of messages that become sending or delivered.
 with changed as (
   update messages m
      set status = item.status,
@@ -16,14 +16,13 @@ with changed as (
     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::boolean[], $8::text[],
            $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[], $14::integer[], $15::boolean[],
            $16::smallint[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::uuid[], $21::text[],
-           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::text[], $28::text[],
-           $29::timestamptz[], $30::integer[], $31::smallint[], $32::smallint[])
+           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::integer[],
+           $28::smallint[], $29::smallint[])
            with ordinality as item
            (account_id, environment, consent_recipient, consent_sender, message_id, expected_sequence, is_whole,
            status, sequence, provider, link, provider_message_id, sender, attempts, has_unknown, refusals,
            updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
-           move, reference_link, reference_id, reference_expires_at, usage_minute, usage_bucket, usage_segments,
-           ordinal)
+           move, usage_minute, usage_bucket, usage_segments, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected_sequence
      and case when m.recipient = 'erased' then item.is_whole is null
@@ -43,9 +42,8 @@ with changed as (
   returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
            item.status, item.previous_status, item.usage_minute, item.usage_bucket, item.usage_segments,
            m.channel, '' as usage_error, -1 as usage_bucket_before, '' as usage_error_before,
-           item.usage_segments as usage_segments_before, item.reference_link, item.reference_id,
-           item.reference_expires_at, item.sequence, item.event_id, item.event_type, item.is_ignored, item.detail,
-           item.record
+           item.usage_segments as usage_segments_before, item.sequence, item.event_id, item.event_type,
+           item.is_ignored, item.detail, item.record
 ), entry as (
   insert into events
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
@@ -64,15 +62,6 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = 1 and q.message_id = changed.message_id
-), reference as (
-  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
-  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         null
-    from changed
-   where reference_id is not null
-  on conflict (link, provider_message_id, message_id) do update
-     set expires_at = excluded.expires_at,
-         part = coalesce(excluded.part, provider_references.part)
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,

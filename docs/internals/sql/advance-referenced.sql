@@ -1,0 +1,111 @@
+-- Writes a batch of changes of which one has the reference of a carrier.
+with changed as (
+  update messages m
+     set status = item.status,
+         sequence = item.sequence,
+         provider = item.provider,
+         link = item.link,
+         provider_message_id = item.provider_message_id,
+         sender = item.sender,
+         attempts = item.attempts,
+         has_unknown = item.has_unknown,
+         refusals = item.refusals,
+         updated_at = item.updated_at,
+         sent_at = item.sent_at,
+         delivered_at = item.delivered_at
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::boolean[], $8::text[],
+           $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[], $14::integer[], $15::boolean[],
+           $16::smallint[], $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::uuid[], $21::text[],
+           $22::text[], $23::text[], $24::text[], $25::boolean[], $26::smallint[], $27::integer[],
+           $28::smallint[], $29::smallint[], $30::text[], $31::text[], $32::timestamptz[])
+           with ordinality as item
+           (account_id, environment, consent_recipient, consent_sender, message_id, expected_sequence, is_whole,
+           status, sequence, provider, link, provider_message_id, sender, attempts, has_unknown, refusals,
+           updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
+           move, usage_minute, usage_bucket, usage_segments, reference_link, reference_id, reference_expires_at,
+           ordinal)
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected_sequence
+     and case when m.recipient = 'erased' then item.is_whole is null
+              else (m.redacted_at is null) = item.is_whole
+         end
+     and item.ordinal <> all (array(select position
+                                      from find_suppressed($1, $2, $3, $4) as position
+                                     where cardinality($3) > 0))
+     and not (item.consent_recipient is not null and m.channel = 'whatsapp' and m.template is null
+              and
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = m.account_id and w.environment = m.environment
+                                     and w.recipient = m.recipient and w.sender = m.sender
+                                     and w.opened_at <= item.updated_at - interval '24 hours'), false)))
+  returning item.ordinal, item.account_id, item.environment, item.message_id, item.move, item.updated_at,
+           item.status, item.previous_status, item.usage_minute, item.usage_bucket, item.usage_segments,
+           m.channel, '' as usage_error, -1 as usage_bucket_before, '' as usage_error_before,
+           item.usage_segments as usage_segments_before, item.reference_link, item.reference_id,
+           item.reference_expires_at, item.sequence, item.event_id, item.event_type, item.is_ignored, item.detail,
+           item.record
+), entry as (
+  insert into events
+         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
+  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
+         is_ignored
+    from changed
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit 100) known) < 100
+              else true
+         end
+), left_queue as (
+  delete from delivery_queue q
+   using changed
+   where changed.move = 1 and q.message_id = changed.message_id
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         null
+    from changed
+   where reference_id is not null
+  on conflict (link, provider_message_id, message_id) do update
+     set expires_at = excluded.expires_at,
+         part = coalesce(excluded.part, provider_references.part)
+), delivery as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
+    from changed event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
+                                   and endpoint.status = 'enabled'
+   where (select true from webhook_endpoints limit 1)
+     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
+     and event.record is not null and event.event_type <> 'message.redacted'
+  returning endpoint_id, account_id, environment, due_at
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         channel, half.status, half.bucket, half.error_code, sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, channel,
+                 status, usage_bucket, usage_error, previous_status, usage_bucket_before, usage_error_before,
+                 count(*) as messages, sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+            from changed
+           group by account_id, environment, usage_minute, channel, status, usage_bucket, usage_error,
+                    previous_status, usage_bucket_before, usage_error_before) pair
+   cross join lateral (values (status, usage_bucket, usage_error, messages, segments),
+                              (previous_status, usage_bucket_before, usage_error_before, -messages, -segments_before))
+                   as half(status, bucket, error_code, messages, segments)
+   group by account_id, environment, usage_minute, channel, half.status, half.bucket, half.error_code
+  having sum(half.messages) <> 0 or sum(half.segments) <> 0
+)
+select ordinal::integer,
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
+  from changed
+union all
+select 0, endpoint_id, account_id, environment, min(due_at)
+  from delivery
+ group by endpoint_id, account_id, environment
