@@ -3,7 +3,7 @@
 import type { WakeWebhooks } from "../events/publish.ts";
 import { existingEntries } from "../events/queries.ts";
 import type { Clock } from "../database/database-clock.ts";
-import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../database/database.ts";
+import { ConnectionLost, isRowRefused, type Database, type Queryable, type Tx } from "../database/database.ts";
 import { findOut } from "../database/find-out.ts";
 import { GroupCommit } from "../database/group-commit.ts";
 import { writeChanges } from "./advance-statement.ts";
@@ -14,6 +14,11 @@ import type { Message } from "./message.ts";
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {
   const { done } = await writeChanges(db, changes);
   return changes.map((_, index) => done.has(index));
+}
+
+/** Writes changes of messages that the transaction has locked, which therefore still apply. */
+export async function advanceLocked(tx: Tx, changes: readonly Change[]): Promise<void> {
+  if (!(await advance(tx, changes)).every(Boolean)) throw new Error("a locked message changed");
 }
 
 const MAX_BATCH = 100;

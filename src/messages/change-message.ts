@@ -18,7 +18,7 @@ import type { Database, Tx } from "../database/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";
 import type { WriteProblem } from "./accept-statement.ts";
-import { advance } from "./advance.ts";
+import { advanceLocked } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
 import { shiftFallback, removeFallback } from "./fallbacks.ts";
@@ -147,8 +147,7 @@ async function editedContent(tx: Tx, message: Message, { body, template_variable
 
 /** Writes a change of a message that this transaction has locked, and returns its record as the response. */
 async function writeChange(tx: Tx, change: Change): Promise<WriteResponse> {
-  const [isDone] = await advance(tx, [change]);
-  if (isDone !== true) throw new Error("a locked message changed");
+  await advanceLocked(tx, [change]);
   return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };
 }
 

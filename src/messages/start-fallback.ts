@@ -8,7 +8,7 @@ import type { SenderChoice } from "../links/choose-sender.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { storeAcceptances, toAcceptance, type MessageAcceptance } from "./accept-statement.ts";
-import { advance } from "./advance.ts";
+import { advanceLocked } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import { carrierProblem, fromRequest, segmentProblem, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
 import { removeFallback, type FallbackStep } from "./fallbacks.ts";
@@ -36,22 +36,17 @@ export async function startFallback(
   const [removed] = await removeFallback(tx, id);
   if (message === undefined || removed === undefined || NOT_NEEDED.has(message.status)) return undefined;
   const remaining = openSteps(parts.box, id, removed.steps);
-  if (remaining === undefined) await writeChange(tx, refusedNote(message, "content_unreadable", parts.nowMs));
+  if (remaining === undefined) await advanceLocked(tx, [refusedNote(message, "content_unreadable", parts.nowMs)]);
   let before = message;
   for (let steps = remaining ?? []; steps.length > 0; steps = steps.slice(1)) {
     const accepted = await acceptStep(tx, parts, message, steps);
     const isRefused = typeof accepted === "string";
     const change = isRefused ? refusedNote(before, accepted, parts.nowMs) : startedNote(before, accepted, parts.nowMs);
-    await writeChange(tx, change);
+    await advanceLocked(tx, [change]);
     if (!isRefused) return accepted;
     before = change.after;
   }
   return undefined;
-}
-
-async function writeChange(tx: Tx, change: Change): Promise<void> {
-  const [isDone] = await advance(tx, [change]);
-  if (isDone !== true) throw new Error("a locked message changed");
 }
 
 /** Undefined where the steps were sealed with a secret key that this service no longer has. */
