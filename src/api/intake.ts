@@ -54,11 +54,16 @@ export class Intake {
     this.#rejected = rejected;
   }
 
+  /** Whether the address is that of a trusted proxy. */
+  isProxy(address: string): boolean {
+    return this.#proxies.has(address);
+  }
+
   /** Counts a connection until it closes. Closes it at once if its peer has too many. The connections of a trusted proxy belong to
    *  many peers, and are limited in total only. */
   connect(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    if (this.#proxies.has(address)) return;
+    if (this.isProxy(address)) return;
     const peer = peerOf(address);
     if (this.#connections.take(peer, 1) === undefined) {
       socket.once("close", () => this.#connections.release(peer, 1));

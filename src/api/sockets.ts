@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { IntakeLimits } from "../http/intake-settings.ts";
-import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
+import { isLoopback } from "../lib/addresses.ts";
 import type { Log } from "../model/log.ts";
 import type { Intake } from "./intake.ts";
 import type { Metrics } from "./metrics.ts";
@@ -11,7 +11,6 @@ import { respondToConnect } from "./responses.ts";
 type SocketOptions = {
   host: string;
   tls: object | undefined;
-  trustedProxies: readonly string[];
   intake: IntakeLimits;
   metrics: Metrics;
   log: Log;
@@ -20,7 +19,7 @@ type Parts = { intake: Intake; awaitingContinue: WeakSet<IncomingMessage>; handl
 
 export function guardSockets(
   server: HttpServer,
-  { host, tls, trustedProxies, intake: limits, metrics, log }: SocketOptions,
+  { host, tls, intake: limits, metrics, log }: SocketOptions,
   { intake, awaitingContinue, handle }: Parts,
 ): void {
   server.maxConnections = limits.maxConnections;
@@ -38,10 +37,9 @@ export function guardSockets(
   });
   if (isLoopback(host) || tls !== undefined) return;
   // Without TLS on a public address, only the trusted proxies may connect.
-  const proxies: AddressSet = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
   server.on("connection", (socket: Socket) => {
     const peer = socket.remoteAddress ?? "";
-    if (proxies.has(peer) || isLoopback(peer)) return;
+    if (intake.isProxy(peer) || isLoopback(peer)) return;
     log.warn({ event: "http.connection_refused", peer }, "connection refused: not from a trusted proxy");
     socket.destroy();
   });
