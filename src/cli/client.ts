@@ -28,7 +28,7 @@ type NoResponse = {
 };
 
 /** The outcome of a request that was repeated as often as it made sense. */
-export type Outcome =
+export type RequestResult =
   | ApiResponse
   /** No attempt was executed. */
   | { kind: "unreachable"; reason: string }
@@ -44,7 +44,11 @@ const REQUEST_MS = 15_000;
 const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
 /** Repeats the request until it has a final response. A request that changes something needs an idempotency key. */
-export async function callRepeatedly(client: ClientConfig, request: ApiRequest, { signal, deadline }: RepeatOptions): Promise<Outcome> {
+export async function callRepeatedly(
+  client: ClientConfig,
+  request: ApiRequest,
+  { signal, deadline }: RepeatOptions,
+): Promise<RequestResult> {
   let mayHaveArrived = false;
   for (let attempts = 1; ; attempts += 1) {
     const result = await callApi(client, request, signal);
@@ -83,7 +87,7 @@ function retryAfterMs(result: ApiResponse | NoResponse): number | undefined {
 }
 
 /** Returns a successful response. Any other outcome ends the command, and --json prints the problem of the API. */
-export function expectSuccess(outcome: Outcome, { url }: ClientConfig, flags: Flags): ApiResponse {
+export function expectSuccess(outcome: RequestResult, { url }: ClientConfig, flags: Flags): ApiResponse {
   if (outcome.kind === "unreachable") throw new StartupError(`${outcome.reason} (${url})`);
   if (outcome.kind === "unknown") throw new StartupError(`it is not known whether the request was executed: ${outcome.reason} (${url})`);
   if (outcome.status >= 200 && outcome.status < 300) return outcome;

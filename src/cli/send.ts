@@ -5,7 +5,7 @@ import { unreachable } from "../lib/assert.ts";
 import { CHANNELS } from "../links/channel.ts";
 import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
-import { callRepeatedly, explainProblem, type Outcome } from "./client.ts";
+import { callRepeatedly, explainProblem, type RequestResult } from "./client.ts";
 import {
   EXIT,
   interruption,
@@ -87,7 +87,7 @@ function readLimit(input: Input): number {
 
 type Accepted = { record: MessageRecord; text: string; isReplayed: boolean };
 
-function acceptedIn(outcome: Outcome): Accepted | undefined {
+function acceptedIn(outcome: RequestResult): Accepted | undefined {
   if (outcome.kind !== "response" || outcome.status !== 202 || outcome.json?.["object"] !== "message") return undefined;
   const { json, text, headers } = outcome;
   return { record: json as MessageRecord, text, isReplayed: headers.get("idempotent-replayed") === "true" };
@@ -148,7 +148,7 @@ const MAX_INPUT_BYTES = 65_536;
 type SendContext = { client: ClientConfig; idempotencyKey: string };
 
 /** Prints why the message was not accepted, as far as the reason is known, and returns the exit code. */
-function explain(outcome: Outcome, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
+function explain(outcome: RequestResult, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
   const show = (code: string, detail: string): void => {
     if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ code, detail, idempotency_key: idempotencyKey })}\n`);
     say(`godwit: ${detail}`);
