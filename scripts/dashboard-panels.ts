@@ -243,7 +243,7 @@ export const SECTIONS: readonly Section[] = [
         queries: [[`sum by (link) (godwit_link_throttled{${SELECTED}})`, "{{link}}"]],
       },
       {
-        title: "Synchronisation of templates",
+        title: "Synchronization of templates",
         help: "Blocked: a person must act. The log has the reason.",
         unit: "ops",
         queries: [[perSecond("godwit_template_syncs_total", "link, outcome"), "{{link}} {{outcome}}"]],

@@ -280,9 +280,9 @@ live = ["US", "CA"]
 });
 
 test("faults of settings and of tables are reported together", () => {
-  const path = write(`colour = "red"\nreceipt_wait = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
+  const path = write(`color = "red"\nreceipt_wait = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
   assertFaults(faultsOf({ GODWIT_CONFIG: path, GODWIT_PORT: "x", ACME_PASSWORD: "p" }), [
-    /colour: is not a setting/,
+    /color: is not a setting/,
     /^receipt_wait in the configuration file/,
     /^link acme: window: must be an integer$/,
     /^route 1: there is no link nope$/,

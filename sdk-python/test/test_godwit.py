@@ -59,7 +59,7 @@ class Waits(unittest.TestCase):
         self.assertEqual([retry_delay(n, error, lambda: 1.0) for n in (1, 2, 3, 7, 8, 1000)], [0.5, 1.0, 2.0, 30.0, 30.0, 30.0])
         self.assertEqual(retry_delay(5, error, lambda: 0.0), 0.0)
 
-    def test_retry_after_is_honoured(self) -> None:
+    def test_retry_after_is_honored(self) -> None:
         asked = to_api_error(RawResponse(429, "", {"retry-after": "7"}, b""))
         self.assertEqual(retry_delay(1, asked, lambda: 0.0), 7.0)
         self.assertLessEqual(retry_delay(20, asked, lambda: 1.0), 14.0)

@@ -2731,7 +2731,7 @@ export interface components {
              * @example test
              */
             environment: string;
-            /** @description The languages whose built-in words are recognised, in addition to English. */
+            /** @description The languages whose built-in words are recognized, in addition to English. */
             languages: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[];
             /** @description Further words that opt out. */
             opt_out_words: string[];
@@ -2756,7 +2756,7 @@ export interface components {
         };
         /** @description The settings to change. Settings that are absent or null stay unchanged. */
         ConsentSettingsChange: {
-            /** @description The languages whose built-in words are recognised, in addition to English. */
+            /** @description The languages whose built-in words are recognized, in addition to English. */
             languages?: ("ar" | "de" | "es" | "fr" | "hi" | "id" | "it" | "ja" | "ko" | "nl" | "pl" | "pt" | "ru" | "sv" | "tr" | "uk" | "zh")[] | null;
             /** @description Further words that opt out. */
             opt_out_words?: string[] | null;

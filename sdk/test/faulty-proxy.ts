@@ -7,7 +7,7 @@ import { until } from "../../test/support/expect.ts";
 /** `pass`: forwards the request and the response. `respond`: responds without the service. `cut`: closes the connection before the service
  *  gets the request. `lose`: the service executes the request, and its response is dropped. `tear`: half of the response arrives.
  *  `hang`: never responds. */
-export type Behaviour =
+export type Behavior =
   | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
   | { kind: "respond"; status: number; headers?: Record<string, string>; body?: unknown };
 
@@ -19,7 +19,7 @@ export class FaultyProxy {
   /** The statuses of the service's responses. */
   readonly statuses: number[] = [];
   /** The treatment of the next requests, in order. Later requests pass. */
-  readonly next: Behaviour[] = [];
+  readonly next: Behavior[] = [];
   readonly #server: Server;
 
   private constructor(target: string) {
@@ -65,13 +65,13 @@ export class FaultyProxy {
       at: performance.now(),
     };
     this.heard.push(heard);
-    const behaviour = this.next.shift() ?? { kind: "pass" };
-    if (behaviour.kind === "hang") return;
-    if (behaviour.kind === "cut") response.destroy();
-    else if (behaviour.kind === "respond") {
-      const { status, headers: fields, body = "" } = behaviour;
+    const behavior = this.next.shift() ?? { kind: "pass" };
+    if (behavior.kind === "hang") return;
+    if (behavior.kind === "cut") response.destroy();
+    else if (behavior.kind === "respond") {
+      const { status, headers: fields, body = "" } = behavior;
       response.writeHead(status, fields).end(typeof body === "string" ? body : JSON.stringify(body));
-    } else await this.#pass(`${target}${heard.path}`, heard, response, behaviour.kind);
+    } else await this.#pass(`${target}${heard.path}`, heard, response, behavior.kind);
   }
 
   async #pass(
@@ -107,7 +107,7 @@ export class FaultyProxy {
 }
 
 /** A problem response in the format of the service. */
-export const problem = (status: number, code: string, headers: Record<string, string> = {}): Behaviour => ({
+export const problem = (status: number, code: string, headers: Record<string, string> = {}): Behavior => ({
   kind: "respond",
   status,
   headers: { "content-type": "application/problem+json", "x-request-id": "req_01k9zs3v8mf4tb2xg1qj6n0d5c", ...headers },

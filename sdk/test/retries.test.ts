@@ -17,7 +17,7 @@ import {
   type ResponseEvent,
 } from "../src/index.ts";
 import { retryDelayMs } from "../src/retry.ts";
-import { FaultyProxy, problem, type Behaviour } from "./faulty-proxy.ts";
+import { FaultyProxy, problem, type Behavior } from "./faulty-proxy.ts";
 
 const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const MESSAGE: NewMessage = { recipient: "+14155550123", channel: "sms", body: "Your code is 123456" };
@@ -44,7 +44,7 @@ async function countOf(reference: string): Promise<number> {
 }
 
 /** Sends a message through the faults, and asserts that exactly one message exists at the end. */
-async function sendThrough(faults: readonly Behaviour[], options: Partial<GodwitOptions> = {}) {
+async function sendThrough(faults: readonly Behavior[], options: Partial<GodwitOptions> = {}) {
   proxy.next.push(...faults);
   const reference = randomUUID();
   const response = await clientOf(options)
@@ -77,7 +77,7 @@ describe("a call is retried", () => {
     ["after a proxy's own 502", { kind: "respond", status: 502, headers: { "content-type": "text/html" }, body: "<h1>Bad Gateway</h1>" }],
     ["after a proxy's own 504", { kind: "respond", status: 504 }],
     ["after a connection that was cut", { kind: "cut" }],
-  ] as const satisfies readonly (readonly [string, Behaviour])[]) {
+  ] as const satisfies readonly (readonly [string, Behavior])[]) {
     test(`${what}, with the same idempotency key`, async () => {
       const { isReplayed, status } = await sendThrough([fault]);
       assert.deepEqual([status, isReplayed], [202, false]);
@@ -198,7 +198,7 @@ describe("a call is not retried", () => {
   });
 
   test("after its total time limit", async () => {
-    proxy.next.push(...Array.from({ length: 50 }, (): Behaviour => ({ kind: "hang" })));
+    proxy.next.push(...Array.from({ length: 50 }, (): Behavior => ({ kind: "hang" })));
     const startedAt = performance.now();
     const error = await rejection(clientOf({ timeoutMs: 200, totalTimeoutMs: 1_000, maxRetries: 50 }).messages.send(MESSAGE));
     assert.ok(error instanceof TimeoutError && error.attempts < 50, String(error));

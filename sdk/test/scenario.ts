@@ -4,12 +4,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { FaultyProxy, problem, type Behaviour } from "./faulty-proxy.ts";
+import { FaultyProxy, problem, type Behavior } from "./faulty-proxy.ts";
 
 export const SCENARIOS_FILE = join(import.meta.dirname, "..", "scenarios.json");
 
 /** A fault of the proxy, or a problem response in short. */
-type Fault = Behaviour | { problem: { status: number; code: string; retry_after: number } };
+type Fault = Behavior | { problem: { status: number; code: string; retry_after: number } };
 
 export type Raised = Readonly<Record<string, unknown>> & { kind: string };
 export type Step = {
@@ -65,13 +65,13 @@ export function newVariables(): Record<string, unknown> {
   };
 }
 
-const toBehaviour = (fault: Fault): Behaviour =>
+const toBehavior = (fault: Fault): Behavior =>
   "problem" in fault ? problem(fault.problem.status, fault.problem.code, { "retry-after": String(fault.problem.retry_after) }) : fault;
 
 /** Runs a scenario with the function against a proxy that has its faults, and compares the requests that the proxy received. */
 export async function playScenario(scenario: Scenario, server: { url: string }, run: (url: string) => Promise<void>): Promise<void> {
   await using proxy = await FaultyProxy.to(server);
-  proxy.next.push(...(scenario.faults ?? []).map(toBehaviour));
+  proxy.next.push(...(scenario.faults ?? []).map(toBehavior));
   await run(proxy.url);
   if (scenario.heard === undefined) return;
   const { requests, keys, least_seconds_between: seconds } = scenario.heard;

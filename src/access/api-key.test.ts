@@ -45,7 +45,7 @@ test("every wrong character is noticed", () => {
   );
 });
 
-test("two swapped neighbours are noticed", () => {
+test("two swapped neighbors are noticed", () => {
   fc.assert(
     fc.property(keys, fc.nat(), (key, place) => {
       const at = place % (key.length - 1);
@@ -79,7 +79,7 @@ test("the key of another installation is refused", () => {
 
 const FIRST_FORM = "gw_test_0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
-test("a key of the first form is recognised by its CRC, and a new key is not of the first form", () => {
+test("a key of the first form is recognized by its CRC, and a new key is not of the first form", () => {
   const known = FIRST_FORM + toBase62(crc32(FIRST_FORM), 6);
   assert.ok(isOfFirstForm(known));
   assert.equal(isOfFirstForm(`${known.slice(0, -1)}${known.endsWith("0") ? "1" : "0"}`), false);

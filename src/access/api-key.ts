@@ -1,5 +1,5 @@
 /** API keys: their form, their creation and their rotation. A key is `gw_live_` and 32 random base-62 digits (190 bits), then eight digits
- *  of a checksum. The checksum is keyed by the installation, so that a mistyped or made-up key is recognised without the database. Keys of
+ *  of a checksum. The checksum is keyed by the installation, so that a mistyped or made-up key is recognized without the database. Keys of
  *  the first form have six digits of a CRC instead. Only the hash of a key is stored. */
 import { createHmac, hash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -46,7 +46,7 @@ export const isOfFirstForm = (text: string): boolean =>
 /** A plain SHA-256 is enough: 190 random bits cannot be guessed, so a slow hash has no benefit. */
 export const hashApiKey = (text: string): Buffer => hash("sha256", text, "buffer");
 
-/** The beginning of the key, such as `gw_live_Ab3x…`, by which people recognise it. */
+/** The beginning of the key, such as `gw_live_Ab3x…`, by which people recognize it. */
 export const apiKeyHint = (text: string): string => `${text.slice(0, "gw_live_".length + HINT_DIGITS)}…`;
 
 export type KeyRequest = {

@@ -1,4 +1,4 @@
-/** The keyed hash of a recipient, by which an erased recipient is recognised. The random key is stored sealed, and does not change with the
+/** The keyed hash of a recipient, by which an erased recipient is recognized. The random key is stored sealed, and does not change with the
  *  secret key: a hash cannot be computed again without the number. PostgreSQL computes the same hash (`hash_recipient`). */
 import { createHmac, randomBytes } from "node:crypto";
 import type { AccountId } from "../model/id.ts";

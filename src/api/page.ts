@@ -23,7 +23,7 @@ type PageRequest = PageHead & {
 export type PageResponse = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
 
 /** The description of a page that programs call, from which the OpenAPI document is made. A page with a form has clients that authenticate
- *  by HTTP Basic or in the form, and counts towards their quota. A page without one needs no credential. */
+ *  by HTTP Basic or in the form, and counts toward their quota. A page without one needs no credential. */
 export type PageOperation = Pick<Route, "summary" | "description" | "tag"> & {
   form?: Schema;
   reply: { description: string; schema: Schema };

@@ -55,7 +55,7 @@ export function idRange({ cursor, created_after: after, created_before: before }
 /** `Date.parse` drops fractions of a millisecond. An exclusive bound is rounded up, so that it does not exclude more than requested. */
 const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
 
-// A version, the id, and a checksum, by which a truncated, altered or invented cursor is recognised.
+// A version, the id, and a checksum, by which a truncated, altered or invented cursor is recognized.
 const VERSION = 1;
 const ID_BYTES = 16;
 

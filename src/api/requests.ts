@@ -43,10 +43,10 @@ export const callerOf = ({ ip, id }: Exchange, { keyId, keyName, tokenExpiresAtM
 export function requestLine(exchange: Exchange, route: string, status: number, tookMs: number): string {
   const { id, method, credential, request, ip } = exchange;
   // A client without a credential must not be able to write to the log.
-  const clientRequestId = credential && sanitised(request.headers["x-request-id"]);
+  const clientRequestId = credential && sanitized(request.headers["x-request-id"]);
   return (
     `,"request_id":"${id}","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `,"peer":"${sanitised(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential)}` +
+    `,"peer":"${sanitized(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential)}` +
     `${clientRequestId === undefined ? "" : `,"client_request_id":"${clientRequestId}"`},"msg":"request"`
   );
 }
@@ -64,7 +64,7 @@ function credentialFields(credential: Credential): string {
   return fields;
 }
 
-const sanitised = (text: string | string[] | undefined): string | undefined =>
+const sanitized = (text: string | string[] | undefined): string | undefined =>
   typeof text === "string" ? text.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
 
 /** The values that occur once. */

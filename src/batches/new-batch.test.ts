@@ -69,8 +69,8 @@ describe("a fault points into the batch", () => {
     ],
     [
       "several at once, each place once",
-      { recipient: "nobody", body: "", colour: "red", ttl_seconds: 1 },
-      ["recipient invalid_format", "body too_short", "colour unknown_field", "ttl_seconds out_of_range"],
+      { recipient: "nobody", body: "", color: "red", ttl_seconds: 1 },
+      ["recipient invalid_format", "body too_short", "color unknown_field", "ttl_seconds out_of_range"],
     ],
   ];
   for (const [what, item, faults] of ROWS) {

@@ -159,7 +159,7 @@ function checkClock(skewMs: number): Check {
   const detail = `${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} the database's`;
   return Math.abs(skewMs) < CLOCK_WARNING_MS
     ? ok("clock", detail)
-    : warn("clock", detail, "synchronise both machines (NTP); the service uses the clock of the database");
+    : warn("clock", detail, "synchronize both machines (NTP); the service uses the clock of the database");
 }
 
 async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {

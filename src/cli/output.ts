@@ -1,4 +1,4 @@
-/** The output of commands: records as a table or JSON, lines for people, and colours. */
+/** The output of commands: records as a table or JSON, lines for people, and colors. */
 import { styleText } from "node:util";
 import type { Flags } from "../config.ts";
 import { formatRecord, formatTable, PLAIN, type TableRow, type TableStyle } from "./table.ts";
@@ -30,7 +30,7 @@ function withoutEmptyColumns(rows: readonly TableRow[]): TableRow[] {
   return rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])));
 }
 
-/** Another program gets complete values. A terminal gets lines that fit, relative times and colours. */
+/** Another program gets complete values. A terminal gets lines that fit, relative times and colors. */
 function outputStyle(isWide: boolean): TableStyle {
   const { isTTY, columns } = process.stdout;
   if (!isTTY) return PLAIN;
@@ -41,12 +41,12 @@ function outputStyle(isWide: boolean): TableStyle {
   };
 }
 
-export type Colour = "green" | "yellow" | "red" | "dim";
+export type Color = "green" | "yellow" | "red" | "dim";
 
-/** Colours the text if the output is a terminal with colours and NO_COLOR is not set. */
-export const paint = (colour: Colour, text: string): string => styleText(colour, text, { stream: process.stdout });
+/** Colors the text if the output is a terminal with colors and NO_COLOR is not set. */
+export const paint = (color: Color, text: string): string => styleText(color, text, { stream: process.stdout });
 
-const COLOURS: Readonly<Record<string, Colour>> = {
+const COLORS: Readonly<Record<string, Color>> = {
   delivered: "green",
   read: "green",
   received: "green",
@@ -66,8 +66,8 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   opted_out: "yellow",
 };
 
-/** Colours the text in the colour of the status. */
+/** Colors the text in the color of the status. */
 export const paintStatus = (status: string, text = status): string => {
-  const colour = COLOURS[status];
-  return colour === undefined ? text : paint(colour, text);
+  const color = COLORS[status];
+  return color === undefined ? text : paint(color, text);
 };

@@ -8,7 +8,7 @@ export type TableStyle = {
   width: number | undefined;
   /** The present time, if times are shown relative to it. Undefined: times are shown as they are. */
   nowMs: number | undefined;
-  /** Colours the text of a field. */
+  /** Colors the text of a field. */
   paint: (field: string, value: string, text: string) => string;
 };
 

@@ -15,7 +15,7 @@ const MAX_REPLY_LENGTH = 480;
 const languages = Type.Array(oneOf(LANGUAGE_CODES), {
   maxItems: LANGUAGE_CODES.length,
   uniqueItems: true,
-  description: "The languages whose built-in words are recognised, in addition to English.",
+  description: "The languages whose built-in words are recognized, in addition to English.",
 });
 const words = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: MAX_WORD_LENGTH }), { maxItems: MAX_WORDS, uniqueItems: true, description });

@@ -80,7 +80,7 @@ describe("an ordinary text", () => {
     "a word for no": "Nein",
     "a word for the end in French and Spanish": "Fin",
     "a word for cancel in Spanish": "Cancelar",
-    "a colour that opts out in Turkish": "Red",
+    "a color that opts out in Turkish": "Red",
     "Cyrillic letters that look like Latin ones": "ЅТОР",
     "another vowel sign of the Hindi word": "रोकी",
     "a member of every object": "constructor",

@@ -1,4 +1,4 @@
-/** The words by which a recipient opts out, opts in again, or asks for help: recognises a text that is such a word. */
+/** The words by which a recipient opts out, opts in again, or asks for help: recognizes a text that is such a word. */
 import { ALWAYS, LANGUAGE_CODES, LANGUAGES, type Language, type WordList } from "./word-lists.ts";
 
 export type OptKind = keyof WordList;
@@ -10,7 +10,7 @@ export type OptWords = ReadonlyMap<string, OptKind>;
 /** The kinds in the order in which they are read. A word that several lists contain opts out. */
 const KINDS = ["help", "in", "out"] as const satisfies readonly OptKind[];
 
-// No word of a list is nearly as long. Normalisation makes a text up to 18 times as long.
+// No word of a list is nearly as long. Normalization makes a text up to 18 times as long.
 const MAX_TEXT = 100;
 
 /** Everything but letters, digits and the vowel signs of Indic scripts: accents, which are characters of their own after the

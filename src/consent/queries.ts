@@ -294,7 +294,7 @@ export async function deleteConsent(tx: Tx, { accountId, environment }: Owner, r
   return deleted.length;
 }
 
-/** Deletes the opt-out of an erased recipient towards exactly this sender. Returns whether there was one. */
+/** Deletes the opt-out of an erased recipient toward exactly this sender. Returns whether there was one. */
 export async function deleteErasedOptOut(tx: Tx, { accountId, environment, recipient, sender }: Pair): Promise<boolean> {
   const deleted = await tx.rows(sql`
   delete from erased_opt_outs

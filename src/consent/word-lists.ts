@@ -97,7 +97,7 @@ export const LANGUAGES = {
     in: ["PRENUMERERA"],
     help: ["HJÄLP"],
   },
-  // İYS, the Turkish registry of consent, prescribes RET, which is also written RED: a colour in English.
+  // İYS, the Turkish registry of consent, prescribes RET, which is also written RED: a color in English.
   tr: {
     out: ["RET", "RED", "DUR", "İPTAL", "ABONELİKTEN ÇIK"],
     in: ["ONAY"],

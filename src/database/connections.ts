@@ -62,7 +62,7 @@ export class DatabaseSession extends DriverClient {
   readonly sessionName: string;
   /** The timeline of its server. Each promotion of a standby begins a new one. Zero if the server does not tell. */
   timeline = 0;
-  /** Whether a commit returned before its synchronous standby had it, because somebody cancelled the wait. */
+  /** Whether a commit returned before its synchronous standby had it, because somebody canceled the wait. */
   isCommitUnconfirmed = false;
   /** How many of the settings that became known later the session has. */
   laterSettings = 0;

@@ -109,7 +109,7 @@ export class Database implements Queryable {
   }
 
   /** Makes sure that a promoted standby would have everything that this process has read. A server with synchronous standbys shows a commit that
-   *  its standby does not have, if the wait for the standby was cancelled or the server was restarted. Before something outside depends on
+   *  its standby does not have, if the wait for the standby was canceled or the server was restarted. Before something outside depends on
    *  what was read, and not on a commit that followed, this commit follows it in the log. */
   async confirmRead(): Promise<void> {
     await this.rows(sql`

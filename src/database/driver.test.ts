@@ -187,7 +187,7 @@ describe("the Bind message", () => {
   });
 });
 
-describe("the loss of a connection is recognised", () => {
+describe("the loss of a connection is recognized", () => {
   const isLoss = (error: Error): boolean => isLossByDriver(error);
   const query: TimedQuery = { text: "select 1", query_timeout: 100 };
   const cases: readonly (readonly [what: string, lose: (client: DriverClient, socket: Socket) => void])[] = [

@@ -22,7 +22,7 @@ export function isAbsent(cluster: string): boolean {
 }
 
 /** Creates the cluster beside its final folder and moves it there when it is complete, so that a crash leaves no partial cluster. */
-export function initialise(
+export function initialize(
   programs: Programs,
   runAs: RunAs | undefined,
   cluster: string,

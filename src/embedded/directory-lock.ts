@@ -1,5 +1,5 @@
 /** The lock of a data directory, so that one godwit at a time uses it. The lock is a file that names its owner, who touches it
- *  regularly. A crashed owner is recognised at once on the same machine, and within seconds on another one (a shared volume). */
+ *  regularly. A crashed owner is recognized at once on the same machine, and within seconds on another one (a shared volume). */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";

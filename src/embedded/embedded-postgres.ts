@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
-import { checkMajor, identity, initialise, isAbsent, writeAuthentication } from "./cluster.ts";
+import { checkMajor, identity, initialize, isAbsent, writeAuthentication } from "./cluster.ts";
 import {
   claimDataDir,
   claimFolder,
@@ -128,7 +128,7 @@ export class EmbeddedPostgres {
       claimDataDir(dataDir, runAs, say);
       const programs = findPrograms(runAs, say);
       const cluster = findClusterFolder(dataDir, runAs, say);
-      if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
+      if (isAbsent(cluster)) initialize(programs, runAs, cluster, dataDir, say);
       checkMajor(cluster, programs);
       await endOrphan(cluster);
       claimFolder(cluster, runAs, say);

@@ -31,7 +31,7 @@ export async function writersEnd(db: Queryable, signal: AbortSignal): Promise<bo
   return running.size === 0;
 }
 
-// A copy of the data without the sequence, as logical replication makes it, is recognised by a sequence that has just begun.
+// A copy of the data without the sequence, as logical replication makes it, is recognized by a sequence that has just begun.
 const MAX_NEW_POSITION = 100_000;
 
 /** Makes new events follow those of a copy whose sequence was not copied. */

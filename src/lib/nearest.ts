@@ -9,7 +9,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.each : undefined;
 }
 
-/** The number of letters to insert, delete, change, or swap with their neighbours (Damerau-Levenshtein). */
+/** The number of letters to insert, delete, change, or swap with their neighbors (Damerau-Levenshtein). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

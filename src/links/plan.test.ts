@@ -244,7 +244,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     ["link 2: provider: must be one of simulator, smpp, whatsapp, twilio, http"],
   ],
   ["two settings that are missing", { link: [WITHOUT_TWO] }, ["link acme: port: is required", "link acme: password_env: is required"]],
-  ["an unknown setting", { link: [{ ...SMPP, colour: "red" }] }, ["link acme: colour: is not a known field"]],
+  ["an unknown setting", { link: [{ ...SMPP, color: "red" }] }, ["link acme: color: is not a known field"]],
   ["a setting of another provider", { link: [{ ...SMPP, account_sid: "AC1" }] }, ["link acme: account_sid: is not a known field"]],
   ["a port in quotes", { link: [{ ...SMPP, port: "2776" }] }, ["link acme: port: must be an integer"]],
   ["a port beyond all ports", { link: [{ ...SMPP, port: 65_536 }] }, ["link acme: port: must be at most 65,535"]],
@@ -391,7 +391,7 @@ describe("a fault", () => {
   test("in every table is reported, all of them at once", () => {
     const faults = faultsOf({
       link: [
-        { ...SMPP, port: 0, colour: "red" },
+        { ...SMPP, port: 0, color: "red" },
         { name: "x", provider: "pigeon" },
         { ...TWILIO, auth_token_env: "ABSENT" },
       ],
@@ -404,7 +404,7 @@ describe("a fault", () => {
     });
     assert.deepEqual(faults.toSorted(), [
       "allowed_countries: live.0: must be a country of two letters such as US",
-      "link acme: colour: is not a known field",
+      "link acme: color: is not a known field",
       "link acme: port: must be at least 1",
       "link backup: auth_token_env: the variable ABSENT is not set",
       "link x: provider: must be one of simulator, smpp, whatsapp, twilio, http",

@@ -84,7 +84,7 @@ const SCHEMA: readonly Row[] = [
     [],
   ],
   ["nothing", {}, ["/channel required", "/recipient required"]],
-  ["a misspelt field", { ...GOOD, recipent: "x" }, ["/recipent unknown_field"]],
+  ["a misspelled field", { ...GOOD, recipent: "x" }, ["/recipent unknown_field"]],
   ["a recipient that is not E.164", { ...GOOD, recipient: "0800" }, ["/recipient invalid_format"]],
   ["a recipient as a number", { ...GOOD, recipient: 14155550123 }, ["/recipient invalid_type"]],
   ["null for the recipient", { ...GOOD, recipient: null }, ["/recipient invalid_type"]],

@@ -17,7 +17,7 @@ import {
   onRequest,
   Receiver,
   Sender,
-  type Behaviour,
+  type Behavior,
   type Certificate,
 } from "../../test/support/http-receiver.ts";
 import type { Failure } from "./failure.ts";
@@ -112,7 +112,7 @@ for (const status of [301, 302, 303, 307, 308]) {
 
 describe("a missing or late response", () => {
   const SLOW_HEADERS = `HTTP/1.1 200 OK\r\n${"x-slow: 1\r\n".repeat(100)}`;
-  const ROWS: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
+  const ROWS: readonly (readonly [sentence: string, behave: Behavior, failure: Failure])[] = [
     ["sends nothing", () => undefined, "timeout"],
     ["sends its headers byte by byte", onRequest((socket) => drip(socket, SLOW_HEADERS)), "timeout"],
     ["sends only 102 Processing, repeatedly", onRequest((socket) => drip(socket, "HTTP/1.1 102 Processing\r\n\r\n")), "timeout"],
@@ -174,7 +174,7 @@ describe("a missing or late response", () => {
 describe("the response body", () => {
   test("without an end is cut, and the connection is closed", async () => {
     let written = 0;
-    const pour: Behaviour = onRequest((socket) => {
+    const pour: Behavior = onRequest((socket) => {
       const more = (): void => {
         if (socket.destroyed || written > 50_000_000) return;
         written += 65_536;
@@ -250,7 +250,7 @@ describe("a connection", () => {
   });
 
   test("that is busy does not delay another call to the same receiver", async () => {
-    const behave: Behaviour = (socket, number) => (number === 1 ? undefined : answer(OK)(socket, number));
+    const behave: Behavior = (socket, number) => (number === 1 ? undefined : answer(OK)(socket, number));
     await using receiver = await Receiver.listen(behave);
     await using sender = new Sender({ timeoutMs: 4_000 });
     let isEnded = false;
@@ -361,7 +361,7 @@ describe("TLS", { skip }, () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   const namesOf =
-    (names: unknown[]): Behaviour =>
+    (names: unknown[]): Behavior =>
     (socket, number) => {
       names.push((socket as { servername?: unknown }).servername);
       answer(OK)(socket, number);
@@ -402,7 +402,7 @@ describe("TLS", { skip }, () => {
     });
   }
 
-  const NO_HANDSHAKE: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
+  const NO_HANDSHAKE: readonly (readonly [sentence: string, behave: Behavior, failure: Failure])[] = [
     ["responds without TLS", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), "tls_failed"],
     ["sends a greeting without TLS", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "tls_failed"],
     ["never responds to the handshake", () => undefined, "timeout"],

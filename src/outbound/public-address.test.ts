@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isPublicAddress } from "./public-address.ts";
 
-/** Ranges that are not public: the first and the last address, and public neighbours, if there are any. */
-const RANGES: readonly (readonly [range: string, first: string, last: string, ...neighbours: string[]])[] = [
+/** Ranges that are not public: the first and the last address, and public neighbors, if there are any. */
+const RANGES: readonly (readonly [range: string, first: string, last: string, ...neighbors: string[]])[] = [
   ["0/8", "0.0.0.0", "0.255.255.255", "1.0.0.0"],
   ["10/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"],
   ["100.64/10", "100.64.0.0", "100.127.255.255", "100.63.255.255", "100.128.0.0"],
@@ -19,7 +19,7 @@ const RANGES: readonly (readonly [range: string, first: string, last: string, ..
   ["203.0.113/24", "203.0.113.0", "203.0.113.255", "203.0.112.255", "203.0.114.0"],
   ["224/4", "224.0.0.0", "239.255.255.255", "223.255.255.255"],
   ["240/4", "240.0.0.0", "255.255.255.255"],
-  // Most of these have no public neighbours.
+  // Most of these have no public neighbors.
   ["::/128", "::", "0:0:0:0:0:0:0:0"],
   ["::1/128", "::1", "0:0:0:0:0:0:0:1"],
   ["fe80::/10", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
@@ -35,10 +35,10 @@ const RANGES: readonly (readonly [range: string, first: string, last: string, ..
   ["the range above 2000::/3", "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
 ];
 
-for (const [range, first, last, ...neighbours] of RANGES) {
-  test(`${range} is not public, and its neighbours are`, () => {
+for (const [range, first, last, ...neighbors] of RANGES) {
+  test(`${range} is not public, and its neighbors are`, () => {
     for (const address of [first, last]) assert.equal(isPublicAddress(address), false, address);
-    for (const address of neighbours) assert.equal(isPublicAddress(address), true, address);
+    for (const address of neighbors) assert.equal(isPublicAddress(address), true, address);
   });
 }
 

@@ -137,7 +137,7 @@ export type InboundAddresses = {
 
 /** A message from a person to one of our numbers. */
 export type InboundMessage = InboundAddresses & {
-  /** The carrier id, if there is one. A repeated message is recognised by it. */
+  /** The carrier id, if there is one. A repeated message is recognized by it. */
   providerMessageId: string | null;
   channel: "sms" | "whatsapp";
   text: string;

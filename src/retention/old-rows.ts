@@ -6,7 +6,7 @@ import type { Database } from "../database/database.ts";
 import { walkExpiredKeys } from "../idempotency/forget-keys.ts";
 import { RepeatingJob, type Turn } from "../lib/background-job.ts";
 import { deleteOldHours, deleteOldMinutes } from "../usage/fold.ts";
-import { deleteOldRows, type AgeingTable } from "./queries.ts";
+import { deleteOldRows, type AgingTable } from "./queries.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,7 +32,7 @@ type OldRows = {
 };
 
 export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsParts): OldRows[] {
-  const olderThan = (days: number, table: AgeingTable): OldRows => ({
+  const olderThan = (days: number, table: AgingTable): OldRows => ({
     table,
     everyMs: HOUR_MS,
     deleteBatch: async (nowMs) => (await deleteOldRows(db, table, nowMs - days * DAY_MS, BATCH_ROWS)) === BATCH_ROWS,

@@ -124,7 +124,7 @@ export const deletePartitionSlice = async (
 
 /** Tables without weeks, each with the column that holds the age of a row: an id, which begins with a time, or a time. All but the parked
  *  receipts have an index of it; theirs are few. */
-const AGEING_TABLES = {
+const AGING_TABLES = {
   batches: "id",
   verifications: "id",
   message_parts: "message_id",
@@ -132,10 +132,10 @@ const AGEING_TABLES = {
   parked_receipts: "received_at",
   inbound_names: "received_at",
 } as const;
-export type AgeingTable = keyof typeof AGEING_TABLES;
+export type AgingTable = keyof typeof AGING_TABLES;
 
-function deleteOld(table: AgeingTable): { name: string; text: string } {
-  const age = AGEING_TABLES[table];
+function deleteOld(table: AgingTable): { name: string; text: string } {
+  const age = AGING_TABLES[table];
   return prepare(`
 delete from ${table}
  where ctid = any (array(select ctid
@@ -147,7 +147,7 @@ delete from ${table}
 returning 1`);
 }
 
-const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = {
+const DELETE_OLD: Readonly<Record<AgingTable, ReturnType<typeof deleteOld>>> = {
   batches: deleteOld("batches"),
   verifications: deleteOld("verifications"),
   message_parts: deleteOld("message_parts"),
@@ -157,7 +157,7 @@ const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = 
 };
 
 /** Deletes up to `most` rows from before a time, and returns how many. */
-export const deleteOldRows = async (db: Queryable, table: AgeingTable, beforeMs: number, most: number): Promise<number> => {
-  const before = AGEING_TABLES[table] === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
+export const deleteOldRows = async (db: Queryable, table: AgingTable, beforeMs: number, most: number): Promise<number> => {
+  const before = AGING_TABLES[table] === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
   return (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;
 };

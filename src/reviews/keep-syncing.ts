@@ -15,7 +15,7 @@ export type SyncWatch = { synced(link: string, outcome: string): void };
 export function syncWatch(registry: Registry): SyncWatch {
   const syncs = new Counter({
     name: "godwit_template_syncs_total",
-    help: "Synchronisations with the business accounts that review templates, by outcome.",
+    help: "Synchronizations with the business accounts that review templates, by outcome.",
     labelNames: ["link", "outcome"],
     registers: [registry],
   });

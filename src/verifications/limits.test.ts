@@ -27,9 +27,9 @@ const ROWS: readonly Row[] = [
     "verification_limit_reached",
     "at most 5 codes per hour are sent to one recipient",
   ],
-  ["its neighbours had one less than may be", { ofPrefix: 99 }, undefined],
+  ["its neighbors had one less than may be", { ofPrefix: 99 }, undefined],
   [
-    "its neighbours had as many as may be",
+    "its neighbors had as many as may be",
     { ofPrefix: 100 },
     "verification_limit_reached",
     "at most 100 codes per hour are sent to numbers with the same beginning",

@@ -22,7 +22,7 @@ import {
   storeEndpoint,
 } from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
-import { normalisedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
+import { normalizedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { newSecret } from "./signature.ts";
 
@@ -74,7 +74,7 @@ export class EndpointChanger {
       if (refusal !== undefined) return refusal;
       const edited: Endpoint = {
         ...endpoint,
-        url: typeof url === "string" ? normalisedUrl(url) : endpoint.url,
+        url: typeof url === "string" ? normalizedUrl(url) : endpoint.url,
         // Null means absent, so an empty text removes the description.
         description: description === "" ? null : (description ?? endpoint.description),
         eventTypes: eventTypes ?? endpoint.eventTypes,
@@ -140,7 +140,7 @@ export class EndpointChanger {
       accountId,
       environment,
       id,
-      url: normalisedUrl(request.url),
+      url: normalizedUrl(request.url),
       description: request.description || null,
       eventTypes: request.event_types ?? ["*"],
       status: "enabled",

@@ -69,7 +69,7 @@ const typeFaults = (types: readonly unknown[]): Fault[] =>
   );
 
 /** The URL as it is called, and so as it is stored and shown. */
-export const normalisedUrl = (text: string): string => new URL(text).href;
+export const normalizedUrl = (text: string): string => new URL(text).href;
 
 /** Refuses a URL that may never be called. This is a refusal and no fault, because the operator decides which addresses are allowed. */
 export function refuseUrl(text: string, gate: AddressGate): Problem | undefined {

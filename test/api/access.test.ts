@@ -206,7 +206,7 @@ describe("another account and the other environment", () => {
     const path = `/v1/messages/${String(json["id"])}`;
     await godwit.rows("update messages set environment = 'live' where id = $1", [decodeId("msg", String(json["id"]))]);
     assert.equal((await godwit.request("GET", path, { key: live })).json["environment"], "live");
-    for (const stranger of [key, await godwit.key({ account: "live neighbour", environment: "live" })]) {
+    for (const stranger of [key, await godwit.key({ account: "live neighbor", environment: "live" })]) {
       assertProblem(await godwit.request("GET", path, { key: stranger }), "not_found");
       assert.deepEqual((await godwit.request("GET", "/v1/messages?client_reference=carried%20over", { key: stranger })).json["data"], []);
     }

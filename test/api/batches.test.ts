@@ -120,7 +120,7 @@ describe("an invalid batch", () => {
     ["with an item that is a number", { defaults: DEFAULTS, items: [7] }, ["/items/0 invalid_type"]],
     ["with defaults that are a list", { defaults: [DEFAULTS], items: [item] }, ["/defaults invalid_type"]],
     ["with defaults that are a string", { defaults: "sms", items: [item] }, ["/defaults invalid_type"]],
-    ["with an unknown field", { defaults: DEFAULTS, items: [item], colour: "red" }, ["/colour unknown_field"]],
+    ["with an unknown field", { defaults: DEFAULTS, items: [item], color: "red" }, ["/color unknown_field"]],
     [
       "with a field of a message beside the items",
       { channel: "sms", body: "x", items: [item] },
@@ -213,10 +213,10 @@ describe("defaults", () => {
 
   test("that are invalid refuse the whole batch, also where every item overrides the invalid field", async () => {
     const reply = await client.batches.post({
-      defaults: { ...DEFAULTS, body: "", recipient: "+1415555", colour: "red" },
+      defaults: { ...DEFAULTS, body: "", recipient: "+1415555", color: "red" },
       items: [{ recipient: recipientNo(1), body: "right" }],
     });
-    assertInvalid(reply, ["/defaults/body too_short", "/defaults/colour unknown_field", "/defaults/recipient impossible_number"]);
+    assertInvalid(reply, ["/defaults/body too_short", "/defaults/color unknown_field", "/defaults/recipient impossible_number"]);
   });
 
   test("that are long and invalid are reported once, and not for every item", async () => {
@@ -256,7 +256,7 @@ describe("one item is refused and all others are accepted:", () => {
     ["a recipient that is not a number", { recipient: "Ada" }, "invalid_request_payload", ["/recipient invalid_format"]],
     ["an impossible number", { recipient: "+1415555" }, "invalid_request_payload", ["/recipient impossible_number"]],
     ["no channel", { channel: null }, "invalid_request_payload", ["/channel invalid_type"]],
-    ["an unknown field", { colour: "red" }, "invalid_request_payload", ["/colour unknown_field"]],
+    ["an unknown field", { color: "red" }, "invalid_request_payload", ["/color unknown_field"]],
     ["a batch id", { batch_id: "batch_x" }, "invalid_request_payload", ["/batch_id unknown_field"]],
     ["a field of the wrong type", { ttl_seconds: "60" }, "invalid_request_payload", ["/ttl_seconds invalid_type"]],
     ["a text and a template", { template_id: "welcome" }, "invalid_request_payload", ["/template_id conflict"]],

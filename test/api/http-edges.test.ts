@@ -244,7 +244,7 @@ const lineOf = (server: Godwit, requestId: string | null, isWanted: (line: LogLi
   until("the request is logged", () => server.logs.find((line) => line["request_id"] === requestId && isWanted(line)));
 
 describe("the log", () => {
-  test("contains the sanitised request id of the client, which the response does not repeat", async () => {
+  test("contains the sanitized request id of the client, which the response does not repeat", async () => {
     const theirs = 'trace-1."<script>';
     const reply = await godwit.request("GET", "/v1/messages", { key, headers: { "x-request-id": theirs } });
     assertCommonHeaders(reply);

@@ -215,8 +215,8 @@ describe("the owner of a key", () => {
     const credentials = [
       apiKey,
       await godwit.key({ environment: "live" }),
-      await godwit.key({ account: "neighbour" }),
-      await godwit.key({ account: "neighbour", environment: "live" }),
+      await godwit.key({ account: "neighbor" }),
+      await godwit.key({ account: "neighbor", environment: "live" }),
       await godwit.key({ account: "newcomer" }),
     ];
     // Each request has another body: even a 422 must not reveal that the key is used elsewhere.

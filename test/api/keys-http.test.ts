@@ -338,11 +338,7 @@ describe("a key cannot grant more than it has:", () => {
 });
 
 describe("a key is not found", () => {
-  const STRANGERS: readonly KeyOptions[] = [
-    { environment: "live" },
-    { account: "neighbour" },
-    { account: "neighbour", environment: "live" },
-  ];
+  const STRANGERS: readonly KeyOptions[] = [{ environment: "live" }, { account: "neighbor" }, { account: "neighbor", environment: "live" }];
 
   test("by the other environment or by another account, with any operation", async () => {
     const { id, key } = createdKey(await create());

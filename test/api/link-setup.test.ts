@@ -201,7 +201,7 @@ describe("links of an account", () => {
 describe("a request for a link", () => {
   const FAULTY: readonly (readonly [what: string, body: object, pointer: string])[] = [
     ["without a required setting", { settings: { host: "127.0.0.1", port: 1, system_id: "x" } }, "/settings/password"],
-    ["with an unknown setting", { settings: { host: "127.0.0.1", port: 1, system_id: "x", password: "x", colour: 1 } }, "/settings/colour"],
+    ["with an unknown setting", { settings: { host: "127.0.0.1", port: 1, system_id: "x", password: "x", color: 1 } }, "/settings/color"],
     [
       "with the name of a variable",
       { settings: { host: "127.0.0.1", port: 1, system_id: "x", password_env: "PATH" } },

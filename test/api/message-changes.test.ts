@@ -63,7 +63,7 @@ for (const { name, method, path, make, body } of CHANGES) {
 
     test("is a 404 for a message of another account or environment, and does not change it", async () => {
       const record = await make();
-      const others = [await godwit.key({ account: `neighbour ${name}` }), await godwit.key({ environment: "live" })];
+      const others = [await godwit.key({ account: `neighbor ${name}` }), await godwit.key({ environment: "live" })];
       await godwit.unlimited();
       for (const key of others) assertProblem(await change(record["id"], { key }), "not_found");
       assert.deepEqual(await client.messages.read(record["id"]), record);
@@ -282,7 +282,7 @@ describe("edit", () => {
   const FAULTS: readonly (readonly [what: string, request: unknown, pointer: string, code?: string])[] = [
     ["without a field", {}, "", "required"],
     ["with only nulls", { body: null, send_at: null }, "", "required"],
-    ["with an unknown field", { priority: "high", colour: "red" }, "/colour"],
+    ["with an unknown field", { priority: "high", color: "red" }, "/color"],
     ["with a field that cannot be edited", { recipient: "+14155550124" }, "/recipient"],
     ["with a body that is not an object", [], ""],
     ["with a number as the text", { body: 5 }, "/body"],

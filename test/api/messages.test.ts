@@ -311,7 +311,7 @@ describe("fields", () => {
     ["a time more than a day ago", { send_at: inMs(-DAY_MS - MINUTE_MS) }, "/send_at", "in_the_past"],
     ["an empty fallback", { fallback: [] }, "/fallback", "too_few"],
     ["a fallback without a delay", { fallback: [{ channel: "sms", body: "x" }] }, "/fallback/0/after_seconds", "required"],
-    ["an unknown field", { colour: "red" }, "/colour", "unknown_field"],
+    ["an unknown field", { color: "red" }, "/color", "unknown_field"],
     ["a field in another case", { Body: "x" }, "/Body", "unknown_field"],
   ];
   for (const [what, fields, pointer, code] of REFUSED) {

@@ -9,16 +9,16 @@ import { CHEAP, hammer } from "../support/quota-load.ts";
 import { sms, startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
 
 let godwit: Godwit;
-let neighbour: Godwit;
+let neighbor: Godwit;
 before(async () => {
   // A process can lend part of the burst to its requests, so the exact number of admitted requests holds for one process.
   godwit = await startGodwit({ isOneProcess: true });
-  neighbour = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  neighbor = await startGodwit({ databaseUrl: godwit.databaseUrl });
   // So slow that the bucket hardly refills during a test.
   await defineTier("slow", 1, 100);
 });
 after(async () => {
-  await neighbour.stop();
+  await neighbor.stop();
   await godwit.stop();
 });
 
@@ -247,7 +247,7 @@ describe("a batch", () => {
       }
     };
     const sizes = [1_000, 500, 60, 1];
-    await Promise.all(sizes.flatMap((count) => [work(godwit, count), work(neighbour, count)]));
+    await Promise.all(sizes.flatMap((count) => [work(godwit, count), work(neighbor, count)]));
     const most = 50 + (2 * (performance.now() - startedAt)) / 1_000;
     assert.ok(refused > 0, "the requests exceed the quota");
     assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
@@ -283,7 +283,7 @@ describe("two nodes", () => {
       const key = await freshKey({ tier });
       const startedAt = performance.now();
       const lastsUntil = startedAt + 3_000;
-      const [here, there] = await Promise.all([hammer(godwit, key, lastsUntil, 12), hammer(neighbour, key, lastsUntil, 12)]);
+      const [here, there] = await Promise.all([hammer(godwit, key, lastsUntil, 12), hammer(neighbor, key, lastsUntil, 12)]);
       const admitted = here.admitted + there.admitted;
       const most = burst + (rate * (performance.now() - startedAt)) / 1_000;
       assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);

@@ -197,7 +197,7 @@ describe("the pages of a timeline", () => {
   });
 
   test("show nothing of another timeline with its cursor", async () => {
-    const own = clientOf(godwit, await godwit.key({ account: "neighbour" }));
+    const own = clientOf(godwit, await godwit.key({ account: "neighbor" }));
     await godwit.unlimited();
     const { id: other } = await own.messages.send({ send_at: afterSeconds(3_600) });
     const { next_cursor: cursor } = await page(id, "?limit=1");

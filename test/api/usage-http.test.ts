@@ -202,11 +202,11 @@ describe("usage", () => {
   });
 
   test("is that of the environment of the credential", async () => {
-    const key = await freshKey("neighbours");
-    await count("neighbours", [{ messages: 3 }]);
+    const key = await freshKey("neighbors");
+    await count("neighbors", [{ messages: 3 }]);
     assert.equal((await usage(key)).totals.messages, 3);
     assert.equal((await usage(await freshKey("others"))).totals.messages, 0);
-    const other = await usage(await freshKey("neighbours", "test"));
+    const other = await usage(await freshKey("neighbors", "test"));
     assert.equal(other.environment, "test");
     assert.equal(other.totals.messages, 0);
   });

@@ -298,7 +298,7 @@ describe("all faults are reported at once:", () => {
       template_variables: { wrong: "x" },
       priority: "urgent",
       send_at: "2020-01-01T00:00:00Z",
-      colour: "red",
+      color: "red",
       metadata: { a: 1 },
     });
     assert.deepEqual(
@@ -306,7 +306,7 @@ describe("all faults are reported at once:", () => {
       new Set([
         "/priority invalid_value",
         "/send_at in_the_past",
-        "/colour unknown_field",
+        "/color unknown_field",
         "/metadata/a invalid_type",
         "/template_variables/code missing_variable",
         "/template_variables/wrong extra_variable",
@@ -353,7 +353,7 @@ describe("all faults are reported at once:", () => {
     ["a fallback of the wrong type", { fallback: "sms" }, ["/fallback invalid_type"]],
     ["steps of the wrong type", { fallback: [null, 7] }, ["/fallback/0 invalid_type", "/fallback/1 invalid_type"]],
     ["a sender of the wrong type", { sender: 7 }, ["/sender invalid_type"]],
-    ["an unknown field", { colour: "red" }, ["/colour unknown_field"]],
+    ["an unknown field", { color: "red" }, ["/color unknown_field"]],
     ["more segments than max_segments", { body: "a".repeat(161), max_segments: 1 }, ["/max_segments max_segments_exceeded"]],
     ["a recipient who opted out at the carrier", { recipient: "+15005550004" }, ["/recipient recipient_opted_out"]],
     ["a closed service window", { recipient: "+15005550014", channel: "whatsapp" }, ["/recipient service_window_closed"]],

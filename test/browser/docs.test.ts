@@ -58,7 +58,7 @@ describe("a guide", () => {
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await open(visitor, "/docs/states");
-      await page.getByLabel("Colours").selectOption("dark");
+      await page.getByLabel("Colors").selectOption("dark");
       await page.reload();
       assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
       assert.equal(await page.locator(".on-dark").first().isVisible(), true);
@@ -89,7 +89,7 @@ describe("a guide", () => {
 // The pages with every kind of content: tables, diagrams, samples, lists, long words.
 const DARK = new Set(["/docs", "/docs/states", "/docs/webhooks", "/docs/cli", "/docs/settings"]);
 
-test("every guide is accessible and fits, narrow and wide, and its colours contrast, light and dark", (context) =>
+test("every guide is accessible and fits, narrow and wide, and its colors contrast, light and dark", (context) =>
   visits.visit(context, async (visitor) => {
     const faults: string[] = [];
     const note = (path: string, found: readonly string[]): void => void faults.push(...found.map((fault) => `${path}: ${fault}`));

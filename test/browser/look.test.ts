@@ -91,7 +91,7 @@ describe("every page", () => {
     for (const [{ width, height, colorScheme }, found] of faults) {
       await visitor.page.setViewportSize({ width, height });
       await visitor.page.emulateMedia({ colorScheme });
-      // Colours change nothing but contrasts.
+      // Colors change nothing but contrasts.
       const violations = await visitor.violations(colorScheme === "light" ? "all" : "contrasts");
       for (const each of [...violations, ...(await visitor.misfits())]) found.push(`${what}: ${each}`);
     }
@@ -253,7 +253,7 @@ describe("reduced motion", () => {
     }));
 });
 
-describe("colours", () => {
+describe("colors", () => {
   test("follow the system or the selected setting, also after a reload", (context) =>
     visits.visit(
       context,
@@ -261,12 +261,12 @@ describe("colours", () => {
         await visitor.signIn(visits.key);
         const ground = (): Promise<string> => visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");
         assert.equal(await ground(), "rgb(20, 23, 22)");
-        await visitor.page.getByLabel("Colours").selectOption("light");
+        await visitor.page.getByLabel("Colors").selectOption("light");
         assert.equal(await ground(), "rgb(247, 246, 243)");
         await visitor.page.reload();
         await visitor.heading("Overview").waitFor();
         assert.equal(await ground(), "rgb(247, 246, 243)");
       },
-      { colorScheme: "dark", onlyChromium: "WebDriver BiDi of Firefox does not emulate dark colours" },
+      { colorScheme: "dark", onlyChromium: "WebDriver BiDi of Firefox does not emulate dark colors" },
     ));
 });

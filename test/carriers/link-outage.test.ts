@@ -97,10 +97,10 @@ describe("a link whose carrier cannot be reached", () => {
     withCarrier((carrier) =>
       onLink(carrier.url, async (connection) => {
         const before = connection.window;
-        carrier.behaviours.set(TO, twilioError(20429, 429, { "retry-after": "0" }));
+        carrier.behaviors.set(TO, twilioError(20429, 429, { "retry-after": "0" }));
         assert.equal((await send(connection)).kind, "throttled");
         assert.equal(connection.window, 1);
-        carrier.behaviours.delete(TO);
+        carrier.behaviors.delete(TO);
         await until("a message to be accepted", async () => (await send(connection)).kind === "accepted");
         assert.equal(connection.window, before);
       }),

@@ -7,7 +7,7 @@ import { readPlan } from "../../src/links/plan.ts";
 import { http, type HttpSettings } from "../../src/providers/http/http.ts";
 import type { LeasedHost, PollCursor } from "../../src/providers/provider.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import { HttpCarrierServer, withCarrier, type CarrierBehaviour, type Seen } from "../support/fakes/http-carrier.ts";
+import { HttpCarrierServer, withCarrier, type CarrierBehavior, type Seen } from "../support/fakes/http-carrier.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 import { mayLeave, outgoing, RecordingHost } from "../support/recording-host.ts";
 
@@ -28,7 +28,7 @@ type Sent = { to: string; ref: string };
 class PolledCarrier {
   readonly reports: Report[] = [];
   readonly positions: string[] = [];
-  readonly server = new HttpCarrierServer((seen) => this.#behaviourFor(seen));
+  readonly server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
   isMute = false;
   #ids = 0;
 
@@ -42,7 +42,7 @@ class PolledCarrier {
     return this.server.close();
   }
 
-  #behaviourFor({ method, path, body }: Seen): CarrierBehaviour {
+  #behaviorFor({ method, path, body }: Seen): CarrierBehavior {
     if (this.isMute) return { kind: "is silent" };
     if (method === "GET") return this.#page(new URL(path, "http://x").searchParams.get("after"));
     const { to, ref } = JSON.parse(body) as Sent;
@@ -54,7 +54,7 @@ class PolledCarrier {
     return to === RECIPIENTS.unknown ? { kind: "disconnects" } : { kind: "responds", status: 200, body: JSON.stringify({ id }) };
   }
 
-  #page(after: string | null): CarrierBehaviour {
+  #page(after: string | null): CarrierBehavior {
     const from = Number(after ?? 0);
     this.positions.push(after ?? "none");
     const reports = this.reports.slice(from, from + PAGE);

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { readPlan } from "../../src/links/plan.ts";
 import { http, type HttpSettings } from "../../src/providers/http/http.ts";
 import type { CarrierRequest, CarrierResponse, Connection, SendOutcome } from "../../src/providers/provider.ts";
-import { HttpCarrierServer, type CarrierBehaviour, type Seen } from "../support/fakes/http-carrier.ts";
+import { HttpCarrierServer, type CarrierBehavior, type Seen } from "../support/fakes/http-carrier.ts";
 import { LoggingHost } from "../support/fakes/logging-host.ts";
 import { mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../support/recording-host.ts";
 
@@ -26,14 +26,14 @@ function settingsOf(table: Table): HttpSettings {
   return links[0]?.settings as HttpSettings;
 }
 
-const ACCEPTED: CarrierBehaviour = { kind: "responds", status: 200, body: '{"id":"c1"}' };
+const ACCEPTED: CarrierBehavior = { kind: "responds", status: 200, body: '{"id":"c1"}' };
 
 async function onLink(
   table: (origin: string) => Table,
-  behaviour: CarrierBehaviour,
+  behavior: CarrierBehavior,
   run: (rig: { connection: Connection; carrier: HttpCarrierServer }) => Promise<void>,
 ): Promise<void> {
-  const carrier = await new HttpCarrierServer(() => behaviour).listen();
+  const carrier = await new HttpCarrierServer(() => behavior).listen();
   const connection = await http.open({ ...settingsOf(table(carrier.url)), partsPerSecond: 10_000, timeoutMs: 2_000 }, new RecordingHost());
   try {
     await run({ connection, carrier });

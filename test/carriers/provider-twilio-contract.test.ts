@@ -24,7 +24,7 @@ describeProvider({
   },
   openMute: async (host) => {
     const carrier = await FakeTwilio.start();
-    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.behaviours.set(recipient, { kind: "is silent" });
+    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.behaviors.set(recipient, { kind: "is silent" });
     return withCarrier(await twilio.open(settingsFor(carrier.url, null), host), carrier);
   },
   recipients: TWILIO_RECIPIENTS,

@@ -4,7 +4,7 @@ import { poll } from "../../src/lib/wait.ts";
 import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { LoggingHost } from "../support/fakes/logging-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { mayLeave, outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
@@ -46,7 +46,7 @@ test("a message is sent as a form, with our id in the callback URL", async () =>
   const statusCallbackUrl = "http://127.0.0.1:1/providers/twilio/main";
   await onLink(
     async ({ carrier, connection }) => {
-      carrier.behaviours.set(TO, { kind: "responds", status: 201, body: '{"sid":"SM1"}' });
+      carrier.behaviors.set(TO, { kind: "responds", status: 201, body: '{"sid":"SM1"}' });
       assert.deepEqual(await send(connection, { id: "msg_1", body: "Hello & good-bye 👋" }), {
         kind: "accepted",
         providerMessageId: "SM1",
@@ -124,14 +124,14 @@ const summary = (outcome: SendOutcome, kind: string | undefined): string => {
 for (const [code, status, expected] of ROWS)
   test(`code ${code} with HTTP ${status} is ${expected}`, () =>
     onLink(async ({ carrier, connection }) => {
-      carrier.behaviours.set(TO, twilioError(code, status));
+      carrier.behaviors.set(TO, twilioError(code, status));
       const outcome = await send(connection);
       assert.equal(summary(outcome, connection.state?.kind), expected);
       assert.ok((outcome.kind === "refused" || outcome.kind === "throttled") && outcome.providerCode === String(code));
       assert.ok(!JSON.stringify(outcome).includes("as Twilio says it"), "Twilio's error text quotes numbers");
     }));
 
-const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[] = [
+const UNKNOWN: readonly (readonly [what: string, behavior: CarrierBehavior])[] = [
   ["no response in time", { kind: "is silent" }],
   ["a response that is too slow", { kind: "responds", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
   ["a connection that ends", { kind: "disconnects" }],
@@ -147,11 +147,11 @@ const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[]
   ["a 500 without a code", { kind: "responds", status: 500, body: '{"message":"upstream"}' }],
 ];
 
-for (const [what, behaviour] of UNKNOWN)
+for (const [what, behavior] of UNKNOWN)
   test(`${what} is an unknown outcome, and nothing is sent twice`, () =>
     onLink(
       async ({ carrier, connection }) => {
-        carrier.behaviours.set(TO, behaviour);
+        carrier.behaviors.set(TO, behavior);
         assert.equal((await send(connection)).kind, "unknown");
         assert.equal(carrier.server.seen.length, 1);
       },
@@ -169,7 +169,7 @@ test("when the port is closed, nothing has left and the refusal is temporary", (
 
 test("the link waits for the time in Retry-After", () =>
   onLink(async ({ carrier, connection }) => {
-    carrier.behaviours.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
+    carrier.behaviors.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 3_000, providerCode: "20429" });
   }));
 
@@ -211,8 +211,8 @@ test("nothing is open after close", () =>
 test("the log contains no secret, text or number", () =>
   onLink(
     async ({ carrier, connection, host }) => {
-      for (const behaviour of [twilioError(21211), { kind: "disconnects" }, twilioError(20003, 401)] as const) {
-        carrier.behaviours.set(TO, behaviour);
+      for (const behavior of [twilioError(21211), { kind: "disconnects" }, twilioError(20003, 401)] as const) {
+        carrier.behaviors.set(TO, behavior);
         await send(connection, { body: "the secret text" });
       }
       assert.notEqual(host.lines, "");

@@ -25,7 +25,7 @@ describeProvider({
   },
   openMute: async (host) => {
     const graph = await FakeGraph.start();
-    for (const recipient of Object.values(GRAPH_RECIPIENTS)) graph.behaviours.set(recipient, { kind: "is silent" });
+    for (const recipient of Object.values(GRAPH_RECIPIENTS)) graph.behaviors.set(recipient, { kind: "is silent" });
     return withCarrier(await whatsapp.open(settingsFor(graph.url), host), graph);
   },
   recipients: GRAPH_RECIPIENTS,

@@ -4,29 +4,29 @@ import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { graphError } from "../support/fakes/graph.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
-import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import type { OutgoingFields } from "../support/recording-host.ts";
 
 // Long enough for the request to leave on a busy machine, and shorter than the wait of a carrier that responds too late.
 const LATE_MS = 1_500;
 
-const isLate = (behaviour: CarrierBehaviour): boolean =>
-  behaviour.kind === "is silent" || (behaviour.kind === "responds" && behaviour.afterMs !== undefined);
+const isLate = (behavior: CarrierBehavior): boolean =>
+  behavior.kind === "is silent" || (behavior.kind === "responds" && behavior.afterMs !== undefined);
 
 /** Sends a message to a carrier that responds as given. Returns the outcome, the state of the link, and the number of requests. */
 async function sendTo(
-  behaviour: CarrierBehaviour,
+  behavior: CarrierBehavior,
   fields: OutgoingFields = {},
 ): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
   let result: { outcome: SendOutcome; state: LinkState; seen: number } | undefined;
   await onLink(
     async ({ graph, connection }) => {
-      graph.behaviours.set(TO, behaviour);
+      graph.behaviors.set(TO, behavior);
       const outcome = await send(connection, fields);
       assert.ok(connection.state);
       result = { outcome, state: connection.state, seen: graph.server.seen.length };
     },
-    { timeoutMs: isLate(behaviour) ? LATE_MS : LIMIT_MS },
+    { timeoutMs: isLate(behavior) ? LATE_MS : LIMIT_MS },
   );
   assert.ok(result);
   return result;
@@ -80,7 +80,7 @@ test("an unknown code that Meta marks as transient is a temporary refusal", asyn
 
 test("throttling for one recipient stops all messages to that recipient, whatever their attempts, and no others", () =>
   onLink(async ({ graph, connection }) => {
-    graph.behaviours.set(TO, graphError(131056));
+    graph.behaviors.set(TO, graphError(131056));
     const first = await send(connection, { attempt: 9 });
     assert.deepEqual(first, { kind: "throttled", scope: "recipient", retryAfterMs: 4_000, providerCode: "131056" });
     const second = await send(connection);
@@ -100,18 +100,18 @@ test("repeated throttling for one recipient waits 4^n seconds, at most an hour, 
       waits.push(outcome.kind === "throttled" ? outcome.retryAfterMs : outcome.kind);
       nowMs += outcome.kind === "throttled" ? (outcome.retryAfterMs ?? 0) : 0;
     };
-    graph.behaviours.set(TO, graphError(131056));
+    graph.behaviors.set(TO, graphError(131056));
     for (let count = 0; count < 7; count += 1) await next();
-    graph.behaviours.delete(TO);
+    graph.behaviors.delete(TO);
     await next();
-    graph.behaviours.set(TO, graphError(131056));
+    graph.behaviors.set(TO, graphError(131056));
     await next();
     assert.deepEqual(waits, [4_000, 16_000, 64_000, 256_000, 1_024_000, 3_600_000, 3_600_000, "accepted", 4_000]);
   }));
 
 test("the link waits for the time in Retry-After and sends nothing until then", () =>
   onLink(async ({ graph, connection, host }) => {
-    graph.behaviours.set(TO, { ...graphError(130429, 429), headers: { "retry-after": "7" } } as CarrierBehaviour);
+    graph.behaviors.set(TO, { ...graphError(130429, 429), headers: { "retry-after": "7" } } as CarrierBehavior);
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 7_000, providerCode: "130429" });
     const next = await send(connection, { recipient: ANOTHER });
     assert.ok(next.kind === "throttled" && next.scope === "link" && (next.retryAfterMs ?? 0) > 6_000);
@@ -123,7 +123,7 @@ test("the link waits for the time in Retry-After and sends nothing until then", 
 test("a blocked account pauses the link, reports the reason, and allows one message at a time as a probe", () =>
   onLink(async ({ graph, connection, host }) => {
     assert.equal(connection.window, 80);
-    graph.behaviours.set(TO, { ...graphError(190, 401), afterMs: 50 } as CarrierBehaviour);
+    graph.behaviors.set(TO, { ...graphError(190, 401), afterMs: 50 } as CarrierBehavior);
     const outcomes = await Promise.all([send(connection), send(connection), send(connection)]);
     for (const outcome of outcomes)
       assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 180_000, providerCode: "190" });
@@ -138,7 +138,7 @@ test("a blocked account pauses the link, reports the reason, and allows one mess
 
 test("a pause ends when a message is accepted again, and not before its time", (context) =>
   onLink(async ({ graph, connection, host }) => {
-    graph.behaviours.set(TO, graphError(131048));
+    graph.behaviors.set(TO, graphError(131048));
     await send(connection);
     const now = performance.now.bind(performance);
     const clock = context.mock.method(performance, "now", () => now() + 181_000);
@@ -154,8 +154,8 @@ test("a pause ends when a message is accepted again, and not before its time", (
 
 test("the response to a request from before a pause does not end the pause", () =>
   onLink(async ({ graph, connection }) => {
-    graph.behaviours.set(ANOTHER, { kind: "responds", status: 200, body: '{"messages":[{"id":"wamid.1"}]}', afterMs: 200 });
-    graph.behaviours.set(TO, graphError(190));
+    graph.behaviors.set(ANOTHER, { kind: "responds", status: 200, body: '{"messages":[{"id":"wamid.1"}]}', afterMs: 200 });
+    graph.behaviors.set(TO, graphError(190));
     const before = send(connection, { recipient: ANOTHER });
     await send(connection);
     assert.equal((await before).kind, "accepted");
@@ -165,7 +165,7 @@ test("the response to a request from before a pause does not end the pause", () 
 test("a message that waits for the rate is not sent when the carrier throttles", () =>
   onLink(
     async ({ graph, connection }) => {
-      graph.behaviours.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as CarrierBehaviour);
+      graph.behaviors.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as CarrierBehavior);
       const outcomes = await Promise.all([send(connection), send(connection, { recipient: ANOTHER })]);
       for (const { kind } of outcomes) assert.equal(kind, "throttled");
       assert.equal(graph.server.seen.length, 1);
@@ -173,7 +173,7 @@ test("a message that waits for the rate is not sent when the carrier throttles",
     { messagesPerSecond: 2 },
   ));
 
-const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[] = [
+const UNKNOWN: readonly (readonly [what: string, behavior: CarrierBehavior])[] = [
   ["no response in time", { kind: "is silent" }],
   ["a response that is too slow", { kind: "responds", status: 200, body: "{}", afterMs: 4_000 }],
   ["a connection that ends after the request", { kind: "disconnects" }],
@@ -194,9 +194,9 @@ const UNKNOWN: readonly (readonly [what: string, behaviour: CarrierBehaviour])[]
   ["a 408 of a proxy", { kind: "responds", status: 408, body: "" }],
 ];
 
-for (const [what, behaviour] of UNKNOWN)
+for (const [what, behavior] of UNKNOWN)
   test(`${what} is an unknown outcome, and nothing is sent twice`, async () => {
-    const { outcome, seen } = await sendTo(behaviour);
+    const { outcome, seen } = await sendTo(behavior);
     assert.equal(outcome.kind, "unknown", JSON.stringify(outcome));
     assert.equal(seen, 1);
   });
@@ -221,7 +221,7 @@ test("a carrier that ends every connection immediately gets nothing twice, and t
 test("a kept-alive connection that the carrier ends never causes a message to be sent twice", () =>
   onLink(async ({ graph, connection }) => {
     for (let round = 0; round < 20; round += 1) {
-      graph.behaviours.set(TO, round % 2 === 0 ? { kind: "disconnects" } : graphError(131026));
+      graph.behaviors.set(TO, round % 2 === 0 ? { kind: "disconnects" } : graphError(131026));
       await send(connection);
     }
     assert.equal(graph.server.seen.length, 20);

@@ -6,7 +6,7 @@ import type { ReviewableContent, ReviewableTemplate, BusinessAccountClient } fro
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
-import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { settled } from "../support/recording-host.ts";
 
 const never = new AbortController().signal;
@@ -322,7 +322,7 @@ describe("a listed template", () => {
         [["7", "fine"]],
       );
       let pages = 0;
-      graph.templates.behaviour = () => ({
+      graph.templates.behavior = () => ({
         kind: "responds",
         status: 200,
         body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: String((pages += 1)) } } }),
@@ -330,7 +330,7 @@ describe("a listed template", () => {
       const endless = await account.list(never);
       assert.ok(endless.kind === "listed" && !endless.isComplete);
       assert.ok(pages <= 100, `${pages} pages`);
-      graph.templates.behaviour = () => ({
+      graph.templates.behavior = () => ({
         kind: "responds",
         status: 200,
         body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: "same" } } }),
@@ -348,13 +348,13 @@ describe("a listed template", () => {
     }));
 });
 
-const answers = (status: number, body: string, headers: Record<string, string> = {}): CarrierBehaviour => ({
+const answers = (status: number, body: string, headers: Record<string, string> = {}): CarrierBehavior => ({
   kind: "responds",
   status,
   body,
   headers,
 });
-const TROUBLES: readonly (readonly [what: string, behaviour: CarrierBehaviour, kind: string])[] = [
+const TROUBLES: readonly (readonly [what: string, behavior: CarrierBehavior, kind: string])[] = [
   ["an expired access token", graphError(190, 401), "blocked"],
   ["a missing permission", graphError(200, 403), "blocked"],
   ["an unknown account", graphError(100, 400, { error_subcode: 33 }), "blocked"],
@@ -371,15 +371,15 @@ const TROUBLES: readonly (readonly [what: string, behaviour: CarrierBehaviour, k
 ];
 
 describe("an error of the business account", () => {
-  for (const [what, behaviour, kind] of TROUBLES)
+  for (const [what, behavior, kind] of TROUBLES)
     test(`${what} is ${kind}, and the template is not refused`, () =>
       withAccount(async (account, graph) => {
-        graph.templates.behaviour = () => behaviour;
+        graph.templates.behavior = () => behavior;
         for (const outcome of [await account.list(never), await account.submit(template(), undefined, never)]) {
           assert.equal(outcome.kind, kind, JSON.stringify(outcome));
           assert.ok(!JSON.stringify(outcome).includes(GRAPH_SECRETS.accessToken));
         }
-        if (kind === "throttled" && "headers" in behaviour && behaviour.headers?.["retry-after"] !== undefined) {
+        if (kind === "throttled" && "headers" in behavior && behavior.headers?.["retry-after"] !== undefined) {
           const outcome = await account.list(never);
           assert.equal(outcome.kind === "throttled" && outcome.retryAfterMs, 7_000);
         }
@@ -393,13 +393,13 @@ describe("an error of the business account", () => {
 
   test("a response larger than the limit of a page is not read", () =>
     withAccount(async (account, graph) => {
-      graph.templates.behaviour = () => answers(200, JSON.stringify({ data: ["x".repeat(3_000_000)] }));
+      graph.templates.behavior = () => answers(200, JSON.stringify({ data: ["x".repeat(3_000_000)] }));
       assert.equal((await account.list(never)).kind, "unavailable");
     }));
 
   test("an aborted call ends immediately", () =>
     withAccount(async (account, graph) => {
-      graph.templates.behaviour = () => ({ kind: "is silent" });
+      graph.templates.behavior = () => ({ kind: "is silent" });
       const limit = new AbortController();
       const listing = account.list(limit.signal);
       setTimeout(() => limit.abort(), 20);

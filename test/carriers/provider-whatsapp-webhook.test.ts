@@ -376,13 +376,13 @@ test("a choice of a person without a number is passed on with the user id", asyn
 async function postToApp(
   body: string,
   links: Readonly<Record<string, Partial<WhatsAppSettings>>>,
-  behaviour: "accepts" | "rejects" = "accepts",
+  behavior: "accepts" | "rejects" = "accepts",
 ) {
   const host = new LoggingHost();
   const others = Object.entries(links).map(([name, fields]) => ({
     name,
     settings: { ...SETTINGS, phoneNumberId: name, ...fields },
-    host: new LoggingHost().behave(behaviour),
+    host: new LoggingHost().behave(behavior),
   }));
   const call = request({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) });
   const own = { name: "main", settings: SETTINGS, host };

@@ -6,7 +6,7 @@ import { whatsapp } from "../../src/providers/whatsapp/whatsapp.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { ANOTHER, message, onLink, send, TO } from "../support/fakes/graph-link.ts";
-import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { mayLeave, RecordingHost, settled } from "../support/recording-host.ts";
 
 test("a text is sent in the format of the Cloud API", () =>
@@ -121,12 +121,12 @@ for (const [what, fields, code, components] of TEMPLATES)
 test("a response about a template causes a sync of the template, and no other response does", () =>
   onLink(async ({ graph, connection, host }) => {
     for (const code of [131026, 100, 131047]) {
-      graph.behaviours.set(TO, graphError(code));
+      graph.behaviors.set(TO, graphError(code));
       await send(connection, { template: template() });
     }
     assert.equal(host.templateChanges, 0);
     for (const code of [132000, 132001, 132015, 132018, 132068, 132069]) {
-      graph.behaviours.set(TO, graphError(code));
+      graph.behaviors.set(TO, graphError(code));
       await send(connection, { template: template() });
     }
     assert.equal(host.templateChanges, 6);
@@ -149,7 +149,7 @@ for (const [ours, theirs] of [
 
 test("a link that reaches its carrier again reports it", () =>
   onLink(async ({ graph, connection, host }) => {
-    graph.behaviours.set(TO, { ...graphError(4), headers: { "retry-after": "0" } } as CarrierBehaviour);
+    graph.behaviors.set(TO, { ...graphError(4), headers: { "retry-after": "0" } } as CarrierBehavior);
     await send(connection);
     assert.equal(connection.state?.kind, "throttled");
     await send(connection, { recipient: ANOTHER });
@@ -246,10 +246,10 @@ test("the log contains no secret, text or number", async () => {
   let lines = "";
   await onLink(
     async ({ graph, connection, host }) => {
-      const hasty = { ...graphError(4), headers: { "retry-after": "0" } } as CarrierBehaviour;
+      const hasty = { ...graphError(4), headers: { "retry-after": "0" } } as CarrierBehavior;
       // The last response pauses the link. After that nothing is sent.
-      for (const behaviour of [graphError(131026), hasty, { kind: "disconnects" }, { kind: "is silent" }, graphError(190)] as const) {
-        graph.behaviours.set(TO, behaviour);
+      for (const behavior of [graphError(131026), hasty, { kind: "disconnects" }, { kind: "is silent" }, graphError(190)] as const) {
+        graph.behaviors.set(TO, behavior);
         await send(connection, { body: "the secret text" });
       }
       assert.equal(graph.server.seen.length, 5);

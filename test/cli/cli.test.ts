@@ -220,7 +220,7 @@ describe("help and wrong use", () => {
     ],
     ["keys create --environment test --scopes messages:read --expires-in soon", /--expires-in must be a number and a unit/],
     ["keys create --environment test --scopes messages:read --account unknown", /no account unknown; there are: .*default/],
-    ["keys create --environment test --scopes messages:read --colour red", /--colour/],
+    ["keys create --environment test --scopes messages:read --color red", /--color/],
     ["keys revoke key_1", /name the key by its id/],
     [`keys revoke ${NO_KEY}`, new RegExp(`no key ${NO_KEY}`)],
     ["accounts create default", /there is already an account default/],

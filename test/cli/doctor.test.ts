@@ -74,7 +74,7 @@ describe("a running service", () => {
     assert.match(check("links")?.hint ?? "", /docs\/go-live\.md/);
   });
 
-  test("is reported with one line per check, with hints for checks that are not ok, and without colours in a pipe", async () => {
+  test("is reported with one line per check, with hints for checks that are not ok, and without colors in a pipe", async () => {
     const { code, stdout } = await runGodwit(["doctor"], { ...ownSettings(), GODWIT_SECRET_KEY: "" });
     assert.equal(code, 0);
     assert.match(stdout, /^ok {4}node {11}\d+\.\d+\.\d+$/m);

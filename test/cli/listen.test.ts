@@ -182,10 +182,10 @@ describe("events on the output", { concurrency: 2 }, () => {
 
   const hasScript = spawnSync("script", ["--version"]).status === 0;
   test(
-    "have colours in a terminal unless NO_COLOR is set",
+    "have colors in a terminal unless NO_COLOR is set",
     { skip: hasScript ? false : "script, which makes a terminal, is not installed" },
     async () => {
-      const { key } = await newOwner(godwit, "colours");
+      const { key } = await newOwner(godwit, "colors");
       const env = { ...baseEnv(), TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key };
       const atTerminal = (more: Record<string, string>): ChildProcess =>
         spawn("script", ["-qec", `${process.execPath} ${MAIN} listen --type message.delivered`, "/dev/null"], {

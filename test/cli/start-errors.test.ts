@@ -133,6 +133,6 @@ describe("a client", () => {
     server.close();
   });
 
-  test("recognises an incomplete key", async () =>
+  test("recognizes an incomplete key", async () =>
     assertOneSentence(await send({ GODWIT_KEY: "gw_test_abc" }), 2, /GODWIT_KEY: is mistyped or incomplete/));
 });

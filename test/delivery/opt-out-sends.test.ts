@@ -80,7 +80,7 @@ describe("an opt-out and the change to `sending`", () => {
     test(`are committed one after the other: a change is put off while an opt-out ${what} is about to commit`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier();
-      const [message, neighbour] = [await rig.accept(), await rig.accept({ recipient: recipientNo(2) })];
+      const [message, neighbor] = [await rig.accept(), await rig.accept({ recipient: recipientNo(2) })];
       const stored = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
       const wishes = recipients.map((recipient) => ({ pair: pairOf(rig, recipient, null), cause: { source: "import" } as const }));
@@ -98,12 +98,12 @@ describe("an opt-out and the change to `sending`", () => {
       await rig.deliver({ [LINK]: carrier });
       await until("the message to be tried again", () => turns > 2 || undefined);
       // An import locks the whole environment, so that its number of locks does not depend on its length.
-      if (recipients.length === 1) await rig.untilStatus(neighbour, "sent");
+      if (recipients.length === 1) await rig.untilStatus(neighbor, "sent");
       assert.equal((await rig.message(message)).status, "queued");
       gate.resolve();
       await stopped;
       await assertFailedByCheck(rig, message, "recipient_opted_out");
-      await rig.untilStatus(neighbour, "sent");
+      await rig.untilStatus(neighbor, "sent");
       assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
     });
   }
@@ -283,11 +283,11 @@ describe("a message that was accepted before its recipient opted out", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
-    const [own, neighbour] = [await rig.accept({ sender: "SHOP" }), await rig.accept({ recipient: recipientNo(1) })];
+    const [own, neighbor] = [await rig.accept({ sender: "SHOP" }), await rig.accept({ recipient: recipientNo(1) })];
     await stop(rig);
     await rig.deliver({ [LINK]: carrier });
     for (const each of [message, own]) await assertFailedByCheck(rig, each, "recipient_opted_out");
-    await rig.untilStatus(neighbour, "sent");
+    await rig.untilStatus(neighbor, "sent");
     await anotherPasses(rig, carrier);
     assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
     assert.deepEqual(

@@ -146,7 +146,7 @@ describe("weeks", () => {
     ]);
   });
 
-  test("without one of their tables are not recognised and are kept", async () => {
+  test("without one of their tables are not recognized and are kept", async () => {
     await db.script("drop table messages_20240101");
     assert.deepEqual((await runAt(LATER_MS)).dropped, without("2024-01-01"));
     assert.deepEqual(await oldTables(), ["events_20240101", "webhook_deliveries_20240101"]);

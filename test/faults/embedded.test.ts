@@ -190,12 +190,12 @@ test("a folder that is not a cluster is refused and not changed", async () => {
 
 test("a pid file that names the PostgreSQL of another service does not stop it", async () => {
   const other = { GODWIT_DATA_DIR: await servedFolder() };
-  await using neighbour = await startGodwit({ asProcess: true, env: other });
+  await using neighbor = await startGodwit({ asProcess: true, env: other });
   const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
   const env = { GODWIT_DATA_DIR: await servedFolder() };
   writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), `${pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`);
   await using godwit = await startGodwit({ asProcess: true, env });
-  for (const each of [neighbour, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
+  for (const each of [neighbor, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
 });
 
 test("two concurrent commands on a stopped directory both succeed", async () => {

@@ -121,11 +121,11 @@ describe("while the first request runs on one node", () => {
 
   test("the other node executes other keys, and the same key of another account or environment", async () => {
     const key = randomUUID();
-    const neighbour = await nodeA.key({ account: "neighbour" });
+    const neighbor = await nodeA.key({ account: "neighbor" });
     const running = postTo(nodeA, key, unique({ body: HELD_BODY }));
     await hold.waiting();
     assertFirst(await assertAtOnce(postTo(nodeB, randomUUID(), sms())));
-    assertFirst(await assertAtOnce(postTo(nodeB, key, sms(), neighbour)));
+    assertFirst(await assertAtOnce(postTo(nodeB, key, sms(), neighbor)));
     // Live has no link and returns its own refusal, without a conflict with the key that runs in test.
     const inLive = await assertAtOnce(postTo(nodeB, key, sms(), await nodeA.key({ environment: "live" })));
     assert.deepEqual([inLive.status, codeOf(inLive), isReplay(inLive)], [422, "no_route", false]);

@@ -6,7 +6,7 @@ import { clientOf, type Client } from "../support/client.ts";
 import { recipients } from "../support/client/suppressions.ts";
 import type { Json } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
-import type { CarrierBehaviour } from "../support/fakes/http-carrier.ts";
+import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { startGodwit, type Godwit, type StartOptions } from "../support/harness.ts";
 
@@ -20,12 +20,12 @@ before(async () => {
   carrier = await FakeTwilio.start();
   // Without callbacks: these messages need no receipts.
   let sids = 0;
-  const accept = (): CarrierBehaviour => ({
+  const accept = (): CarrierBehavior => ({
     kind: "responds",
     status: 201,
     body: JSON.stringify({ sid: `SM${(sids += 1)}`, status: "queued" }),
   });
-  for (const recipient of recipients(COUNT)) carrier.behaviours.set(recipient, accept);
+  for (const recipient of recipients(COUNT)) carrier.behaviors.set(recipient, accept);
 });
 beforeEach(() => carrier.server.seen.splice(0));
 after(() => carrier.close());

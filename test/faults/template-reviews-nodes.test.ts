@@ -32,7 +32,7 @@ describe("two nodes", () => {
     await rig.synced();
     let isHeard = 0;
     // The first template is created, and its response is lost with the node. The others follow later.
-    rig.graph.templates.behaviour = ({ method, path, body }) => {
+    rig.graph.templates.behavior = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/message_templates")) return undefined;
       isHeard += 1;
       if (isHeard > 1) return undefined;
@@ -62,7 +62,7 @@ describe("two nodes", () => {
   test("release the business account when they stop during a sync", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
     await rig.synced();
-    rig.graph.templates.behaviour = () => ({ kind: "is silent" });
+    rig.graph.templates.behavior = () => ({ kind: "is silent" });
     await rig.makeDue();
     await until("the business account to be read", () => rig.graph.templateCalls("GET").length > 1 || undefined);
     await using other = await rig.another("api");
@@ -162,12 +162,12 @@ describe("a failing carrier", () => {
     await rig.synced();
     const { template } = await rig.approved();
     const waiting = await rig.create({ status: "draft" });
-    for (const [behaviour, error] of [
+    for (const [behavior, error] of [
       [graphError(190, 401), /token has expired/],
       [graphError(80008), /asks for less/],
       [{ kind: "disconnects" }, /no response from WhatsApp/],
     ] as const) {
-      rig.graph.templates.behaviour = () => behaviour;
+      rig.graph.templates.behavior = () => behavior;
       for (let round = 0; round < 2; round += 1) {
         const before = (await rig.sync())?.failures ?? 0;
         await rig.makeDue();
@@ -187,7 +187,7 @@ describe("a failing carrier", () => {
     await rig.templates.edit(waiting["id"], { status: "pending" });
     const [row] = await rig.godwit.rows<{ wait: number }>("select extract(epoch from due_at - now())::float8 as wait from template_syncs");
     assert.ok((row?.wait ?? 0) > 10);
-    rig.graph.templates.behaviour = undefined;
+    rig.graph.templates.behavior = undefined;
     await rig.makeDue();
     await rig.submitted(waiting);
     await until("the sync to end", async () => (await rig.sync())?.last_error === null || undefined);
@@ -206,7 +206,7 @@ describe("a failing carrier", () => {
     const theirs = await rig.submitted(decided);
     await rig.backdateSync();
     let posts = 0;
-    rig.graph.templates.behaviour = ({ method }) => (method === "POST" && (posts += 1) > 1 ? graphError(80008) : undefined);
+    rig.graph.templates.behavior = ({ method }) => (method === "POST" && (posts += 1) > 1 ? graphError(80008) : undefined);
     await rig.godwit.rows("update template_syncs set due_at = now() + interval '1 hour', synced_at = now() + interval '1 hour'");
     const made = [await rig.create(), await rig.create()];
     theirs.status = "APPROVED";
@@ -214,7 +214,7 @@ describe("a failing carrier", () => {
     await until("the sync to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined);
     for (const each of made) assert.equal((await rig.templates.read(each["id"]))["status"], "pending");
     assert.equal((await rig.templates.read(decided["id"]))["status"], "approved");
-    rig.graph.templates.behaviour = undefined;
+    rig.graph.templates.behavior = undefined;
     await rig.makeDue();
     for (const each of made) await rig.submitted(each);
     assert.equal(

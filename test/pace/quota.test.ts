@@ -5,13 +5,13 @@ import { startGodwit, type Godwit } from "../support/harness.ts";
 import { CHEAP, hammer } from "../support/quota-load.ts";
 
 let godwit: Godwit;
-let neighbour: Godwit;
+let neighbor: Godwit;
 before(async () => {
   godwit = await startGodwit();
-  neighbour = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  neighbor = await startGodwit({ databaseUrl: godwit.databaseUrl });
 });
 after(async () => {
-  await neighbour.stop();
+  await neighbor.stop();
   await godwit.stop();
 });
 
@@ -40,7 +40,7 @@ describe("two nodes", () => {
       const key = await freshKey(tier);
       const startedAt = performance.now();
       const lastsUntil = startedAt + 3_000;
-      const [here, there] = await Promise.all([hammer(godwit, key, lastsUntil, 12), hammer(neighbour, key, lastsUntil, 12)]);
+      const [here, there] = await Promise.all([hammer(godwit, key, lastsUntil, 12), hammer(neighbor, key, lastsUntil, 12)]);
       const admitted = here.admitted + there.admitted;
       const most = burst + (rate * (performance.now() - startedAt)) / 1_000;
       const due = burst + rate * 3;

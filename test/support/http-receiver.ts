@@ -16,7 +16,7 @@ export const NO_ADDRESSES: AddressSet = addressSet([]);
 export const LOOPBACK: AddressSet = addressSet([{ address: "127.0.0.0", bits: 8 }]);
 
 /** The reaction of a receiver to a new connection. */
-export type Behaviour = (socket: Socket, number: number) => void;
+export type Behavior = (socket: Socket, number: number) => void;
 export type Certificate = { cert: string; key: string };
 
 export type ListenOptions = { certificate?: Certificate; host?: string; port?: number };
@@ -28,7 +28,7 @@ export class Receiver {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
 
-  private constructor(behave: Behaviour, certificate: Certificate | undefined) {
+  private constructor(behave: Behavior, certificate: Certificate | undefined) {
     const onSocket = (socket: Socket): void => {
       socket.on("data", (chunk) => (this.received += chunk.toString("latin1")));
       // Connections can be reset.
@@ -44,7 +44,7 @@ export class Receiver {
   }
 
   /** Without a host the receiver listens on all addresses of the machine. */
-  static async listen(behave: Behaviour, { certificate, ...at }: ListenOptions = {}): Promise<Receiver> {
+  static async listen(behave: Behavior, { certificate, ...at }: ListenOptions = {}): Promise<Receiver> {
     const receiver = new Receiver(behave, certificate);
     receiver.#server.listen({ port: 0, ...at });
     await once(receiver.#server, "listening");
@@ -76,7 +76,7 @@ export class Receiver {
 
 /** Calls `then` after each complete request. */
 export const onRequest =
-  (then: Behaviour): Behaviour =>
+  (then: Behavior): Behavior =>
   (socket, number) => {
     let text = "";
     socket.on("data", (chunk) => {
@@ -87,7 +87,7 @@ export const onRequest =
     });
   };
 
-export const answer = (text: string): Behaviour => onRequest((socket) => socket.write(text, "latin1"));
+export const answer = (text: string): Behavior => onRequest((socket) => socket.write(text, "latin1"));
 export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 /** Writes the text repeatedly, one byte at a time, until the sender closes the connection. */

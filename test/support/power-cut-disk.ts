@@ -82,7 +82,7 @@ export class PowerCutDisk {
     closeSync(openSync(disk.#path("backing"), "w"));
     truncateSync(disk.#path("backing"), sizeMb * 1_048_576);
     await disk.#attach();
-    // Tables that the kernel initialises later would be written during the test.
+    // Tables that the kernel initializes later would be written during the test.
     run(MKFS, "-q", "-F", "-b", String(BLOCK_BYTES), "-E", "lazy_itable_init=0,lazy_journal_init=0", disk.#file);
     disk.#mount();
     return disk;

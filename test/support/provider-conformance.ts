@@ -296,11 +296,11 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
     });
   });
 
-  for (const behaviour of ["rejects", "hangs"] as const) {
-    test(`${channel}: close settles when the host ${behaviour} on a reply, and no message is passed after it`, async () => {
+  for (const behavior of ["rejects", "hangs"] as const) {
+    test(`${channel}: close settles when the host ${behavior} on a reply, and no message is passed after it`, async () => {
       const host = new InboundHost();
       await onLink(open, host, async (connection) => {
-        host.behave(behaviour);
+        host.behave(behavior);
         await send(connection, message());
         await host.untilCalled();
       });
@@ -330,9 +330,9 @@ function describeClosing({ open, recipients }: ProviderUnderTest, channel: Chann
     await assertQuiet(host);
   });
 
-  for (const behaviour of ["rejects", "hangs"] as const) {
-    test(`${channel}: close settles when the host ${behaviour} on a receipt, and no receipt is passed after it`, async () => {
-      const host = new RecordingHost().behave(behaviour);
+  for (const behavior of ["rejects", "hangs"] as const) {
+    test(`${channel}: close settles when the host ${behavior} on a receipt, and no receipt is passed after it`, async () => {
+      const host = new RecordingHost().behave(behavior);
       await onLink(open, host, async (connection) => {
         await send(connection, message());
         await host.untilCalled();

@@ -20,9 +20,9 @@ import { recipientOf } from "./recipient.ts";
 /** Lets every message leave. */
 export const mayLeave: Begin = async () => true;
 
-type HostBehaviour = "accepts" | "rejects" | "hangs";
+type HostBehavior = "accepts" | "rejects" | "hangs";
 
-/** Records receipts, messages and review updates; rejects them or hangs when the test sets this behaviour. */
+/** Records receipts, messages and review updates; rejects them or hangs when the test sets this behavior. */
 export class RecordingHost implements LeasedHost {
   readonly log = createLog("silent").log;
   /** Every call of `receive`, including failed ones. */
@@ -37,37 +37,37 @@ export class RecordingHost implements LeasedHost {
   templateChanges = 0;
   /** Whether this node has the lease of the link. */
   isLeaseHeld = true;
-  #behaviour: HostBehaviour = "accepts";
+  #behavior: HostBehavior = "accepts";
 
   async receive(receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     this.calls.push(receipts.slice());
-    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
-    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "hangs") await new Promise(() => undefined);
     this.receipts.push(...receipts);
     return [];
   }
 
   async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
-    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "hangs") await new Promise(() => undefined);
     this.messages.push(...messages);
   }
 
   async receivePreferences(preferences: readonly Preference[]): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
-    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "hangs") await new Promise(() => undefined);
     this.preferences.push(...preferences);
   }
 
   async receiveUnmatched(reports: UnmatchedReports): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
-    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "hangs") await new Promise(() => undefined);
     this.unmatched.push(reports);
   }
 
   async receiveReviews(updates: readonly ReviewUpdate[]): Promise<void> {
-    if (this.#behaviour === "rejects") throw new Error("the database is unavailable");
-    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "hangs") await new Promise(() => undefined);
     this.reviewUpdates.push(...updates);
   }
 
@@ -75,8 +75,8 @@ export class RecordingHost implements LeasedHost {
     this.templateChanges += 1;
   }
 
-  behave(behaviour: HostBehaviour): this {
-    this.#behaviour = behaviour;
+  behave(behavior: HostBehavior): this {
+    this.#behavior = behavior;
     return this;
   }
 

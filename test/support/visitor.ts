@@ -13,7 +13,7 @@ export type WindowOptions = { width?: number; height?: number; colorScheme?: "li
 const WAIT_MS = 90_000;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** The rules of axe-core: by their tags, or those about colours. */
+/** The rules of axe-core: by their tags, or those about colors. */
 const RULES = {
   all: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
   contrasts: ["color-contrast", "link-in-text-block"],

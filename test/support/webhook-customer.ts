@@ -26,7 +26,7 @@ export type Call = { path: string; method: string; headers: IncomingHttpHeaders;
 export type HookResponse = { status: number; headers?: Record<string, string>; body?: string };
 
 /** The response of a receiver, now or later; null for none. */
-type Behaviour = (call: Call) => HookResponse | null | Promise<HookResponse | null>;
+type Behavior = (call: Call) => HookResponse | null | Promise<HookResponse | null>;
 
 export const OK: HookResponse = { status: 200 };
 export const REFUSED: HookResponse = { status: 500 };
@@ -34,7 +34,7 @@ export const REFUSED: HookResponse = { status: 500 };
 /** A receiver with one path for each endpoint. */
 export class Hook {
   readonly calls: Call[] = [];
-  behave: Behaviour = () => OK;
+  behave: Behavior = () => OK;
   /** The number of calls without a response, and the largest number so far. */
   waiting = 0;
   mostWaiting = 0;

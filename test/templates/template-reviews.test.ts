@@ -172,13 +172,13 @@ describe("a WhatsApp template in live", () => {
   });
 
   test("that the carrier refuses is rejected with the reason of the carrier", async () => {
-    rig.graph.templates.behaviour = ({ method, body }) =>
+    rig.graph.templates.behavior = ({ method, body }) =>
       method === "POST" && body.includes("unwanted")
         ? graphError(100, 400, { error_user_title: "Too many emoji", error_user_msg: "Use fewer." })
         : undefined;
     const made = await rig.create({ body: "unwanted {{name}} {{order}}" });
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "Too many emoji: Use fewer.");
-    rig.graph.templates.behaviour = undefined;
+    rig.graph.templates.behavior = undefined;
     await rig.syncAgain();
     assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "there is no automatic second submission");
     await rig.templates.edit(made["id"], { status: "pending" });
@@ -204,10 +204,10 @@ describe("a WhatsApp template in live", () => {
 
   test("that fails to replace a template of the carrier does not delete that template when it is archived", async () => {
     const foreign = rig.graph.templates.add({ name: "by_another_hand", status: "PAUSED" });
-    rig.graph.templates.behaviour = ({ method }) => (method === "POST" ? graphError(100) : undefined);
+    rig.graph.templates.behavior = ({ method }) => (method === "POST" ? graphError(100) : undefined);
     const made = await rig.create({}, "by_another_hand");
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "WhatsApp refused the template: code 100");
-    rig.graph.templates.behaviour = undefined;
+    rig.graph.templates.behavior = undefined;
     await rig.templates.archive(made["id"]);
     await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(foreign));
@@ -311,13 +311,13 @@ describe("review updates", () => {
 describe("a message that the carrier refuses because of its template", () => {
   test("causes a template sync", async () => {
     const { template, theirs } = await rig.approved();
-    rig.graph.behaviours.set("+4915112345678", graphError(132015));
+    rig.graph.behaviors.set("+4915112345678", graphError(132015));
     theirs.status = "PAUSED";
     await rig.backdateSync();
     await rig.send(template["id"], { name: "a", order: "b" });
     const paused = await rig.untilStatus(template["id"], "paused");
     assert.equal(paused["status_reason"], "WhatsApp has paused it for its low quality.");
-    rig.graph.behaviours.delete("+4915112345678");
+    rig.graph.behaviors.delete("+4915112345678");
   });
 });
 

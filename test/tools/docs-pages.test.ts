@@ -44,7 +44,7 @@ describe("the documentation", () => {
     );
   });
 
-  test("is served, each page with its title, the list of all pages, its neighbours and no comments", async () => {
+  test("is served, each page with its title, the list of all pages, its neighbors and no comments", async () => {
     const index = await served("/docs");
     for (const [position, { name, title }] of PAGES.entries()) {
       assert.ok(index.includes(`href="/docs/${name}"`), name);

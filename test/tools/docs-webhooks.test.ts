@@ -88,7 +88,7 @@ echo verify(getenv("SECRET"), $headers, file_get_contents(getenv("BODY")))["type
     program: "java",
     version: "-version",
     file: "Verify.java",
-    // The program ends before optimised code would save time.
+    // The program ends before optimized code would save time.
     run: (path) => ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", path],
     // A file that is run directly must start with the class that has main.
     before: (sample) => sample.replace("final class Webhooks {", `${JAVA_MAIN}\nfinal class Webhooks {`),

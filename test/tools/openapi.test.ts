@@ -133,7 +133,7 @@ const created = async (): Promise<{ endpoint: string }> => ({
   endpoint: String((await make("/v1/webhook_endpoints", { url: "https://example.com/hook", description: "d" }))["id"]),
 });
 
-/** No message was sent to this number or its neighbours. */
+/** No message was sent to this number or its neighbors. */
 const newNumber = (): string => `+1${randomInt(200, 1_000)}${randomInt(2_000_000, 10_000_000)}`;
 const newTemplate = () => ({
   name: `t_${randomUUID().replaceAll("-", "")}`,
@@ -548,26 +548,26 @@ test("an endpoint fits its schema while it recovers and changes its secret, and 
 });
 
 test("records and timelines of finished messages fit their schemas, too", async () => {
-  await using travelling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
-  const own = await travelling.key();
+  await using traveling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
+  const own = await traveling.key();
   // Read, refused, undelivered, receipts out of order, throttled twice, of unknown outcome.
   const ENDS = { "06": "read", "02": "failed", "05": "undelivered", "11": "read", "12": "read", "13": "delivered" };
   for (const [digits, end] of Object.entries(ENDS)) {
-    const sent = await travelling.send(own, { channel: "whatsapp", recipient: `+150055500${digits}` });
+    const sent = await traveling.send(own, { channel: "whatsapp", recipient: `+150055500${digits}` });
     const path = `/v1/messages/${String(sent.json["id"])}`;
     const record = await until(`+150055500${digits} to be ${end}`, async () => {
-      const reply = await travelling.request("GET", path, { key: own });
+      const reply = await traveling.request("GET", path, { key: own });
       return reply.json["status"] === end ? reply : undefined;
     });
     assertFits(routeOf("GET", "/v1/messages/{id}"), "200", record);
-    const timeline = await travelling.request("GET", `${path}/events`, { key: own });
+    const timeline = await traveling.request("GET", `${path}/events`, { key: own });
     assert.ok((timeline.json["data"] as unknown[]).length >= 3, timeline.text);
     assertFits(routeOf("GET", "/v1/messages/{id}/events"), "200", timeline);
   }
-  const events = await travelling.request("GET", "/v1/events?limit=100", { key: own });
+  const events = await traveling.request("GET", "/v1/events?limit=100", { key: own });
   assert.ok((events.json["data"] as unknown[]).length > 20, events.text);
   assertFits(routeOf("GET", "/v1/events"), "200", events);
-  const post = (path: string, body?: object): Promise<Reply> => travelling.request("POST", path, { key: own, body });
+  const post = (path: string, body?: object): Promise<Reply> => traveling.request("POST", path, { key: own, body });
   await post("/v1/suppressions", { recipient: newNumber() });
   await post("/v1/templates", newTemplate());
   await post("/v1/batches", { items: [sms()] });
@@ -575,7 +575,7 @@ test("records and timelines of finished messages fit their schemas, too", async 
   await post(`/v1/webhook_endpoints/${String(endpoint["id"])}/test`);
   for (const kind of ["recipient", "template", "batch", "webhook"]) {
     const notified = await until(`an event about a ${kind}`, async () => {
-      const reply = await travelling.request("GET", `/v1/events?type=${kind}.*`, { key: own });
+      const reply = await traveling.request("GET", `/v1/events?type=${kind}.*`, { key: own });
       // A request above the quota is refused and repeated.
       return reply.status === 200 && (reply.json["data"] as unknown[]).length > 0 ? reply : undefined;
     });

@@ -1,4 +1,4 @@
-/** The icons of the menu: lines on a grid of 16, in the colour of the text. */
+/** The icons of the menu: lines on a grid of 16, in the color of the text. */
 import type { JSX } from "preact";
 
 const PATHS: Readonly<Record<string, string>> = {

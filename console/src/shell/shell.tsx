@@ -85,11 +85,11 @@ function Account(): JSX.Element {
         </span>
       </p>
       <label class="theme">
-        <span class="unseen">Colours</span>
+        <span class="unseen">Colors</span>
         <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
           {THEMES.map((option) => (
             <option key={option} value={option}>
-              {option === "system" ? "System colours" : option === "light" ? "Light" : "Dark"}
+              {option === "system" ? "System colors" : option === "light" ? "Light" : "Dark"}
             </option>
           ))}
         </select>

@@ -1,4 +1,4 @@
-/** The colour theme: that of the system, unless the user has chosen one. */
+/** The color theme: that of the system, unless the user has chosen one. */
 import { useState } from "preact/hooks";
 
 export const THEMES = ["system", "light", "dark"] as const;

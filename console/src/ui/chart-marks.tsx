@@ -40,7 +40,7 @@ type Point = readonly [x: number, y: number];
 const toPoints = (values: Series["values"], count: number, highest: number): (Point | null)[] =>
   values.map((value, index) => (value === null ? null : [((index + 0.5) * WIDTH) / count, HEIGHT - (value / highest) * HEIGHT]));
 
-/** Draws lines. A value without neighbours becomes a point, because a line of one point is invisible. */
+/** Draws lines. A value without neighbors becomes a point, because a line of one point is invisible. */
 export const Lines = ({ series, count, highest }: MarksProps): JSX.Element => (
   <>
     {series.map(({ name, tone, values }) => {

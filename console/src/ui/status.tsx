@@ -1,4 +1,4 @@
-/** A status, shown by its name and a colour. */
+/** A status, shown by its name and a color. */
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 
@@ -52,5 +52,5 @@ const TONES: Readonly<Record<string, Tone>> = {
   written: "busy",
 };
 
-/** Shows the status. An unknown status is shown without a colour of its own. */
+/** Shows the status. An unknown status is shown without a color of its own. */
 export const Status = ({ of }: { of: string }): JSX.Element => <span class={`status ${TONES[of] ?? "flat"}`}>{words(of)}</span>;

@@ -3,7 +3,7 @@ import type { Condition } from "./definition.ts";
 import { compilePath, findAll, textAt, type Document, type JsonPath } from "./json-path.ts";
 import { compileTemplate, type Constants, type TextTemplate } from "./template.ts";
 
-/** Whether a document fulfils a condition. */
+/** Whether a document fulfills a condition. */
 export type Test = (document: Document) => boolean;
 
 /** The members of a list, with their places in the definition, which may have one member in place of a list. */

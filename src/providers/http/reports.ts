@@ -20,7 +20,7 @@ export function compileReports(
   return (document) => ({ receipts: parseReceipts(document), messages: kinds.flatMap((parse) => parse(document)) });
 }
 
-/** Applies `parse` to each item of a document that fulfils the condition. Items that it cannot parse are left out. */
+/** Applies `parse` to each item of a document that fulfills the condition. Items that it cannot parse are left out. */
 function compileList<T>(
   reader: DefinitionReader,
   { when, items }: Pick<ReceiptsDefinition, "when" | "items">,

@@ -1,4 +1,4 @@
-/** The behaviour of the simulated carrier: one script for each special recipient, and one for all others. Times are those of
+/** The behavior of the simulated carrier: one script for each special recipient, and one for all others. Times are those of
  *  speed 1. */
 import type { Outgoing, Receipt, ReceiptStatus } from "../provider.ts";
 

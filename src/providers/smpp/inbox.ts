@@ -52,7 +52,7 @@ export class Inbox {
     return isStored ? STATUS.ok : STATUS.temporaryError;
   }
 
-  /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognises a repeated part, and
+  /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognizes a repeated part, and
    *  receipts may come twice. */
   expectRepeat(short: ShortMessage): void {
     const { position, part } = readPart(short);
@@ -152,7 +152,7 @@ export class Inbox {
   }
 
   /** Returns whether the call succeeded in time. A call that takes longer may still commit, and the carrier sends the message again:
-   *  `onTimeout` gets the promise of its result. The host recognises repeated receipts itself. */
+   *  `onTimeout` gets the promise of its result. The host recognizes repeated receipts itself. */
   async #call(run: () => Promise<void>, onTimeout: (isCommitted: Promise<boolean>) => void = () => undefined): Promise<boolean> {
     const isCommitted = run().then(
       () => true,

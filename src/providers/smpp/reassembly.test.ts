@@ -17,18 +17,18 @@ afterEach(() => started.splice(0).forEach((reassembly) => reassembly.abandon()))
 
 function start(waitMs = 60_000) {
   const stored: string[] = [];
-  const behaviour = { isStored: true };
+  const behavior = { isStored: true };
   const reassembly = new Reassembly({
     waitMs,
     async store(message) {
-      if (behaviour.isStored) stored.push(textOf(message));
-      return behaviour.isStored;
+      if (behavior.isStored) stored.push(textOf(message));
+      return behavior.isStored;
     },
   });
   started.push(reassembly);
   const add = (number: number, total: number, text: string, reference = "8:1"): Promise<boolean> =>
     reassembly.add({ reference, total, number }, part(text));
-  return { reassembly, stored, add, behaviour };
+  return { reassembly, stored, add, behavior };
 }
 
 test("parts in any order make one message, with any repetitions", async () => {
@@ -60,11 +60,11 @@ test("messages with different senders, references and lengths are kept apart", a
 });
 
 test("a message that was not committed is stored again with the next part", async () => {
-  const { stored, add, behaviour } = start();
-  behaviour.isStored = false;
+  const { stored, add, behavior } = start();
+  behavior.isStored = false;
   const first = add(1, 2, "a");
   assert.equal(await add(2, 2, "b"), false);
-  behaviour.isStored = true;
+  behavior.isStored = true;
   assert.equal(await add(2, 2, "b"), true);
   assert.equal(await first, true);
   assert.deepEqual(stored, ["ab"]);
@@ -105,8 +105,8 @@ test("the number of incomplete messages is limited, and the oldest are stored fi
 });
 
 test("the number of incomplete messages is limited when none can be stored", async () => {
-  const { reassembly, add, behaviour } = start();
-  behaviour.isStored = false;
+  const { reassembly, add, behavior } = start();
+  behavior.isStored = false;
   for (let count = 0; count < 3_000; count += 1) void add(1, 2, `m${count}`, `16:${count}`);
   await new Promise(setImmediate);
   assert.ok(reassembly.size <= 1_100, `${reassembly.size} are held`);

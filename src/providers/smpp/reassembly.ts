@@ -138,8 +138,8 @@ function joinParts({ parts, total }: PartialMessage): ReassembledMessage {
     const last = runs.at(-1);
     if (part === "missing" && last === "missing") continue;
     // A sender may have cut a surrogate pair or an escape sequence in two. Joined, it is read correctly.
-    const isNeighbour = part !== "missing" && last !== undefined && last !== "missing" && last.dataCoding === part.dataCoding;
-    if (isNeighbour) runs[runs.length - 1] = { ...last, text: Buffer.concat([last.text, part.text]) };
+    const isNeighbor = part !== "missing" && last !== undefined && last !== "missing" && last.dataCoding === part.dataCoding;
+    if (isNeighbor) runs[runs.length - 1] = { ...last, text: Buffer.concat([last.text, part.text]) };
     else runs.push(part);
   }
   return { addresses: first?.addresses ?? { from: "", to: "" }, runs };

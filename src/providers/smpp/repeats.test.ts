@@ -14,7 +14,7 @@ const inbound = (text: string, fields: Partial<InboundMessage> = {}): InboundMes
 });
 const stored = Promise.resolve(true);
 
-test("an expected message is recognised once, and no other message is", async () => {
+test("an expected message is recognized once, and no other message is", async () => {
   const repeats = new Repeats();
   repeats.expect(inbound("YES"), stored, 0);
   for (const other of [inbound("NO"), inbound("YES", { from: "+4915112345679" }), inbound("YES", { to: "+14155550101" })])

@@ -42,7 +42,7 @@ function verifySubscription({ verifyToken }: Secrets, { query }: CarrierRequest)
   return isVerified && /^[\w.~-]{1,200}$/.test(challenge) ? textResponse(200, challenge) : textResponse(403, "the token is not right");
 }
 
-/** The signature covers the received bytes: the same JSON, serialised again, could differ. */
+/** The signature covers the received bytes: the same JSON, serialized again, could differ. */
 function isSigned(appSecret: string, { headers, body }: CarrierRequest): boolean {
   const [, hex] = /^sha256=([0-9a-f]{64})$/i.exec(headers["x-hub-signature-256"] ?? "") ?? [];
   // A secret that was never set would admit every caller.

@@ -1,7 +1,7 @@
 /** An error response in the format of Meta. */
-import type { CarrierBehaviour } from "./http-carrier.ts";
+import type { CarrierBehavior } from "./http-carrier.ts";
 
-export const graphError = (code: number, status = 400, fields: object = {}): CarrierBehaviour => ({
+export const graphError = (code: number, status = 400, fields: object = {}): CarrierBehavior => ({
   kind: "responds",
   status,
   body: JSON.stringify({

@@ -1,7 +1,7 @@
 /** The templates of the business accounts in the fake Cloud API: lists by pages, creation, edits and deletion. The test decides the
  *  reviews. */
 import { graphError } from "./graph-error.ts";
-import type { CarrierBehaviour, Seen } from "./http-carrier.ts";
+import type { CarrierBehavior, Seen } from "./http-carrier.ts";
 
 export type GraphTemplate = {
   id: string;
@@ -17,8 +17,8 @@ export type GraphTemplate = {
 
 type Creation = Pick<GraphTemplate, "name" | "language" | "category" | "components"> & { parameter_format?: string };
 
-const respond = (body: object, status = 200): CarrierBehaviour => ({ kind: "responds", status, body: JSON.stringify(body) });
-const refused = (title: string, message: string, subcode?: number): CarrierBehaviour =>
+const respond = (body: object, status = 200): CarrierBehavior => ({ kind: "responds", status, body: JSON.stringify(body) });
+const refused = (title: string, message: string, subcode?: number): CarrierBehavior =>
   graphError(100, 400, {
     error_user_title: title,
     error_user_msg: message,
@@ -31,7 +31,7 @@ const EDITABLE: ReadonlySet<string> = new Set(["APPROVED", "REJECTED", "PAUSED"]
 export class GraphTemplates {
   readonly all: GraphTemplate[] = [];
   /** Replaces the normal response to a request, unless the function returns undefined. */
-  behaviour: ((seen: Seen) => CarrierBehaviour | undefined) | undefined;
+  behavior: ((seen: Seen) => CarrierBehavior | undefined) | undefined;
   /** The maximum size of a page, also if the request has a higher limit. */
   pageSize = 1_000;
   /** Entries that every list contains in addition to the templates. */
@@ -62,12 +62,12 @@ export class GraphTemplates {
   }
 
   /** The response to a request; undefined if the request is not about templates. */
-  answer(seen: Seen): CarrierBehaviour | undefined {
+  answer(seen: Seen): CarrierBehavior | undefined {
     const url = new URL(seen.path, "http://graph.test");
     const [, , first = "", second] = url.pathname.split("/");
     const one = second === undefined && seen.method === "POST" ? this.all.find(({ id }) => id === first) : undefined;
     if (second !== "message_templates" && one === undefined) return undefined;
-    const replaced = this.behaviour?.(seen);
+    const replaced = this.behavior?.(seen);
     if (replaced !== undefined) return replaced;
     if (one !== undefined) return this.#edit(one, JSON.parse(seen.body) as Partial<Creation>);
     if (seen.method === "GET") return this.#list(first, url.searchParams);
@@ -75,7 +75,7 @@ export class GraphTemplates {
     return this.#remove(first, url.searchParams);
   }
 
-  #list(waba: string, query: URLSearchParams): CarrierBehaviour {
+  #list(waba: string, query: URLSearchParams): CarrierBehavior {
     const entries: unknown[] = [...this.all.filter((each) => each.waba === waba), ...this.junk];
     const from = Number(Buffer.from(query.get("after") ?? "", "base64url").toString() || 0);
     const to = from + Math.min(this.pageSize, Number(query.get("limit")));
@@ -86,7 +86,7 @@ export class GraphTemplates {
     return respond({ data: entries.slice(from, to), paging });
   }
 
-  #create(waba: string, { name, language, category, components, parameter_format: format = "POSITIONAL" }: Creation): CarrierBehaviour {
+  #create(waba: string, { name, language, category, components, parameter_format: format = "POSITIONAL" }: Creation): CarrierBehavior {
     if (this.all.some((each) => each.waba === waba && each.name === name && each.language === language))
       return refused("Content in this language already exists", "There is already content for this language.", 2_388_024);
     const fault = faultIn(category, components);
@@ -96,7 +96,7 @@ export class GraphTemplates {
     return respond({ id: created.id, status: created.status, category });
   }
 
-  #edit(template: GraphTemplate, { category, components = [] }: Partial<Creation>): CarrierBehaviour {
+  #edit(template: GraphTemplate, { category, components = [] }: Partial<Creation>): CarrierBehavior {
     if (!EDITABLE.has(template.status)) return refused("Cannot be edited", `A template that is ${template.status} cannot be edited.`);
     if (category !== undefined && template.status === "APPROVED") return refused("Cannot be edited", "The category cannot be edited.");
     const fault = faultIn(template.category, components);
@@ -108,7 +108,7 @@ export class GraphTemplates {
     return respond({ success: true });
   }
 
-  #remove(waba: string, query: URLSearchParams): CarrierBehaviour {
+  #remove(waba: string, query: URLSearchParams): CarrierBehavior {
     const at = this.all.findIndex((each) => each.waba === waba && each.id === query.get("hsm_id") && each.name === query.get("name"));
     if (at === -1) return refused("Not found", "There is no such template.");
     this.all.splice(at, 1);

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { graphError } from "./graph-error.ts";
 import { GraphTemplates, WABA_ID, type GraphTemplate } from "./graph-templates.ts";
-import { HttpCarrierServer, type CarrierBehaviour, type Seen } from "./http-carrier.ts";
+import { HttpCarrierServer, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 export { graphError };
 
@@ -67,18 +67,18 @@ type Sent = { to?: string; recipient?: string; biz_opaque_callback_data: string 
 let ids = 0;
 
 export class FakeGraph {
-  /** The behaviour by recipient. Messages to all other recipients are accepted and reported as delivered. */
-  readonly behaviours = new Map<string, CarrierBehaviour | ((seen: Seen) => CarrierBehaviour)>();
+  /** The behavior by recipient. Messages to all other recipients are accepted and reported as delivered. */
+  readonly behaviors = new Map<string, CarrierBehavior | ((seen: Seen) => CarrierBehavior)>();
   /** The URL for webhooks; no webhooks are sent while it is null. */
   webhookUrl: string | null = null;
   readonly server: HttpCarrierServer;
   readonly templates = new GraphTemplates();
 
   private constructor() {
-    this.server = new HttpCarrierServer((seen) => this.#behaviourFor(seen));
-    this.behaviours.set(GRAPH_RECIPIENTS.refused, graphError(131026));
-    this.behaviours.set(GRAPH_RECIPIENTS.throttled, graphError(131056));
-    this.behaviours.set(GRAPH_RECIPIENTS.unknown, { kind: "disconnects" });
+    this.server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
+    this.behaviors.set(GRAPH_RECIPIENTS.refused, graphError(131026));
+    this.behaviors.set(GRAPH_RECIPIENTS.throttled, graphError(131056));
+    this.behaviors.set(GRAPH_RECIPIENTS.unknown, { kind: "disconnects" });
   }
 
   static async start(): Promise<FakeGraph> {
@@ -122,7 +122,7 @@ export class FakeGraph {
     return this.server.close();
   }
 
-  #behaviourFor(seen: Seen): CarrierBehaviour {
+  #behaviorFor(seen: Seen): CarrierBehavior {
     const { authorization = "" } = seen.headers;
     if (authorization !== `Bearer ${GRAPH_SECRETS.accessToken}`) return graphError(190, 401);
     if (seen.method === "GET" && /^\/v[\d.]+\/\d+\?fields=display_phone_number$/.test(seen.path))
@@ -132,11 +132,11 @@ export class FakeGraph {
     const { to: number, recipient: userId = "", biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
     const to = number ?? userId;
     const recipient = number === undefined ? userId : `+${number}`;
-    const behaviour = this.behaviours.get(recipient);
+    const behavior = this.behaviors.get(recipient);
     const id = `wamid.${Buffer.from(`${to}-${(ids += 1)}`).toString("base64url")}`;
-    if (behaviour !== undefined) {
+    if (behavior !== undefined) {
       if (recipient === GRAPH_RECIPIENTS.unknown) this.#notifyDelivered(id, to, reference);
-      return typeof behaviour === "function" ? behaviour(seen) : behaviour;
+      return typeof behavior === "function" ? behavior(seen) : behavior;
     }
     this.#notifyOutcome(id, recipient, to, reference);
     return {

@@ -9,7 +9,7 @@ import { http, type HttpSettings } from "../../../src/providers/http/http.ts";
 import type { Connection, Host } from "../../../src/providers/provider.ts";
 import type { ProviderUnderTest } from "../provider-conformance.ts";
 import { RecordingHost } from "../recording-host.ts";
-import { CallbackServer, HttpCarrierServer, withCarrier, type CarrierBehaviour, type Seen } from "./http-carrier.ts";
+import { CallbackServer, HttpCarrierServer, withCarrier, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 type CarrierReply = { status: number; body: object };
 export type Callback = { headers: Record<string, string>; body: string };
@@ -75,7 +75,7 @@ class FakeHttpApi {
   private constructor(api: HttpApi, callbackUrl: string) {
     this.#api = api;
     this.#callbackUrl = callbackUrl;
-    this.server = new HttpCarrierServer((seen) => this.#behaviourFor(seen));
+    this.server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
   }
 
   static async start(api: HttpApi, callbackUrl = ""): Promise<FakeHttpApi> {
@@ -88,7 +88,7 @@ class FakeHttpApi {
     return this.server.close();
   }
 
-  #behaviourFor(seen: Seen): CarrierBehaviour {
+  #behaviorFor(seen: Seen): CarrierBehavior {
     const { recipientOf, accepted, refused, throttled } = this.#api;
     if (this.isMute) return { kind: "is silent" };
     const recipient = recipientOf(seen);
@@ -112,7 +112,7 @@ class FakeHttpApi {
   }
 }
 
-const replyWith = ({ status, body }: CarrierReply): CarrierBehaviour => ({
+const replyWith = ({ status, body }: CarrierReply): CarrierBehavior => ({
   kind: "responds",
   status,
   body: JSON.stringify(body),

@@ -9,7 +9,7 @@ import type { CarrierResponse, CarrierRequest, Connection } from "../../../src/p
 export type Seen = { method: string; path: string; headers: Record<string, string>; body: string; atMs: number };
 
 /** The reaction of the carrier to a request. */
-export type CarrierBehaviour =
+export type CarrierBehavior =
   | { kind: "responds"; status: number; body: string; headers?: Record<string, string>; afterMs?: number }
   /** Reads the request, and sends no response. */
   | { kind: "is silent" }
@@ -36,8 +36,8 @@ export class HttpCarrierServer {
   readonly #calls = new Set<Promise<void>>();
   #at: Pick<AddressInfo, "address" | "port"> = { address: "", port: 0 };
 
-  constructor(behaviour: (seen: Seen) => CarrierBehaviour) {
-    this.#server = createServer((request, response) => void this.#take(request, response, behaviour));
+  constructor(behavior: (seen: Seen) => CarrierBehavior) {
+    this.#server = createServer((request, response) => void this.#take(request, response, behavior));
     this.#server.on("connection", (socket: Socket) => {
       this.opened += 1;
       this.#sockets.add(socket);
@@ -105,7 +105,7 @@ export class HttpCarrierServer {
     }
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse, behaviour: (seen: Seen) => CarrierBehaviour): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse, behavior: (seen: Seen) => CarrierBehavior): Promise<void> {
     const { method = "", url: path = "" } = request;
     if (this.closesEarly) return void request.socket.destroy();
     const chunks: Buffer[] = [];
@@ -113,27 +113,26 @@ export class HttpCarrierServer {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const seen = { method, path, headers: plainHeaders(request), body: Buffer.concat(chunks).toString(), atMs: performance.now() };
     this.seen.push(seen);
-    await this.#perform(behaviour(seen), response);
+    await this.#perform(behavior(seen), response);
   }
 
-  async #perform(behaviour: CarrierBehaviour, response: ServerResponse): Promise<void> {
-    switch (behaviour.kind) {
+  async #perform(behavior: CarrierBehavior, response: ServerResponse): Promise<void> {
+    switch (behavior.kind) {
       case "responds":
-        if (behaviour.afterMs !== undefined)
-          await sleep(behaviour.afterMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-        return void response.writeHead(behaviour.status, { "content-type": "application/json", ...behaviour.headers }).end(behaviour.body);
+        if (behavior.afterMs !== undefined) await sleep(behavior.afterMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+        return void response.writeHead(behavior.status, { "content-type": "application/json", ...behavior.headers }).end(behavior.body);
       case "is silent":
         return;
       case "disconnects":
         return void response.socket?.destroy();
       case "truncates":
-        response.writeHead(behaviour.status, { "content-length": behaviour.body.length * 2 }).write(behaviour.body);
+        response.writeHead(behavior.status, { "content-length": behavior.body.length * 2 }).write(behavior.body);
         await sleep(10);
         return void response.socket?.destroy();
       case "sends garbage":
         return void response.socket?.end("SMPP/3.4 hello\r\n\r\n");
       default:
-        throw new Error(`no such behaviour: ${JSON.stringify(behaviour satisfies never)}`);
+        throw new Error(`no such behavior: ${JSON.stringify(behavior satisfies never)}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** A fake of Twilio: accepts messages, sends signed callbacks, and behaves for each recipient as the test sets. */
 import { createHmac } from "node:crypto";
-import { HttpCarrierServer, type CarrierBehaviour, type Seen } from "./http-carrier.ts";
+import { HttpCarrierServer, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 export const TWILIO_SECRETS = { accountSid: "ACcafe0000000000000000000000000001", authToken: "auth-token-of-ours" };
 
@@ -12,7 +12,7 @@ export const TWILIO_RECIPIENTS = {
   unknown: "+15005550013",
 };
 
-export const twilioError = (code: number, status = 400, headers: Record<string, string> = {}): CarrierBehaviour => ({
+export const twilioError = (code: number, status = 400, headers: Record<string, string> = {}): CarrierBehavior => ({
   kind: "responds",
   status,
   headers,
@@ -31,15 +31,15 @@ let sids = 0;
 const newSid = (): string => `SM${String((sids += 1)).padStart(32, "0")}`;
 
 export class FakeTwilio {
-  /** The behaviour by recipient. Messages to all other recipients are accepted and reported as delivered. */
-  readonly behaviours = new Map<string, CarrierBehaviour | ((seen: Seen) => CarrierBehaviour)>();
+  /** The behavior by recipient. Messages to all other recipients are accepted and reported as delivered. */
+  readonly behaviors = new Map<string, CarrierBehavior | ((seen: Seen) => CarrierBehavior)>();
   readonly server: HttpCarrierServer;
 
   private constructor() {
-    this.server = new HttpCarrierServer((seen) => this.#behaviourFor(seen));
-    this.behaviours.set(TWILIO_RECIPIENTS.refused, twilioError(21211));
-    this.behaviours.set(TWILIO_RECIPIENTS.throttled, twilioError(20429, 429, { "retry-after": "0" }));
-    this.behaviours.set(TWILIO_RECIPIENTS.unknown, { kind: "disconnects" });
+    this.server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
+    this.behaviors.set(TWILIO_RECIPIENTS.refused, twilioError(21211));
+    this.behaviors.set(TWILIO_RECIPIENTS.throttled, twilioError(20429, 429, { "retry-after": "0" }));
+    this.behaviors.set(TWILIO_RECIPIENTS.unknown, { kind: "disconnects" });
   }
 
   static async start(address?: string): Promise<FakeTwilio> {
@@ -68,7 +68,7 @@ export class FakeTwilio {
     return this.server.close();
   }
 
-  #behaviourFor(seen: Seen): CarrierBehaviour {
+  #behaviorFor(seen: Seen): CarrierBehavior {
     const { accountSid, authToken } = TWILIO_SECRETS;
     const isKnown = seen.headers["authorization"] === `Basic ${btoa(`${accountSid}:${authToken}`)}`;
     if (isKnown && seen.method === "GET" && seen.path === `/2010-04-01/Accounts/${accountSid}.json`)
@@ -77,9 +77,9 @@ export class FakeTwilio {
     const form = new URLSearchParams(seen.body);
     const to = form.get("To") ?? "";
     const sid = newSid();
-    const behaviour = this.behaviours.get(to);
-    if (behaviour === undefined || to === TWILIO_RECIPIENTS.unknown) this.#report(sid, form);
-    if (behaviour !== undefined) return typeof behaviour === "function" ? behaviour(seen) : behaviour;
+    const behavior = this.behaviors.get(to);
+    if (behavior === undefined || to === TWILIO_RECIPIENTS.unknown) this.#report(sid, form);
+    if (behavior !== undefined) return typeof behavior === "function" ? behavior(seen) : behavior;
     return { kind: "responds", status: 201, body: JSON.stringify({ sid, status: "queued", to, error_code: null }) };
   }
 

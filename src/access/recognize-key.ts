@@ -1,4 +1,4 @@
-/** Recognises API keys that this installation may have made, without a query. So made-up keys cost no work of the database. */
+/** Recognizes API keys that this installation may have made, without a query. So made-up keys cost no work of the database. */
 import type { Queryable } from "../database/database.ts";
 import { hashApiKey, hasKeyedChecksum, isOfFirstForm } from "./api-key.ts";
 import { findChecksumSecret, listHashesOfFirstForm } from "./queries.ts";
@@ -6,7 +6,7 @@ import { findChecksumSecret, listHashesOfFirstForm } from "./queries.ts";
 // A node of an older version may still create keys of the first form. Such a key works on this node after this time at the latest.
 const READ_AGAIN_MS = 10_000;
 
-export class KeyRecogniser {
+export class KeyRecognizer {
   readonly #db: Queryable;
   readonly #checksumSecret: Buffer;
   readonly #now: () => number;
@@ -22,14 +22,14 @@ export class KeyRecogniser {
   }
 
   /** `now` is a monotonic clock. */
-  static async open(db: Queryable, now: () => number = () => performance.now()): Promise<KeyRecogniser> {
-    const recogniser = new KeyRecogniser(db, await findChecksumSecret(db), now);
-    await recogniser.#readHashes();
-    return recogniser;
+  static async open(db: Queryable, now: () => number = () => performance.now()): Promise<KeyRecognizer> {
+    const recognizer = new KeyRecognizer(db, await findChecksumSecret(db), now);
+    await recognizer.#readHashes();
+    return recognizer;
   }
 
   /** Whether this installation may have made the key. It may be revoked or expired. */
-  recognises(text: string): boolean | Promise<boolean> {
+  recognizes(text: string): boolean | Promise<boolean> {
     if (hasKeyedChecksum(text, this.#checksumSecret)) return true;
     if (!isOfFirstForm(text)) return false;
     const hash = setEntry(hashApiKey(text));
