@@ -1,4 +1,4 @@
-/** Runs the checks that need no tests: types, lint, format and dead code. Prints how long each took, and the output of those that fail. */
+/** Runs the checks that need no tests: types, lint, format, dead code and words. Prints how long each took, and the output of those that fail. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
@@ -15,6 +15,7 @@ const CHECKS: readonly (readonly [program: string, ...args: string[]])[] = [
   ["tsc", "-p", "site"],
   ["tsc", "-p", "sdk", "--noEmit"],
   ["oxfmt", "--check"],
+  ["node", "scripts/check-words.ts"],
 ];
 
 async function check([program, ...args]: (typeof CHECKS)[number]): Promise<boolean> {
