@@ -1,5 +1,5 @@
-/** Writes the tables of settings into docs/settings.md, docs/links.md and docs/tracing.md, below their markers, and the texts for the forms of the console. A
- *  test fails when one of them is out of date. The texts are those of the schemas and of the table of settings. */
+/** Writes the tables of settings into docs/settings.md, docs/links.md and docs/tracing.md, below their markers, and the texts for the console's
+ *  forms. The schemas and the table of settings have the texts. A test fails when one of the files is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { plain } from "../src/cli/help.ts";
@@ -12,7 +12,7 @@ type Page = { path: string; is: string; shouldBe: string };
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** A marker, and the table below it: `<!-- settings of smpp; npm run setting-texts -->`, or the names of variables in place of `of smpp`. */
+/** A marker, and the table below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. */
 const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:\|.*\n)*/g;
 
 /** Returns each generated file with its current text, and the text that it should have. */
