@@ -24,6 +24,11 @@ for (const [what, texts, url] of [
 ] as const)
   test(`traces go ${what}`, () => assert.equal(read(texts).settings?.url, url));
 
+test("the default sampler of OpenTelemetry records all traces that begin here", () => {
+  const { settings, faults } = read({ otlpEndpoint: "http://a", tracesSampler: "parentbased_always_on" });
+  assert.deepEqual([settings?.ratio, faults], [1, []]);
+});
+
 test("the argument of the sampler is the share of the traces that begin here", () => {
   const { settings, faults } = read({ otlpEndpoint: "http://a", tracesSampler: "parentbased_traceidratio", tracesSamplerArg: "0.25" });
   assert.deepEqual([settings?.ratio, faults], [0.25, []]);

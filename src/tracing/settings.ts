@@ -2,6 +2,8 @@
 
 // The only sampler: the caller decides about its traces, and the ratio about those that begin here.
 const SAMPLER = "parentbased_traceidratio";
+// The default of OpenTelemetry, which is often set for all programs of a machine: a ratio of 1.
+const ALWAYS = "parentbased_always_on";
 
 export const TRACING_SETTINGS = {
   otlpEndpoint: {
@@ -30,7 +32,7 @@ export const TRACING_SETTINGS = {
     value: "SAMPLER",
     env: "OTEL_TRACES_SAMPLER",
     fallback: SAMPLER,
-    help: "the only sampler: the caller decides about its traces, and the ratio about those that begin here",
+    help: "the caller decides about its traces, and the ratio about those that begin here; `parentbased_always_on` stands for a ratio of 1",
   },
   tracesSamplerArg: {
     flag: "traces-sampler-arg",
@@ -85,6 +87,7 @@ function readUrl({ text, from }: SettingText, faults: string[]): URL | undefined
 }
 
 function readRatio(sampler: SettingText, arg: SettingText, faults: string[]): number {
+  if (sampler.text === ALWAYS) return 1;
   if (sampler.text !== SAMPLER)
     faults.push(`${sampler.from}: must be ${SAMPLER}, not "${sampler.text}": ${arg.from} is the share of the traces that begin here`);
   const ratio = Number(arg.text);
