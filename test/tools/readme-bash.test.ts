@@ -1,0 +1,3 @@
+import { testReadme } from "../support/pasted-readme.ts";
+
+testReadme("bash", {});
