@@ -17,8 +17,8 @@ import { atEnd } from "../support/at-end.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** The last commit before mixed versions were promised. The next release has a tag. */
-const PREVIOUS_RELEASE = "b11d1c44e5436d3ccb5f3dd1795714efa96d86f4";
+/** Version 0.2.0. The next release has a tag. */
+const PREVIOUS_RELEASE = "7df3bd946d77e06c88d53ec0c53447cdd58d5097";
 
 const git = (...args: string[]): boolean => spawnSync("git", args, { cwd: ROOT, stdio: "ignore" }).status === 0;
 
