@@ -1,15 +1,10 @@
 /** The documentation in a real browser: search, tabs, theme, copies, and every page in all widths, light and dark. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PAGES } from "../../site/contents.ts";
-import { ConsoleVisits, type Visitor } from "../support/visitor.ts";
+import { faultsOfPages, openPage as open, VARIED_PAGES } from "../support/docs-pages.ts";
+import { ConsoleVisits } from "../support/visitor.ts";
 
 const visits = new ConsoleVisits();
-
-const open = async ({ page, url }: Visitor, path: string): Promise<void> => {
-  await page.goto(url + path);
-  await page.locator("main h1").first().waitFor();
-};
 
 describe("a guide", () => {
   test("shows samples with the URL of this service, and copies them", (context) =>
@@ -86,28 +81,8 @@ describe("a guide", () => {
     ));
 });
 
-// The pages with every kind of content: tables, diagrams, samples, lists, long words.
-const DARK = new Set(["/docs", "/docs/states", "/docs/webhooks", "/docs/cli", "/docs/settings"]);
-
-test("every guide is accessible and fits, narrow and wide, and its colors contrast, light and dark", (context) =>
-  visits.visit(context, async (visitor) => {
-    const faults: string[] = [];
-    const note = (path: string, found: readonly string[]): void => void faults.push(...found.map((fault) => `${path}: ${fault}`));
-    for (const path of ["/docs", "/errors/no_route", ...PAGES.map(({ name }) => `/docs/${name}`)]) {
-      await visitor.page.emulateMedia({ colorScheme: "light" });
-      await visitor.page.setViewportSize({ width: 1_440, height: 900 });
-      await open(visitor, path);
-      note(path, await visitor.violations());
-      for (const width of [1_440, 1_024, 768, 360]) {
-        await visitor.page.setViewportSize({ width, height: 900 });
-        note(path, await visitor.misfits());
-      }
-      if (!DARK.has(path)) continue;
-      await visitor.page.emulateMedia({ colorScheme: "dark" });
-      note(path, await visitor.violations("contrasts"));
-    }
-    assert.deepEqual(faults, []);
-  }));
+test("the pages with every kind of content are accessible and fit, narrow and wide, light and dark", (context) =>
+  visits.visit(context, async (visitor) => assert.deepEqual(await faultsOfPages(visitor, VARIED_PAGES, { isDark: true }), [])));
 
 test("the API reference shows operations by group, with samples in three languages, and loads nothing from other hosts", (context) =>
   visits.visit(context, async (visitor) => {

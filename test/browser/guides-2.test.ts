@@ -1,0 +1,3 @@
+import { testGuides } from "../support/docs-pages.ts";
+
+testGuides(2);
