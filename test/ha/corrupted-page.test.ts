@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { clusterPath } from "../../src/embedded/data-directory.ts";
-import { asEmbeddedAdmin, unlimitedKey } from "../support/embedded-database.ts";
+import { asEmbeddedAdmin, unlimitedKey } from "./embedded-database.ts";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertReplayOf } from "../support/replay.ts";

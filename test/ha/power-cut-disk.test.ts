@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { missingPowerCutDisk, PowerCutDisk } from "../support/power-cut-disk.ts";
+import { missingPowerCutDisk, PowerCutDisk } from "./power-cut-disk.ts";
 import { seeded } from "../support/seed.ts";
 
 const DISK_MB = 64;

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { asEmbeddedAdmin, unlimitedKey, withEmbedded } from "../support/embedded-database.ts";
+import { asEmbeddedAdmin, unlimitedKey, withEmbedded } from "./embedded-database.ts";
 import { until } from "../support/expect.ts";
 import { spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
-import { missingPowerCutDisk, PowerCutDisk, type Remains } from "../support/power-cut-disk.ts";
+import { missingPowerCutDisk, PowerCutDisk, type Remains } from "./power-cut-disk.ts";
 import { seeded } from "../support/seed.ts";
 import { assertEachOnce, assertKeysReplay, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
 

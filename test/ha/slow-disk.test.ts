@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { unlimitedKey } from "../support/embedded-database.ts";
+import { unlimitedKey } from "./embedded-database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit } from "../support/harness.ts";
-import { missingPowerCutDisk, PowerCutDisk } from "../support/power-cut-disk.ts";
+import { missingPowerCutDisk, PowerCutDisk } from "./power-cut-disk.ts";
 import { assertKeysReplay, sendUntil, type Sent } from "../support/sending.ts";
 
 const DISK_MB = 600;

@@ -23,9 +23,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { poll } from "../../src/lib/wait.ts";
-import { atEnd } from "./at-end.ts";
-import { missingProgram } from "./debian-package.ts";
-import { until } from "./expect.ts";
+import { atEnd } from "../support/at-end.ts";
+import { missingProgram } from "../support/debian-package.ts";
+import { until } from "../support/expect.ts";
 
 /** How many unflushed blocks the disk had, and how many of them it had written nevertheless. */
 export type Remains = { unflushed: number; written: number };

@@ -4,8 +4,8 @@ import pg from "pg";
 import { socketDir } from "../../src/embedded/data-directory.ts";
 import { Database } from "../../src/database/database.ts";
 import { EMBEDDED_ADMIN, EMBEDDED_DATABASE, EMBEDDED_USER } from "../../src/embedded/embedded-roles.ts";
-import { inspectionOf } from "./database.ts";
-import { runGodwit } from "./harness.ts";
+import { inspectionOf } from "../support/database.ts";
+import { runGodwit } from "../support/harness.ts";
 
 /** Does the work as the role of the service. */
 export async function withEmbedded<T>(dataDir: string, work: (db: Database) => Promise<T>): Promise<T> {
