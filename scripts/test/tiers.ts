@@ -42,7 +42,6 @@ const GROUPS: Readonly<Record<string, Group>> = {
     rest: [
       "caddy",
       "code-samples",
-      "contract",
       "docs-samples",
       "docs-webhooks",
       "package",

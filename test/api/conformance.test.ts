@@ -8,7 +8,7 @@ import { encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { recordOf, itemsOf, search, walk, type Json, type Page, type Query } from "../support/client/request.ts";
 import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { DOCUMENT } from "../support/redocly.ts";
+import { DOCUMENT } from "../support/contract.ts";
 import { assertReplayOf } from "../support/replay.ts";
 
 type Resource = {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
-import type { Godwit, Reply } from "./harness.ts";
+import { replyOf, type Godwit, type Reply } from "./harness.ts";
 
 export type Fault = { pointer?: string; parameter?: string; header?: string; code: string; detail: string };
 
@@ -129,8 +129,7 @@ export class Wire {
     if (this.#received.length < end) return undefined;
     const text = this.#received.subarray(headEnd + 4, end).toString();
     this.#received = this.#received.subarray(end);
-    const isJson = (headers.get("content-type") ?? "").includes("json") && text !== "";
-    return { status: Number(line.split(" ")[1]), headers, text, json: isJson ? (JSON.parse(text) as Reply["json"]) : {} };
+    return replyOf(Number(line.split(" ")[1]), headers, text);
   }
 }
 

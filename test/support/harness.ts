@@ -21,7 +21,6 @@ import { Database } from "../../src/database/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS, type Timings } from "../../src/timings.ts";
 import { RUN_VARIABLE } from "../../scripts/test/process-tree.ts";
-import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
 import { writeConfig } from "./config-file.ts";
@@ -69,17 +68,9 @@ type Started = {
   stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
-type GodwitFields = Started & {
-  proxy?: ContractProxy | undefined;
-  databaseUrl: string | undefined;
-  configFile: string | undefined;
-};
-
 export class Godwit {
   readonly url: string;
   readonly #started: Started;
-  /** The proxy for `request` in a contract run. A test that needs the connection itself, or a stream, uses the URL of the service. */
-  readonly #proxy: ContractProxy | undefined;
   readonly databaseUrl: string | undefined;
   /** The path of the file that has the text of the option `config`. */
   readonly configFile: string | undefined;
@@ -89,15 +80,14 @@ export class Godwit {
   readonly db: Database | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(fields: GodwitFields) {
-    this.#started = fields;
-    this.url = fields.url;
-    this.#proxy = fields.proxy;
-    this.databaseUrl = fields.databaseUrl;
-    this.configFile = fields.configFile;
-    this.logs = fields.logs;
-    this.output = fields.output;
-    this.db = fields.databaseUrl === undefined ? undefined : new Database(inspectionOf(fields.databaseUrl), "test", () => undefined);
+  constructor(started: Started, databaseUrl: string | undefined, configFile: string | undefined) {
+    this.#started = started;
+    this.url = started.url;
+    this.logs = started.logs;
+    this.output = started.output;
+    this.databaseUrl = databaseUrl;
+    this.configFile = configFile;
+    this.db = databaseUrl === undefined ? undefined : new Database(inspectionOf(databaseUrl), "test", () => undefined);
   }
 
   get child(): ChildProcess {
@@ -134,36 +124,20 @@ export class Godwit {
                       where e.account_id = listed.account_id and e.environment = listed.environment`);
   }
 
-  async request(
-    method: string,
-    path: string,
-    { key, body, headers = {}, idempotencyKey, isDeclared }: RequestOptions = {},
-  ): Promise<Reply> {
-    const proxy = this.#proxy?.supports(method) === true ? this.#proxy : undefined;
-    const response = await send(`${proxy?.url ?? this.url}${path}`, {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    });
-    const text = await response.body.text();
-    // Without a proxy the request itself would fail. The proxy responds with this status when it loses the connection to the service.
-    if (proxy !== undefined && response.statusCode === 502) throw new Error("the connection to the service is lost", { cause: text });
+  async request(method: string, path: string, { key, body, idempotencyKey, isDeclared, ...options }: RequestOptions = {}): Promise<Reply> {
+    const headers = {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...options.headers,
+    };
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const response = await send(`${this.url}${path}`, { method, headers, ...(text === undefined ? {} : { body: text }) });
     const received = new Headers(
       Object.entries(response.headers).flatMap(([name, value]) => [value ?? []].flat().map((each): [string, string] => [name, each])),
     );
-    const isJson = /^application\/(problem\+)?json\b/.test(received.get("content-type") ?? "");
-    const reply: Reply = {
-      status: response.statusCode,
-      headers: received,
-      text,
-      json: (isJson && text !== "" ? JSON.parse(text) : {}) as Reply["json"],
-    };
-    if (isDeclared !== false) assertDeclared(method, path, reply);
+    const reply = replyOf(response.statusCode, received, await response.body.text());
+    if (isDeclared !== false) assertDeclared({ method, path, headers, body: text }, reply);
     return reply;
   }
 
@@ -190,9 +164,7 @@ export class Godwit {
   /** Sends the signal, by default SIGTERM, and waits until the process has ended. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     await (this.#closing ??= this.db?.close());
-    const code = await this.#started.stop(signal);
-    for (const violation of (await this.#proxy?.close()) ?? []) failLater(violation);
-    return code;
+    return this.#started.stop(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -200,10 +172,9 @@ export class Godwit {
   }
 }
 
-/** Fails the test file at its end, so that the cleanup after a stop still runs. */
-function failLater(violation: string): void {
-  process.stderr.write(`violation of docs/openapi.json: ${violation}\n`);
-  process.exitCode = 1;
+export function replyOf(status: number, headers: Headers, text: string): Reply {
+  const isJson = /^application\/(problem\+)?json\b/.test(headers.get("content-type") ?? "");
+  return { status, headers, text, json: isJson && text !== "" ? (JSON.parse(text) as Reply["json"]) : {} };
 }
 
 /** The smallest valid message. */
@@ -252,9 +223,7 @@ export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
   const { main } = options;
   const isProcess = asProcess ?? (main !== undefined || url === undefined || settings.GODWIT_WORKERS !== "1");
   const started = await (isProcess ? startProcess(args, settings, { timings, main }) : startHere(args, settings, timings));
-  // The proxy cannot be made to trust a test's certificate.
-  const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
-  const godwit = new Godwit({ ...started, proxy, databaseUrl: url, configFile });
+  const godwit = new Godwit(started, url, configFile);
   atEnd(() => godwit.stop(asProcess === true ? "SIGKILL" : "SIGTERM"));
   return godwit;
 }
