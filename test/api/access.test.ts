@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../src/http/codes.ts";
 import { decodeId } from "../../src/model/id.ts";
 import { assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
-import { madeUpKey } from "../support/made-up-keys.ts";
+import { madeUpKey } from "../support/keys.ts";
 
 let godwit: Godwit;
 let key: string;

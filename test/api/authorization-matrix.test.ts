@@ -9,9 +9,8 @@ import type { ErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { allRoutes } from "../../src/routes.ts";
 import type { Environment } from "../../src/model/owner.ts";
-import { clientOf } from "../support/client.ts";
-import { recordOf, type Json } from "../support/client/request.ts";
-import { createToken, oauthClientOf } from "../support/client/tokens.ts";
+import { clientOf, recordOf, type Json } from "../support/client.ts";
+import { createToken, oauthClientOf } from "../support/keys.ts";
 import { assertProblem } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 

@@ -2,16 +2,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import { acceptedBatch, batchEffects, DEFAULTS, items, rowCounts } from "../support/client/batches.ts";
-import { afterSeconds } from "../support/client/messages.ts";
-import type { Json } from "../support/client/request.ts";
-import { recipientNo } from "../support/delivery-rig.ts";
+import { clientOf, clientOfAccount, acceptedBatch, DEFAULTS, items, afterSeconds, type Client, type Json } from "../support/client.ts";
+import { batchEffects, rowCounts, rowId } from "../support/tables.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { LIMIT_MS, assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
-import { rowId } from "../support/tables.ts";
 import { Customer, Hook, verify, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 let godwit: Godwit;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
-import { recordOf, itemsOf, search, walk, type Json, type Page, type Query } from "../support/client/request.ts";
+import { recordOf, itemsOf, search, walk, type Json, type Page, type Query } from "../support/client.ts";
 import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { DOCUMENT } from "../support/contract.ts";

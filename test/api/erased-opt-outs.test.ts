@@ -8,7 +8,7 @@ import { decodeId, type AccountId } from "../../src/model/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { Database } from "../../src/database/database.ts";
 import type { Owner } from "../../src/model/owner.ts";
-import { recordOf } from "../support/client/request.ts";
+import { recordOf } from "../support/client.ts";
 import { assertProblem } from "../support/expect.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { recipientOf } from "../support/recipient.ts";

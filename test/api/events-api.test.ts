@@ -4,10 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
 import { encodeCursor } from "../../src/api/paging.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import type { Event } from "../support/client/events.ts";
-import { afterSeconds } from "../support/client/messages.ts";
-import { idsOf, walk, type Query } from "../support/client/request.ts";
+import { clientOf, clientOfAccount, afterSeconds, idsOf, walk, type Client, type Event, type Query } from "../support/client.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type KeyOptions } from "../support/harness.ts";
 

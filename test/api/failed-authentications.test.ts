@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { madeUpKey } from "../support/made-up-keys.ts";
+import { madeUpKey, oauthClientOf } from "../support/keys.ts";
 import { readMetrics } from "../support/metrics-text.ts";
-import { oauthClientOf } from "../support/client/tokens.ts";
 
 let godwit: Godwit;
 

@@ -7,14 +7,21 @@ import { decodeJwt } from "jose";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { decodeId } from "../../src/model/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
-import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
-import { assertOAuthError, createToken, newOAuthClient, oauthClientOf, requestToken, type OAuthClient } from "../support/client/tokens.ts";
+import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client.ts";
+import {
+  assertOAuthError,
+  createToken,
+  newOAuthClient,
+  oauthClientOf,
+  requestToken,
+  madeUpKey,
+  type OAuthClient,
+} from "../support/keys.ts";
 import { LIMIT_MS, assertProblem, pointersOf, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { cutConnections } from "../support/outage.ts";
 import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
-import { madeUpKey } from "../support/made-up-keys.ts";
 
 const NOBODY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const DAY_MS = 86_400_000;

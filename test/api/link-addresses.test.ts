@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { seeded } from "../support/seed.ts";

@@ -1,7 +1,7 @@
 /** Links, senders and routes that accounts create through the API, with a real SMPP carrier on an address that the operator allows. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { Smsc } from "../support/fakes/smsc.ts";
 import { byRecipient } from "../support/fakes/smsc-scripts.ts";

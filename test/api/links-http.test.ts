@@ -18,7 +18,7 @@ import type { Environment } from "../../src/model/owner.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";

@@ -5,7 +5,7 @@ import { hashApiKey } from "../../src/access/api-key.ts";
 import { KeyRecognizer } from "../../src/access/recognize-key.ts";
 import type { Queryable } from "../../src/database/database.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { keyOfFirstForm, madeUpKey } from "../support/made-up-keys.ts";
+import { keyOfFirstForm, madeUpKey } from "../support/keys.ts";
 
 let godwit: Godwit;
 

@@ -4,8 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { encodeCursor } from "../../src/api/paging.ts";
 import { encodeId, newId } from "../../src/model/id.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
-import { clientOf, clientOfAccount } from "../support/client.ts";
-import { recordOf, idsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
+import { clientOf, clientOfAccount, recordOf, idsOf, search, walk, type Page, type Query } from "../support/client.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 

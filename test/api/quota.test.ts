@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { items } from "../support/client/batches.ts";
+import { items } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { CHEAP, hammer } from "../support/quota-load.ts";
 import { sms, startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";

@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import { items } from "../support/client/batches.ts";
-import { afterSeconds } from "../support/client/messages.ts";
-import { recordOf, type Json } from "../support/client/request.ts";
-import { NO_LIMITS } from "../support/client/verifications.ts";
+import { clientOf, clientOfAccount, items, afterSeconds, recordOf, NO_LIMITS, type Client, type Json } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertReplayOf, isReplay } from "../support/replay.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeProtectedHeader } from "jose";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import { createToken, newOAuthClient, requestToken, type OAuthClient } from "../support/client/tokens.ts";
+import { createToken, newOAuthClient, requestToken, type OAuthClient } from "../support/keys.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";

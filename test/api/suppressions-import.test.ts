@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import { walk, type Json } from "../support/client/request.ts";
-import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";
+import { clientOf, clientOfAccount, walk, recipients, SHOP, type Client, type Json } from "../support/client.ts";
+import { RECIPIENT } from "../support/recipient.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";

@@ -3,9 +3,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isDateTime } from "../../src/http/validate.ts";
-import { clientOf, type Client } from "../support/client.ts";
-import { afterSeconds, type TimelineEntry } from "../support/client/messages.ts";
-import { recordOf, search, typesOf, walk, type Json, type Page } from "../support/client/request.ts";
+import {
+  clientOf,
+  afterSeconds,
+  recordOf,
+  search,
+  typesOf,
+  walk,
+  type Client,
+  type TimelineEntry,
+  type Json,
+  type Page,
+} from "../support/client.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertFirst } from "../support/replay.ts";

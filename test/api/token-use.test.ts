@@ -7,7 +7,7 @@ import { decodeJwt, decodeProtectedHeader, exportJWK, SignJWT } from "jose";
 import { Authenticator } from "../../src/access/authenticate.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import { createToken, newOAuthClient, type OAuthClient } from "../support/client/tokens.ts";
+import { createToken, newOAuthClient, type OAuthClient } from "../support/keys.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { assertProblem, exchange, until } from "../support/expect.ts";
 import { EventReader } from "../support/event-reader.ts";

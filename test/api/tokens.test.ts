@@ -12,12 +12,12 @@ import {
   oauthClientOf,
   requestToken,
   TOKEN_PATH,
+  madeUpKey,
   type OAuthClient,
-} from "../support/client/tokens.ts";
+} from "../support/keys.ts";
 import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
-import { madeUpKey } from "../support/made-up-keys.ts";
 
 const HOUR_SECONDS = 3_600;
 const BASIC_CHALLENGE = 'Basic realm="godwit", charset="UTF-8"';

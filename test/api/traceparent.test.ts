@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { recordOf } from "../support/client/request.ts";
+import { recordOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Call, type Endpoint } from "../support/webhook-customer.ts";

@@ -1,8 +1,7 @@
 /** Recipients without a number: a business-scoped user id of WhatsApp in place of a number, wherever a request names a person. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { clientOfAccount, type Client } from "../support/client.ts";
-import { recordOf } from "../support/client/request.ts";
+import { clientOfAccount, recordOf, type Client } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 

@@ -1,8 +1,7 @@
 /** The limits for codes: exact, with any number of concurrent requests on any number of nodes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import { newRecipient, NO_LIMITS } from "../support/client/verifications.ts";
+import { clientOf, clientOfAccount, newRecipient, NO_LIMITS, type Client } from "../support/client.ts";
 import { assertProblem, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";

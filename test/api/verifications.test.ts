@@ -2,10 +2,18 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import type { Json } from "../support/client/request.ts";
-import { newName, type TemplateClient } from "../support/client/templates.ts";
-import { newRecipient, NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
+import {
+  clientOf,
+  clientOfAccount,
+  newName,
+  newRecipient,
+  NO_LIMITS,
+  RIGHT,
+  WRONG,
+  type Client,
+  type Json,
+  type TemplateClient,
+} from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";

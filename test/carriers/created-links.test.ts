@@ -2,7 +2,7 @@
  *  the link. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { FakeGraph, graphCall, GRAPH_SECRETS, graphSignature, status } from "../support/fakes/graph.ts";
 import { FakeTwilio, TWILIO_SECRETS, twilioSignature } from "../support/fakes/twilio.ts";

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import { selfSigned } from "../support/certificate.ts";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { Smsc } from "../support/fakes/smsc.ts";
 import { byRecipient, deliverSm } from "../support/fakes/smsc-scripts.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 
 type Result = Awaited<ReturnType<typeof runGodwit>>;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPE_PRESETS, SCOPES } from "../../src/access/scope.ts";
 import { VERSION } from "../../src/version.ts";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 /** godwit links, senders and routes: the whole setup of a carrier from the command line, and pauses. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { Smsc } from "../support/fakes/smsc.ts";
 import { byRecipient } from "../support/fakes/smsc-scripts.ts";

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { Scope } from "../../src/access/scope.ts";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, baseEnv, type Godwit } from "../support/harness.ts";
 import { programPath } from "../support/programs.ts";

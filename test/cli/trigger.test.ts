@@ -1,7 +1,7 @@
 /** `godwit trigger`: each event that it lists occurs, and is printed. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 
 let godwit: Godwit;

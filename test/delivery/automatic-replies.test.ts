@@ -7,7 +7,8 @@ import { LinkChooser } from "../../src/links/choose-links.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { InboundMessage } from "../../src/providers/provider.ts";
-import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
 import { ScriptedCarrier } from "../support/scripted-carrier.ts";
 

@@ -10,7 +10,8 @@ import { LinkChooser } from "../../src/links/choose-links.ts";
 import { simulatorLink } from "../../src/links/link.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage, type Receipt } from "../../src/providers/provider.ts";
-import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 const OURS = "+15005550000";

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { idKey, newId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, publicId, Rig } from "../support/delivery-rig.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 

@@ -5,7 +5,8 @@ import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { listOldRows } from "../../src/retention/old-rows.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { linkTo, LINK, publicId, Rig } from "../support/delivery-rig.ts";
+import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
 import { accepted, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 

@@ -5,10 +5,10 @@ import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig, type Entry } from "../support/delivery-rig.ts";
+import { linkTo, LINK, publicId, Rig, type Entry } from "../support/delivery-rig.ts";
+import { RECIPIENT, recipientNo, recipientOf } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
 import { keepLines } from "../support/log-lines.ts";
-import { recipientOf } from "../support/recipient.ts";
 import { accepted, receipt, refused, ScriptedCarrier, throttled, unknown, type Send } from "../support/scripted-carrier.ts";
 
 /** The attempts in a timeline. */

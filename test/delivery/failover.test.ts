@@ -11,10 +11,10 @@ import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import { NOTHING_CREATED, type CreatedPlan } from "../../src/links/routing.ts";
-import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { linkTo, Rig } from "../support/delivery-rig.ts";
+import { recipientNo, recipientOf } from "../support/recipient.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
-import { recipientOf } from "../support/recipient.ts";
 import { accepted, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 
 const SIMULATOR = { ...linkTo("simulator"), provider: "simulator" } as const;

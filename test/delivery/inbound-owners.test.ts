@@ -18,8 +18,8 @@ import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage } from "../../src/providers/provider.ts";
 import { oldRowsJob } from "../../src/retention/old-rows.ts";
 import { until } from "../support/expect.ts";
-import { linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
-import { recipientOf } from "../support/recipient.ts";
+import { linkTo, LINK, Rig } from "../support/delivery-rig.ts";
+import { recipientNo, recipientOf } from "../support/recipient.ts";
 import { refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 /** The sender of the link. No account has it. */

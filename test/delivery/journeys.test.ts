@@ -2,9 +2,7 @@
  *  and metrics. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf, type Client } from "../support/client.ts";
-import type { TimelineEntry } from "../support/client/messages.ts";
-import { typesOf, type Json } from "../support/client/request.ts";
+import { clientOf, typesOf, type Client, type TimelineEntry, type Json } from "../support/client.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";

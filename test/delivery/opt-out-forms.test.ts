@@ -4,7 +4,8 @@ import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { ALWAYS, DEFAULT_LANGUAGES, LANGUAGES } from "../../src/consent/word-lists.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
-import { LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, Rig } from "../support/delivery-rig.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 const OURS = "+15005550000";

@@ -1,9 +1,7 @@
 /** Scheduled messages, and messages whose time to live expires before they are submitted. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import { afterSeconds } from "../support/client/messages.ts";
-import { typesOf, type Json } from "../support/client/request.ts";
+import { clientOf, clientOfAccount, afterSeconds, typesOf, type Client, type Json } from "../support/client.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";

@@ -5,7 +5,8 @@ import { LinkChooser } from "../../src/links/choose-links.ts";
 import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
-import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { linkTo, Rig } from "../support/delivery-rig.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
 import { ScriptedCarrier } from "../support/scripted-carrier.ts";
 

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, type Client } from "../support/client.ts";
-import { typesOf, type Json } from "../support/client/request.ts";
+import { clientOf, typesOf, type Client, type Json } from "../support/client.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics } from "../support/metrics-text.ts";

@@ -8,7 +8,8 @@ import { changeBy, type Change } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Clock } from "../../src/database/database-clock.ts";
 import type { Database } from "../../src/database/database.ts";
-import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, Rig } from "../support/delivery-rig.ts";
+import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import type { Json } from "../support/client/request.ts";
+import type { Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { Smsc } from "../support/fakes/smsc.ts";
 import { byRecipient } from "../support/fakes/smsc-scripts.ts";

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { clientOf, type Client } from "../support/client.ts";
-import type { Json } from "../support/client/request.ts";
+import { clientOf, type Client, type Json } from "../support/client.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { assertRefused, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";

@@ -2,9 +2,7 @@
  *  and a crash find them as if they had never been claimed. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { clientOf, type Client } from "../support/client.ts";
-import { recipients } from "../support/client/suppressions.ts";
-import type { Json } from "../support/client/request.ts";
+import { clientOf, recipients, type Client, type Json } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { apiKeyHint } from "../../src/access/api-key.ts";
-import { createToken, newOAuthClient } from "../support/client/tokens.ts";
+import { createToken, newOAuthClient } from "../support/keys.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 

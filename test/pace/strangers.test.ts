@@ -6,7 +6,7 @@ import { clientOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { TIMINGS } from "../../src/timings.ts";
 import { startGodwit } from "../support/harness.ts";
-import { keyOfFirstForm, madeUpKey } from "../support/made-up-keys.ts";
+import { keyOfFirstForm, madeUpKey } from "../support/keys.ts";
 
 // Other systems than Linux have one loopback address, whose connections are limited.
 const ADDRESSES = process.platform === "linux" ? 30 : 1;

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
 import { decodeId, encodeId, newId, type AccountId } from "../../src/model/id.ts";
-import type { Recipient } from "../../src/model/phone-number.ts";
 import { USUAL_RULES } from "../../src/model/segments.ts";
 import type { Acceptor } from "../../src/messages/accept.ts";
 import type { Handover } from "../../src/messages/handover.ts";
@@ -21,12 +20,11 @@ import { atEnd } from "./at-end.ts";
 import { acceptorOf, closeStorage, credentialOf, deliveryOf, openStorage, queueOnly, type DeliveryOptions } from "./engine.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "./database.ts";
-import { recipientOf } from "./recipient.ts";
+import { RECIPIENT } from "./recipient.ts";
 import type { Environment } from "../../src/model/owner.ts";
 
 /** The default link of messages. */
 export const LINK = "first";
-export const RECIPIENT = recipientOf("+14155550123");
 
 export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60_000, policy: "fail" }): Link => ({
   name,
@@ -252,5 +250,3 @@ export class Rig {
 }
 
 export const publicId = ({ id }: Pick<Message, "id">): string => encodeId("msg", id);
-/** `+1415555xxxx`: a different recipient for each index. */
-export const recipientNo = (index: number): Recipient => recipientOf(`+1415555${String(index).padStart(4, "0")}`);

@@ -7,3 +7,8 @@ export function recipientOf(text: string): Recipient {
   assert.match(text, new RegExp(RECIPIENT_PATTERN));
   return text as Recipient;
 }
+
+export const RECIPIENT = recipientOf("+14155550123");
+
+/** `+1415555xxxx`: a different recipient for each index. */
+export const recipientNo = (index: number): Recipient => recipientOf(`+1415555${String(index).padStart(4, "0")}`);

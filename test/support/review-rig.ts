@@ -1,8 +1,6 @@
 /** A service with the fake Cloud API, whose business account reviews templates. */
 import assert from "node:assert/strict";
-import { clientOf } from "./client.ts";
-import type { Json } from "./client/request.ts";
-import { newName, type TemplateClient } from "./client/templates.ts";
+import { clientOf, newName, type Json, type TemplateClient } from "./client.ts";
 import { until } from "./expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";

@@ -1,6 +1,6 @@
 /** Messages over SMPP links to the fake SMSC: the links in the configuration, texts that identify messages, and their state. */
 import assert from "node:assert/strict";
-import { recipientNo } from "./delivery-rig.ts";
+import { recipientNo } from "./recipient.ts";
 import { until } from "./expect.ts";
 import type { Smsc, Submit } from "./fakes/smsc.ts";
 import type { Godwit } from "./harness.ts";

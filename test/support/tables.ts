@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { decodeId, type IdPrefix } from "../../src/model/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
+import type { Json } from "./client.ts";
 import type { Godwit } from "./harness.ts";
 
 /** The UUID of a public id of any kind, as the tables have it. */
@@ -50,4 +51,30 @@ export async function tablesWith(node: Godwit, text: string): Promise<string[]> 
     if ((row?.rows ?? 0) > 0) found.push(name);
   }
   return found;
+}
+
+type Effects = { batches: number; messages: number; events: number; queued: number };
+
+/** Counts the rows of one batch. */
+export async function batchEffects(node: Godwit, id: unknown): Promise<Effects> {
+  const [row] = await node.rows<Effects>(
+    `select (select count(*)::integer from batches where id = $1) as batches,
+            (select count(*)::integer from messages where batch_id = $1) as messages,
+            (select count(*)::integer from events e join messages m on m.id = e.message_id where m.batch_id = $1) as events,
+            (select count(*)::integer from delivery_queue q join messages m on m.id = q.message_id where m.batch_id = $1) as queued`,
+    [rowId(id)],
+  );
+  assert.ok(row !== undefined);
+  return row;
+}
+
+/** Counts all rows of every table that a batch writes to. */
+export async function rowCounts(node: Godwit): Promise<Json> {
+  const [row] = await node.rows<Json>(
+    `select (select count(*)::integer from batches) as batches, (select count(*)::integer from messages) as messages,
+            (select count(*)::integer from events) as events, (select count(*)::integer from delivery_queue) as queued,
+            (select count(*)::integer from fallbacks) as fallbacks, (select count(*)::integer from idempotency_keys) as keys`,
+  );
+  assert.ok(row !== undefined);
+  return row;
 }

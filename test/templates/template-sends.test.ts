@@ -2,10 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, type Client } from "../support/client.ts";
-import { afterSeconds } from "../support/client/messages.ts";
-import type { Json } from "../support/client/request.ts";
-import { BOTH, newName, type TemplateClient } from "../support/client/templates.ts";
+import { clientOf, afterSeconds, BOTH, newName, type Client, type Json, type TemplateClient } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertFirst, assertReplayOf } from "../support/replay.ts";

@@ -10,7 +10,7 @@ import { isDateTime } from "../../src/http/validate.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/model/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
-import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/client/tokens.ts";
+import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/keys.ts";
 import { assertCommonHeaders, assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { lockTable } from "../support/locks.ts";
 import { withoutDatabase } from "../support/outage.ts";

@@ -1,9 +1,7 @@
 /** The list of deliveries of an endpoint: order, pages, the filter, and the bounded search through very many deliveries. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf } from "../support/client.ts";
-import type { EndpointClient } from "../support/client/endpoints.ts";
-import { itemsOf, walk, type Json, type Query } from "../support/client/request.ts";
+import { clientOf, itemsOf, walk, type EndpointClient, type Json, type Query } from "../support/client.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";

@@ -1,8 +1,7 @@
 /** Invalid input for endpoints: faults of the request with their positions, and URLs that the service may not call. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf } from "../support/client.ts";
-import { URL_TEXT, type EndpointClient } from "../support/client/endpoints.ts";
+import { clientOf, URL_TEXT, type EndpointClient } from "../support/client.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf } from "../support/client.ts";
-import { URL_TEXT, type EndpointClient } from "../support/client/endpoints.ts";
+import { clientOf, URL_TEXT, type EndpointClient } from "../support/client.ts";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
-import type { Event } from "../support/client/events.ts";
-import { idsOf, typesOf, type Json, type Page } from "../support/client/request.ts";
+import { clientOf, clientOfAccount, idsOf, typesOf, type Client, type Event, type Json, type Page } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";

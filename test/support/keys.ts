@@ -1,11 +1,24 @@
-/** /v1/oauth/token of the test client. An OAuth client, which is an API key, creates access tokens. */
+/** API keys that no installation has made, and /v1/oauth/token of the test client. An OAuth client, which is an API key, creates access
+ *  tokens. */
 import assert from "node:assert/strict";
-import { hashApiKey } from "../../../src/access/api-key.ts";
-import { ERRORS, type ErrorCode } from "../../../src/http/codes.ts";
-import { encodeId, type KeyId } from "../../../src/model/id.ts";
-import { assertCommonHeaders } from "../expect.ts";
-import type { Godwit, KeyOptions, Reply } from "../harness.ts";
-import { recordOf } from "./request.ts";
+import { randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { hashApiKey, newApiKey } from "../../src/access/api-key.ts";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { randomBase62, toBase62 } from "../../src/lib/base62.ts";
+import { encodeId, type KeyId } from "../../src/model/id.ts";
+import { assertCommonHeaders } from "./expect.ts";
+import type { Godwit, KeyOptions, Reply } from "./harness.ts";
+import { recordOf } from "./client.ts";
+
+/** A key with the checksum of another installation. */
+export const madeUpKey = (): string => newApiKey("test", randomBytes(32));
+
+/** A key of the first form, whose checksum everybody can compute. */
+export function keyOfFirstForm(): string {
+  const text = `gw_test_${randomBase62(32)}`;
+  return text + toBase62(crc32(text), 6);
+}
 
 export const TOKEN_PATH = "/v1/oauth/token";
 export const FORM_TYPE = "application/x-www-form-urlencoded";
