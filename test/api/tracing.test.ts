@@ -7,9 +7,9 @@ import { after, before, describe, test } from "node:test";
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
-import { ALLOW_LOOPBACK, bodyServer } from "../support/hook-server.ts";
+import { ALLOW_LOOPBACK, bodyServer, Hook, messageOf, OK, REFUSED } from "../support/hook-server.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
-import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
 
 type Value = { stringValue?: string; intValue?: string; boolValue?: boolean; doubleValue?: number };
 type Pair = { key: string; value: Value };

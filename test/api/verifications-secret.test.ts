@@ -14,10 +14,10 @@ import { linkTo, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { composerOf, credentialOf, queueOnly, wakeNothing } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
-import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
+import { ALLOW_LOOPBACK, Hook } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 /** A code that is unique in all texts, also as bytes. */
 const CODE = "1234567890";

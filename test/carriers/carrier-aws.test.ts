@@ -21,8 +21,8 @@ import { join } from "node:path";
 import { http } from "../../src/providers/http/http.ts";
 import { signSigV4 } from "../../src/providers/http/sigv4.ts";
 import { RECIPIENT_OPTED_OUT, type CarrierRequest } from "../../src/providers/provider.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 import {
-  API_RECIPIENTS,
   carrierSettings,
   carrierUnderTest,
   compareRequests,
@@ -94,7 +94,7 @@ const API: HttpApi = {
 describeProvider(carrierUnderTest(API, true));
 
 test("the request of AWS is the one that its SDK makes", async () => {
-  const message = outgoing({ recipient: API_RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
+  const message = outgoing({ recipient: RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
   const credentials = { accessKeyId: SECRETS.AWS_ACCESS_KEY_ID, secretAccessKey: SECRETS.AWS_SECRET_ACCESS_KEY };
   const { ours, theirs } = await compareRequests(
     API,
@@ -127,7 +127,7 @@ test("a message to a person who has opted out at AWS has the code that suppresse
     const carrier = await new HttpCarrierServer(() => ({ kind: "responds", status: 400, body })).listen();
     const connection = await http.open(carrierSettings(API, carrier.url, "https://godwit.example"), new RecordingHost());
     try {
-      const outcome = await connection.send(outgoing({ recipient: API_RECIPIENTS.delivered }), new AbortController().signal, mayLeave);
+      const outcome = await connection.send(outgoing({ recipient: RECIPIENTS.delivered }), new AbortController().signal, mayLeave);
       return outcome.kind === "refused" ? [outcome.code, outcome.providerCode, outcome.isPermanent] : [outcome.kind];
     } finally {
       await connection.close();

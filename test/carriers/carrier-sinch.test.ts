@@ -4,8 +4,8 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { SmsCallbackWebhooks, SmsService, type Sms } from "@sinch/sdk-core";
 import { http } from "../../src/providers/http/http.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 import {
-  API_RECIPIENTS,
   carrierSettings,
   carrierUnderTest,
   compareRequests,
@@ -72,7 +72,7 @@ const API: HttpApi = {
 describeProvider(carrierUnderTest(API));
 
 test("the request of Sinch is the one that its SDK makes", async () => {
-  const message = outgoing({ recipient: API_RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
+  const message = outgoing({ recipient: RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
   const { ours, theirs } = await compareRequests(
     API,
     (connection) => connection.send(message, new AbortController().signal, mayLeave),

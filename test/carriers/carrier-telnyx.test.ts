@@ -4,8 +4,8 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 import { Telnyx } from "telnyx";
 import { http } from "../../src/providers/http/http.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 import {
-  API_RECIPIENTS,
   carrierSettings,
   carrierUnderTest,
   compareRequests,
@@ -39,7 +39,7 @@ const outbound = (id: string, status: ReportedStatus): Event => ({
       id,
       record_type: "message",
       direction: "outbound",
-      to: [{ phone_number: API_RECIPIENTS.delivered, status: STATUSES[status] }],
+      to: [{ phone_number: RECIPIENTS.delivered, status: STATUSES[status] }],
       errors: status === "undelivered" ? [{ code: "40002", title: "Blocked as spam - temporary" }] : [],
     },
   },
@@ -69,7 +69,7 @@ const API: HttpApi = {
 describeProvider(carrierUnderTest(API));
 
 test("the request of Telnyx is the one that its SDK makes", async () => {
-  const message = outgoing({ recipient: API_RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
+  const message = outgoing({ recipient: RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
   const { ours, theirs } = await compareRequests(
     API,
     (connection) => connection.send(message, new AbortController().signal, mayLeave),

@@ -7,8 +7,8 @@ import { verifySignature } from "@vonage/jwt";
 import { Channels, Messages, MessageTypes } from "@vonage/messages";
 import { http } from "../../src/providers/http/http.ts";
 import type { CarrierRequest } from "../../src/providers/provider.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 import {
-  API_RECIPIENTS,
   carrierSettings,
   carrierUnderTest,
   compareRequests,
@@ -96,7 +96,7 @@ const toRequest = ({ headers, body }: Callback): CarrierRequest => ({
 });
 
 test("the request of Vonage is the one that its SDK makes", async () => {
-  const message = outgoing({ recipient: API_RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
+  const message = outgoing({ recipient: RECIPIENTS.delivered, sender: "+14155550100", body: 'He said "hello" 👋' });
   const { ours, theirs } = await compareRequests(
     API,
     (connection) => connection.send(message, new AbortController().signal, mayLeave),
@@ -104,7 +104,7 @@ test("the request of Vonage is the one that its SDK makes", async () => {
       new Messages({ apiKey: SECRETS.VONAGE_API_KEY, apiSecret: SECRETS.VONAGE_API_SECRET }, { apiHost }).send({
         messageType: MessageTypes.TEXT,
         channel: Channels.SMS,
-        to: API_RECIPIENTS.delivered.slice(1),
+        to: RECIPIENTS.delivered.slice(1),
         from: "14155550100",
         text: message.body,
         ttl: 3_599,

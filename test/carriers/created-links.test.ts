@@ -16,8 +16,8 @@ let godwit: Godwit;
 let twilio: FakeTwilio;
 let graph: FakeGraph;
 before(async () => {
-  twilio = await FakeTwilio.start();
-  graph = await FakeGraph.start();
+  twilio = await new FakeTwilio().listen();
+  graph = await new FakeGraph().listen();
   godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_WEBHOOK_ALLOW: "127.0.0.1/32" } });
   await godwit.unlimited();
 });

@@ -11,9 +11,8 @@ import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.t
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
+import { RecordingHost, mayLeave, outgoing, settled } from "../support/recording-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
-import { mayLeave, outgoing, settled } from "../support/recording-host.ts";
 import { ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 // An address of its own: another test cannot take the port while the carrier is down.
@@ -32,7 +31,7 @@ const settingsFor = (baseUrl: string): TwilioSettings => ({
 });
 
 async function withCarrier(run: (carrier: FakeTwilio) => Promise<void>): Promise<void> {
-  const carrier = await FakeTwilio.start(ADDRESS);
+  const carrier = await new FakeTwilio().listen(ADDRESS);
   try {
     await run(carrier);
   } finally {
@@ -40,8 +39,8 @@ async function withCarrier(run: (carrier: FakeTwilio) => Promise<void>): Promise
   }
 }
 
-async function onLink(baseUrl: string, run: (connection: Connection, host: LoggingHost) => Promise<void>): Promise<void> {
-  const host = new LoggingHost();
+async function onLink(baseUrl: string, run: (connection: Connection, host: RecordingHost) => Promise<void>): Promise<void> {
+  const host = new RecordingHost();
   const connection = await twilio.open(settingsFor(baseUrl), host);
   try {
     await run(connection, host);
@@ -79,7 +78,7 @@ describe("a link whose carrier cannot be reached", () => {
 
   test("sends one message at a time when it is connected again, until the carrier responds", () =>
     withCarrier(async (carrier) => {
-      const comeBack = await carrier.server.goDown();
+      const comeBack = await carrier.goDown();
       await onLink(carrier.url, async (connection, host) => {
         const before = connection.window;
         assert.deepEqual(await send(connection), UNREACHABLE);
@@ -91,7 +90,7 @@ describe("a link whose carrier cannot be reached", () => {
         assert.equal(connection.window, before);
         assert.ok(host.changes > changes, "the lane is notified");
       });
-      assert.equal(carrier.server.opened, 1, "the connection that showed the carrier to be there carries the message");
+      assert.equal(carrier.opened, 1, "the connection that showed the carrier to be there carries the message");
     }));
 
   test("sends one message at a time while the carrier throttles it", () =>
@@ -124,7 +123,7 @@ describe("an outage", () => {
   test("adds nothing to the timelines of queued messages, and all are sent after it", () =>
     withCarrier(async (carrier) => {
       await using rig = await Rig.open();
-      const comeBack = await carrier.server.goDown();
+      const comeBack = await carrier.goDown();
       const messages = await rig.acceptMany(150, (index) => ({ recipient: recipientNo(index) }));
       await rig.deliver(carriers, { links: [linkAt(carrier)] });
       await untilState(rig, LINK, "connecting");
@@ -143,7 +142,7 @@ describe("an outage", () => {
   test("ends the messages whose time to live passes", () =>
     withCarrier(async (carrier) => {
       await using rig = await Rig.open();
-      await carrier.server.goDown();
+      await carrier.goDown();
       await rig.deliver(carriers, { links: [linkAt(carrier)] });
       const message = await rig.accept({ ttl_seconds: 1 });
       assert.equal((await rig.untilStatus(message, "expired")).attempts, 0);
@@ -152,7 +151,7 @@ describe("an outage", () => {
   test("moves the messages to the next link of their route", () =>
     withCarrier(async (carrier) => {
       await using rig = await Rig.open();
-      await carrier.server.goDown();
+      await carrier.goDown();
       const links = [linkAt(carrier, "a"), linkTo("b")];
       const linkChooser = new LinkChooser(linkTo("simulator"), { ...EMPTY_PLAN, links });
       const b = new ScriptedCarrier();

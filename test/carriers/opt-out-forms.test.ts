@@ -80,7 +80,7 @@ async function smppCarrier(): Promise<Carrier> {
 }
 
 async function twilioCarrier(): Promise<Carrier> {
-  const twilio = await FakeTwilio.start();
+  const twilio = await new FakeTwilio().listen();
   // The port of the service is not known yet. Statuses are not looked at here.
   const statuses = await CallbackServer.open(async () => ({ status: 200, contentType: "text/plain", body: "" }));
   const settings = `base_url = "${twilio.url}"\naccount_sid = "${TWILIO_SECRETS.accountSid}"\nauth_token_env = "TOKEN"\npublic_url = "${new URL(statuses.url()).origin}"`;
@@ -130,7 +130,7 @@ async function httpCarrier(): Promise<Carrier> {
 
 /** Two numbers of one app, whose callbacks all come to the URL of the other link. */
 async function whatsappCarrier(): Promise<Carrier> {
-  const graph = await FakeGraph.start();
+  const graph = await new FakeGraph().listen();
   const link = (name: string, id: string): string =>
     `[[link]]\nname = "${name}"\nprovider = "whatsapp"\nbase_url = "${graph.url}"\nphone_number_id = "${id}"\n` +
     `access_token_env = "TOKEN"\napp_secret_env = "APP"\nverify_token_env = "VERIFY"\nsender = "${OF_LINK}"\ncountry = "US"\n`;

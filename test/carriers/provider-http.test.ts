@@ -7,8 +7,7 @@ import { readPlan } from "../../src/links/plan.ts";
 import { http, type HttpSettings } from "../../src/providers/http/http.ts";
 import type { CarrierRequest, CarrierResponse, Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { HttpCarrierServer, type CarrierBehavior, type Seen } from "../support/fakes/http-carrier.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
-import { mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../support/recording-host.ts";
+import { RecordingHost, mayLeave, outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
 
 const TO = "+4915112345678";
 const SECRETS: Readonly<Record<string, string>> = { ACME_TOKEN: "token-of-ours" };
@@ -320,8 +319,8 @@ type Call = Partial<CarrierRequest>;
 async function call(
   table: Table,
   request: Call,
-  host: LoggingHost = new LoggingHost(),
-): Promise<{ response: CarrierResponse; host: LoggingHost }> {
+  host: RecordingHost = new RecordingHost(),
+): Promise<{ response: CarrierResponse; host: RecordingHost }> {
   const url = "http://127.0.0.1:9/providers/http/acme";
   const whole = { method: "POST", url, query: {}, headers: {}, body: Buffer.alloc(0), ...request };
   const settings = settingsOf({ public_url: "http://127.0.0.1:9", receipts: RECEIPTS, inbound: INBOUND, ...table });
@@ -426,7 +425,7 @@ test("a callback with more than a thousand reports is refused as a whole", async
 });
 
 test("a callback that cannot be committed is not acknowledged, so that the carrier repeats it", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   host.behave("rejects");
   assert.equal((await call({ callbacks: NONE }, { body: DELIVERED }, host)).response.status, 503);
 });

@@ -4,10 +4,10 @@ import { within } from "../../src/lib/wait.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
-import { Smsc, until, type Script, type Submit } from "../support/fakes/smsc.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
-import { idOf, LinkHost, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
-import { settled } from "../support/recording-host.ts";
+import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import { RecordingHost, settled } from "../support/recording-host.ts";
+import { idOf, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
 
 const WINDOW = 10;
 // Long enough for an unwanted reaction to happen.
@@ -17,9 +17,9 @@ const TEN = Array.from({ length: WINDOW });
 const kinds = (outcomes: readonly SendOutcome[]): string[] => outcomes.map(({ kind }) => kind);
 
 /** Checks a link that is never bound. */
-async function withUnbound(script: Script, times: object, run: (rig: { smsc: Smsc; host: LinkHost }) => Promise<void>): Promise<void> {
+async function withUnbound(script: Script, times: object, run: (rig: { smsc: Smsc; host: RecordingHost }) => Promise<void>): Promise<void> {
   const smsc = await Smsc.start(script);
-  const host = new LinkHost();
+  const host = new RecordingHost();
   const link = await smpp.open(settingsFor(smsc, { times }), host);
   try {
     assert.equal(link.isReady, false);
@@ -43,7 +43,7 @@ describe("a bind", () => {
   for (const status of [STATUS.bindFailed, STATUS.invalidPassword, STATUS.invalidSystemId]) {
     test(`that is refused with ${status} pauses the link, reports the reason, and is not repeated in a loop`, async () => {
       const smsc = await Smsc.start({ bind: () => status });
-      const host = new LinkHost();
+      const host = new RecordingHost();
       const link = await smpp.open(settingsFor(smsc), host);
       try {
         await until("the link is paused", () => link.state?.kind === "paused");
@@ -87,7 +87,7 @@ test("the waits between binds grow with each failure, and are reset after a bind
       return STATUS.ok;
     },
   });
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   const link = await smpp.open(settingsFor(smsc, { times: { stableMs: 300 } }), host);
   const failures = (): number[] => Array.from(host.lines.matchAll(/"failures":(\d+)/g), ([, count]) => Number(count));
   try {
@@ -184,7 +184,7 @@ describe("unbind", () => {
 
   test("without a response of the carrier does not keep the link from closing, and no socket is left", async () => {
     const smsc = await Smsc.start({ unbind: "silence" });
-    const link = await smpp.open(settingsFor(smsc, { times: { unbindMs: 50 } }), new LinkHost());
+    const link = await smpp.open(settingsFor(smsc, { times: { unbindMs: 50 } }), new RecordingHost());
     await until("the link is ready", () => link.isReady);
     await settled(link.close(), "close", 2_000);
     assert.ok(smsc.session.received.some(({ command }) => command === "unbind"));
@@ -195,7 +195,7 @@ describe("unbind", () => {
   test("is sent after the outstanding responses, and the carrier is read until it responds", async () => {
     const held: Submit[] = [];
     const smsc = await Smsc.start({ submit: (each) => void held.push(each) });
-    const link = await smpp.open(settingsFor(smsc), new LinkHost());
+    const link = await smpp.open(settingsFor(smsc), new RecordingHost());
     await until("the link is ready", () => link.isReady);
     const sent = sendOne(link);
     await until("the message was submitted", () => held.length === 1);

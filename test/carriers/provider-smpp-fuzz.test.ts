@@ -3,7 +3,8 @@ import { randomInt } from "node:crypto";
 import { test } from "node:test";
 import { encode } from "../../src/providers/smpp/encode.ts";
 import { COMMAND, HEADER_BYTES, STATUS } from "../../src/providers/smpp/pdu.ts";
-import { until, type Script, type SmscSession } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import type { Script, SmscSession } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 import { receiptSm } from "../support/fakes/smsc-scripts.ts";
 

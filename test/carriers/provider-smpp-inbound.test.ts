@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { within } from "../../src/lib/wait.ts";
 import { STATUS, TLV } from "../../src/providers/smpp/pdu.ts";
-import { Smsc, until, type Script } from "../support/fakes/smsc.ts";
-import { idOf, LinkHost, openReady, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import { Smsc, type Script } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import { idOf, openReady, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import { RecordingHost, settled } from "../support/recording-host.ts";
 import { deliverSm, receiptByTlvs, receiptSm } from "../support/fakes/smsc-scripts.ts";
-import { settled } from "../support/recording-host.ts";
 
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), 100);
 const partSm = (reference: number, total: number, number: number, text: string) =>
@@ -170,7 +171,7 @@ describe("an inbound message", () => {
 
   test("with a missing part is passed on when the link closes", async () => {
     const smsc = await Smsc.start();
-    const host = new LinkHost();
+    const host = new RecordingHost();
     const link = await openReady(smsc, host, { times: { partAckMs: 10 } });
     await smsc.session.deliver(partSm(3, 2, 1, "begin "));
     await settled(link.close(), "close");
@@ -185,7 +186,7 @@ describe("an inbound message", () => {
 describe("an inbound message that the carrier repeats", () => {
   const YES = deliverSm({ text: Buffer.from("YES") });
   /** A host that commits messages, or fails, when the test decides. */
-  function slowly(host: LinkHost): { commit: () => void; fail: () => void } {
+  function slowly(host: RecordingHost): { commit: () => void; fail: () => void } {
     const gate = Promise.withResolvers<void>();
     host.receiveMessages = async (messages) => {
       await gate.promise;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { COMMAND, HEADER_BYTES, MAX_PDU_BYTES, STATUS } from "../../src/providers/smpp/pdu.ts";
-import { until, type Script, type Submit } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import type { Script, Submit } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 
 const WINDOW = 10;

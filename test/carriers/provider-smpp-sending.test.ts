@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../../src/lib/wait.ts";
 import { STATUS, TLV, type ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import { decodeText } from "../../src/providers/smpp/text.ts";
-import { until, type Script, type Submit } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import type { Script, Submit } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 import { mayLeave, outgoing, settled } from "../support/recording-host.ts";
 

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
-import { Smsc, until } from "../support/fakes/smsc.ts";
-import { idOf, LinkHost, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
-import { settled } from "../support/recording-host.ts";
+import { Smsc } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import { idOf, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
+import { RecordingHost, settled } from "../support/recording-host.ts";
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 const skip = hasOpenssl ? false : "openssl, which makes the certificate, is not installed";
@@ -37,7 +38,7 @@ describe("over TLS", { skip }, () => {
       idOf(await sendOne(link));
     });
     const smsc = await Smsc.start({ tls: asking });
-    const link = await smpp.open(settingsFor(smsc, settings), new LinkHost());
+    const link = await smpp.open(settingsFor(smsc, settings), new RecordingHost());
     await until("the link reports the reason", () => link.state?.reason !== null);
     assert.deepEqual(smsc.binds, []);
     await settled(link.close(), "close");
@@ -50,7 +51,7 @@ describe("over TLS", { skip }, () => {
   ] as const)
     test(`a carrier with a certificate ${what} does not receive our password`, async () => {
       const smsc = await Smsc.start({ tls });
-      const link = await smpp.open(settingsFor(smsc, { tls: true, ...settings() }), new LinkHost());
+      const link = await smpp.open(settingsFor(smsc, { tls: true, ...settings() }), new RecordingHost());
       await until("the link reports the reason", () => link.state?.reason !== null);
       assert.equal(link.state?.kind, "connecting");
       assert.deepEqual(smsc.binds, []);

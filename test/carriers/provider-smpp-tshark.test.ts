@@ -9,10 +9,11 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { SmppSettings } from "../../src/providers/smpp/settings.ts";
 import { Frames } from "../../src/providers/smpp/frames.ts";
 import { missingProgram } from "../support/debian-package.ts";
-import { Smsc, until } from "../support/fakes/smsc.ts";
-import { LinkHost, openReady, sendOne } from "../support/fakes/smsc-link.ts";
+import { Smsc } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import { RecordingHost, settled } from "../support/recording-host.ts";
+import { openReady, sendOne } from "../support/fakes/smsc-link.ts";
 import { deliverSm, receiptSm } from "../support/fakes/smsc-scripts.ts";
-import { settled } from "../support/recording-host.ts";
 
 // The file has PDUs and no packets: each record names the protocol and has one PDU.
 const LINK_TYPE_PDU = 252;
@@ -97,7 +98,7 @@ describe("tshark", () => {
   async function converse(settings: Partial<SmppSettings>): Promise<void> {
     const smsc = await Smsc.start();
     const proxy = await RecordingProxy.start(smsc.port);
-    const link = await openReady(smsc, new LinkHost(), { ...settings, port: proxy.port, times: { enquireMs: 20 } });
+    const link = await openReady(smsc, new RecordingHost(), { ...settings, port: proxy.port, times: { enquireMs: 20 } });
     const binds = (settings.binds ?? 1) * (settings.bindMode === "pair" ? 2 : 1);
     await until("all binds", () => smsc.bound.length === binds);
     for (const body of TEXTS) for (const carrierOptions of [null, { flash: true }]) await sendOne(link, { body, carrierOptions });

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { pino } from "pino";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
-import { Smsc, until } from "../support/fakes/smsc.ts";
-import { idOf, LinkHost, openReady, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
-import { byRecipient, deliverSm, receiptSm, RECIPIENTS } from "../support/fakes/smsc-scripts.ts";
-import { settled } from "../support/recording-host.ts";
+import { Smsc } from "../support/fakes/smsc.ts";
+import { until } from "../support/expect.ts";
+import { idOf, openReady, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
+import { RecordingHost, settled } from "../support/recording-host.ts";
+import { byRecipient, deliverSm, receiptSm } from "../support/fakes/smsc-scripts.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 
 const partOfTwo = deliverSm({ esmClass: 0x40, text: Buffer.from([5, 0, 3, 1, 2, 1, 0x41]) });
 
@@ -88,7 +90,7 @@ test("a link with several hosts binds at each, and at another one when one is un
   await gone.stop();
   try {
     await withLink({}, { binds: 2 }, async ({ smsc }) => {
-      const host = new LinkHost();
+      const host = new RecordingHost();
       const hosts = [`127.0.0.1:${port}`, `127.0.0.1:${smsc.port}`, `127.0.0.1:${other.port}`];
       const link = await openReady(smsc, host, { hosts, binds: 2 });
       await until("both binds are at hosts that are available", () => smsc.bound.length + other.bound.length === 4);
@@ -106,7 +108,7 @@ test("a transmitter sends and a receiver does not", async () => {
     assert.equal(smsc.session.boundAs, "bind_transmitter");
   });
   const smsc = await Smsc.start();
-  const host = new LinkHost();
+  const host = new RecordingHost();
   const link = await smpp.open(settingsFor(smsc, { bindMode: "receiver" }), host);
   await until("the receiver is bound", () => link.state?.kind === "connected");
   assert.deepEqual([link.isReady, smsc.session.boundAs], [false, "bind_receiver"]);
@@ -120,7 +122,7 @@ test("a closed link leaves nothing open, whatever was in progress", async () => 
   const smsc = await Smsc.start({ submit: () => undefined });
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
   const atFirst = timers();
-  const host = new LinkHost().behave("hangs");
+  const host = new RecordingHost().behave("hangs");
   const link = await openReady(smsc, host, { window: 1, partsPerSecond: 1, times: { drainMs: 50 } });
   const sends = [sendOne(link), sendOne(link), sendOne(link)];
   await until("one message was submitted", () => smsc.submits.length === 1);
@@ -139,7 +141,7 @@ test("a closed link leaves nothing open, whatever was in progress", async () => 
 test("the log contains no text, password or number", async () => {
   const lines: string[] = [];
   const smsc = await Smsc.start({ submit: (each, session) => session.refuse(each, 0x08) });
-  const host = new LinkHost().behave("rejects");
+  const host = new RecordingHost().behave("rejects");
   Object.assign(host, { log: pino({}, { write: (line: string) => void lines.push(line) }) });
   const link = await openReady(smsc, host);
   await sendOne(link, { body: "My secret text" });

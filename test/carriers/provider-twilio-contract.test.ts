@@ -1,6 +1,7 @@
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
-import { CallbackServer, withCarrier } from "../support/fakes/http-carrier.ts";
-import { FakeTwilio, TWILIO_RECIPIENTS, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
+import { CallbackServer, HttpCarrierServer, withCarrier } from "../support/fakes/http-carrier.ts";
+import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
+import { RECIPIENTS } from "../support/recipient.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 
 const settingsFor = (baseUrl: string, statusCallbackUrl: string | null): TwilioSettings => ({
@@ -15,7 +16,7 @@ describeProvider({
   name: "twilio",
   channels: ["sms"],
   open: async (host) => {
-    const carrier = await FakeTwilio.start();
+    const carrier = await new FakeTwilio().listen();
     const callbacks: CallbackServer = await CallbackServer.open(
       (request) =>
         twilio.handleRequest?.(settingsFor(carrier.url, callbacks.url()), request, host) ?? Promise.reject(new Error("no response")),
@@ -23,10 +24,9 @@ describeProvider({
     return withCarrier(await twilio.open(settingsFor(carrier.url, callbacks.url()), host), carrier, callbacks);
   },
   openMute: async (host) => {
-    const carrier = await FakeTwilio.start();
-    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.behaviors.set(recipient, { kind: "is silent" });
-    return withCarrier(await twilio.open(settingsFor(carrier.url, null), host), carrier);
+    const silent = await new HttpCarrierServer().listen();
+    return withCarrier(await twilio.open(settingsFor(silent.url, null), host), silent);
   },
-  recipients: TWILIO_RECIPIENTS,
+  recipients: RECIPIENTS,
   givesReferenceBack: true,
 });

@@ -5,7 +5,7 @@ import { getExpectedTwilioSignature, validateRequest } from "twilio/lib/webhooks
 import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { CallbackServer } from "../support/fakes/http-carrier.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
+import { RecordingHost } from "../support/recording-host.ts";
 import { FakeTwilio, twilioSignature, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 
 const PUBLIC = "https://godwit.example/providers/twilio/main";
@@ -18,11 +18,11 @@ type Call = {
   url?: string;
   signature?: string;
   settings?: TwilioSettings;
-  host?: LoggingHost;
+  host?: RecordingHost;
   headers?: Record<string, string>;
 };
 
-async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoggingHost(), ...rest }: Call): Promise<CarrierResponse> {
+async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new RecordingHost(), ...rest }: Call): Promise<CarrierResponse> {
   const { signature = twilioSignature(url, fields), headers = {} } = rest;
   const request: CarrierRequest = {
     method: "POST",
@@ -34,8 +34,8 @@ async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new Logg
   return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no response");
 }
 
-async function hostAfter(fields: Fields, url = PUBLIC): Promise<LoggingHost> {
-  const host = new LoggingHost();
+async function hostAfter(fields: Fields, url = PUBLIC): Promise<RecordingHost> {
+  const host = new RecordingHost();
   assert.deepEqual(await call({ fields, url, host }), ACKNOWLEDGED);
   return host;
 }
@@ -58,7 +58,7 @@ for (const [what, signature] of [
   ["too short", twilioSignature(PUBLIC, STATUS).slice(0, -2)],
 ] as const)
   test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
-    const host = new LoggingHost();
+    const host = new RecordingHost();
     assert.equal((await call({ fields: STATUS, signature, host })).status, 403);
     assert.deepEqual([host.calls, host.messages], [[], []]);
     assert.ok(!host.lines.includes(TWILIO_SECRETS.authToken));
@@ -170,7 +170,7 @@ for (const [code, ours, isPermanent] of ERRORS)
   });
 
 test("statuses are passed on in the order of their arrival, repeated ones too", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   for (const word of ["delivered", "sent", "delivered"]) await call({ fields: { ...STATUS, MessageStatus: word }, host });
   assert.deepEqual(
     host.receipts.map(({ status }) => status),
@@ -276,12 +276,12 @@ test("a field that is repeated is signed with each of its values once, in their 
     headers: { "x-twilio-signature": signature },
     body: Buffer.from("b=2&MessageSid=SM1&b=1&a&MessageStatus=sent&b=2"),
   };
-  assert.deepEqual(await twilio.handleRequest?.(SETTINGS, request, new LoggingHost()), ACKNOWLEDGED);
+  assert.deepEqual(await twilio.handleRequest?.(SETTINGS, request, new RecordingHost()), ACKNOWLEDGED);
 });
 
 test("a call that cannot be committed is not acknowledged, so that Twilio repeats it", async () => {
   for (const fields of [STATUS, INBOUND]) {
-    const host = new LoggingHost();
+    const host = new RecordingHost();
     host.behave("rejects");
     assert.equal((await call({ fields, host })).status, 503);
     host.behave("accepts");
@@ -292,8 +292,8 @@ test("a call that cannot be committed is not acknowledged, so that Twilio repeat
 });
 
 test("statuses and messages arrive over a real socket", async () => {
-  const host = new LoggingHost();
-  const carrier = await FakeTwilio.start();
+  const host = new RecordingHost();
+  const carrier = await new FakeTwilio().listen();
   const callbacks = await CallbackServer.open(
     (request) => twilio.handleRequest?.({ ...SETTINGS, statusCallbackUrl: null }, request, host) ?? assert.fail(),
   );

@@ -5,19 +5,18 @@ import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
+import { RecordingHost, mayLeave, outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
-import { mayLeave, outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
 
 const never = new AbortController().signal;
 const TO = "+4915112345678";
 const CALLBACK = "https://godwit.example/providers/twilio/main";
 
-type Rig = { carrier: FakeTwilio; connection: Connection; host: LoggingHost };
+type Rig = { carrier: FakeTwilio; connection: Connection; host: RecordingHost };
 
 async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSettings> = {}): Promise<void> {
-  const carrier = await FakeTwilio.start();
-  const host = new LoggingHost();
+  const carrier = await new FakeTwilio().listen();
+  const host = new RecordingHost();
   const base = { ...TWILIO_SECRETS, baseUrl: carrier.url, messagingServiceSid: null, statusCallbackUrl: null, partsPerSecond: 1_000 };
   const connection = await twilio.open({ ...base, ...fields }, host);
   try {
@@ -51,7 +50,7 @@ test("a message is sent as a form, with our id in the callback URL", async () =>
         kind: "accepted",
         providerMessageId: "SM1",
       });
-      const [seen] = carrier.server.seen;
+      const [seen] = carrier.seen;
       assert.equal(seen?.path, `/2010-04-01/Accounts/${TWILIO_SECRETS.accountSid}/Messages.json`);
       assert.equal(seen.headers["content-type"], "application/x-www-form-urlencoded");
       const { ValidityPeriod: seconds, ...form } = carrier.messages[0] ?? {};
@@ -153,7 +152,7 @@ for (const [what, behavior] of UNKNOWN)
       async ({ carrier, connection }) => {
         carrier.behaviors.set(TO, behavior);
         assert.equal((await send(connection)).kind, "unknown");
-        assert.equal(carrier.server.seen.length, 1);
+        assert.equal(carrier.seen.length, 1);
       },
       { timeoutMs: 300 },
     ));
@@ -179,7 +178,7 @@ test("the rate counts segments", () =>
       const long = { body: "a".repeat(400) };
       const startedAt = performance.now();
       await Promise.all([send(connection, long), send(connection, long), send(connection, { body: "short" }), send(connection)]);
-      const took = Math.max(...carrier.server.seen.map(({ atMs }) => atMs)) - startedAt;
+      const took = Math.max(...carrier.seen.map(({ atMs }) => atMs)) - startedAt;
       // Three segments, three segments and one before the last, at 20 per second.
       assert.ok(took >= 300, `took ${took} ms`);
     },
@@ -202,9 +201,9 @@ test("a message that waits for the rate when another node gets the link is not s
 test("nothing is open after close", () =>
   onLink(async ({ carrier, connection }) => {
     await Promise.all(Array.from({ length: 10 }, () => send(connection)));
-    assert.ok(carrier.server.connections > 0);
+    assert.ok(carrier.connections > 0);
     await connection.close();
-    const areGone = await poll(async () => (carrier.server.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
+    const areGone = await poll(async () => (carrier.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
     assert.ok(areGone);
   }));
 

@@ -1,6 +1,7 @@
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
-import { FakeGraph, GRAPH_RECIPIENTS, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
-import { CallbackServer, withCarrier } from "../support/fakes/http-carrier.ts";
+import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
+import { CallbackServer, HttpCarrierServer, withCarrier } from "../support/fakes/http-carrier.ts";
+import { RECIPIENTS, REPLYING_RECIPIENT } from "../support/recipient.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 
 const settingsFor = (baseUrl: string): WhatsAppSettings => ({
@@ -15,7 +16,7 @@ describeProvider({
   name: "whatsapp",
   channels: ["whatsapp"],
   open: async (host) => {
-    const graph = await FakeGraph.start();
+    const graph = await new FakeGraph().listen();
     const settings = settingsFor(graph.url);
     const callbacks = await CallbackServer.open(
       (request) => whatsapp.handleRequest?.(settings, request, host) ?? Promise.reject(new Error("no response")),
@@ -24,10 +25,9 @@ describeProvider({
     return withCarrier(await whatsapp.open(settings, host), graph, callbacks);
   },
   openMute: async (host) => {
-    const graph = await FakeGraph.start();
-    for (const recipient of Object.values(GRAPH_RECIPIENTS)) graph.behaviors.set(recipient, { kind: "is silent" });
-    return withCarrier(await whatsapp.open(settingsFor(graph.url), host), graph);
+    const silent = await new HttpCarrierServer().listen();
+    return withCarrier(await whatsapp.open(settingsFor(silent.url), host), silent);
   },
-  recipients: GRAPH_RECIPIENTS,
+  recipients: { ...RECIPIENTS, replies: REPLYING_RECIPIENT },
   givesReferenceBack: true,
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import { graphError } from "../support/fakes/graph.ts";
+import { graphError } from "../support/fakes/graph-templates.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import type { OutgoingFields } from "../support/recording-host.ts";
@@ -24,7 +24,7 @@ async function sendTo(
       graph.behaviors.set(TO, behavior);
       const outcome = await send(connection, fields);
       assert.ok(connection.state);
-      result = { outcome, state: connection.state, seen: graph.server.seen.length };
+      result = { outcome, state: connection.state, seen: graph.seen.length };
     },
     { timeoutMs: isLate(behavior) ? LATE_MS : LIMIT_MS },
   );
@@ -85,7 +85,7 @@ test("throttling for one recipient stops all messages to that recipient, whateve
     assert.deepEqual(first, { kind: "throttled", scope: "recipient", retryAfterMs: 4_000, providerCode: "131056" });
     const second = await send(connection);
     assert.ok(second.kind === "throttled" && second.scope === "recipient" && (second.retryAfterMs ?? 0) > 3_000, JSON.stringify(second));
-    assert.equal(graph.server.seen.length, 1, "the carrier receives no request meanwhile");
+    assert.equal(graph.seen.length, 1, "the carrier receives no request meanwhile");
     assert.equal(connection.state?.kind, "connected");
     assert.equal((await send(connection, { recipient: ANOTHER })).kind, "accepted");
   }));
@@ -115,7 +115,7 @@ test("the link waits for the time in Retry-After and sends nothing until then", 
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 7_000, providerCode: "130429" });
     const next = await send(connection, { recipient: ANOTHER });
     assert.ok(next.kind === "throttled" && next.scope === "link" && (next.retryAfterMs ?? 0) > 6_000);
-    assert.equal(graph.server.seen.length, 1);
+    assert.equal(graph.seen.length, 1);
     assert.deepEqual(connection.state, { kind: "throttled", reason: "the carrier asks for less: 130429" });
     assert.equal(host.changes, 1);
   }));
@@ -131,7 +131,7 @@ test("a blocked account pauses the link, reports the reason, and allows one mess
     assert.equal(connection.window, 1);
     const next = await send(connection, { recipient: ANOTHER });
     assert.ok(next.kind === "throttled" && (next.retryAfterMs ?? 0) > 170_000);
-    assert.equal(graph.server.seen.length, 3);
+    assert.equal(graph.seen.length, 3);
     assert.equal(host.changes, 1, "the change is reported once");
     assert.equal(host.lines.match(/"level":50/g)?.length, 1, "one alert");
   }));
@@ -143,7 +143,7 @@ test("a pause ends when a message is accepted again, and not before its time", (
     const now = performance.now.bind(performance);
     const clock = context.mock.method(performance, "now", () => now() + 181_000);
     assert.equal((await send(connection)).kind, "throttled", "requested again and still refused");
-    assert.equal(graph.server.seen.length, 2);
+    assert.equal(graph.seen.length, 2);
     assert.equal(connection.window, 1);
     clock.mock.mockImplementation(() => now() + 362_000);
     assert.equal((await send(connection, { recipient: ANOTHER })).kind, "accepted");
@@ -168,7 +168,7 @@ test("a message that waits for the rate is not sent when the carrier throttles",
       graph.behaviors.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as CarrierBehavior);
       const outcomes = await Promise.all([send(connection), send(connection, { recipient: ANOTHER })]);
       for (const { kind } of outcomes) assert.equal(kind, "throttled");
-      assert.equal(graph.server.seen.length, 1);
+      assert.equal(graph.seen.length, 1);
     },
     { messagesPerSecond: 2 },
   ));
@@ -203,17 +203,17 @@ for (const [what, behavior] of UNKNOWN)
 
 test("a connection that ends before the request is read is an unknown outcome too, because bytes may have left", () =>
   onLink(async ({ graph, connection }) => {
-    graph.server.closesEarly = true;
+    graph.closesEarly = true;
     assert.equal((await send(connection)).kind, "unknown");
   }));
 
 test("a carrier that ends every connection immediately gets nothing twice, and the attempt ends in time", () =>
   onLink(
     async ({ graph, connection }) => {
-      graph.server.refusesConnections = true;
+      graph.refusesConnections = true;
       const outcome = await send(connection);
       assert.ok(outcome.kind === "unknown" || (outcome.kind === "refused" && !outcome.isPermanent), JSON.stringify(outcome));
-      assert.deepEqual(graph.server.seen, []);
+      assert.deepEqual(graph.seen, []);
     },
     { timeoutMs: 500 },
   ));
@@ -224,7 +224,7 @@ test("a kept-alive connection that the carrier ends never causes a message to be
       graph.behaviors.set(TO, round % 2 === 0 ? { kind: "disconnects" } : graphError(131026));
       await send(connection);
     }
-    assert.equal(graph.server.seen.length, 20);
+    assert.equal(graph.seen.length, 20);
   }));
 
 const WORDLESS: readonly (readonly [status: number, expected: string])[] = [

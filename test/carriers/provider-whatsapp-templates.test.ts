@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { createLog } from "../../src/model/log.ts";
 import type { ReviewableContent, ReviewableTemplate, BusinessAccountClient } from "../../src/providers/business-account.ts";
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
-import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
-import { WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
+import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
+import { graphError, WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { settled } from "../support/recording-host.ts";
 
@@ -19,7 +19,7 @@ const settingsFor = (baseUrl: string, wabaId: string | null = WABA_ID): WhatsApp
 });
 
 async function withAccount(run: (account: BusinessAccountClient, graph: FakeGraph) => Promise<void>): Promise<void> {
-  const graph = await FakeGraph.start();
+  const graph = await new FakeGraph().listen();
   const account = whatsapp.openBusinessAccount?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no business account");
   try {
     await run(account, graph);
@@ -56,7 +56,7 @@ describe("a submitted template", () => {
     withAccount(async (account, graph) => {
       const outcome = await account.submit(template(), undefined, never);
       assert.deepEqual(outcome, { kind: "submitted", id: graph.templates.all[0]?.id, status: "pending" });
-      const [seen] = graph.server.seen;
+      const [seen] = graph.seen;
       assert.deepEqual([seen?.method, seen?.path], ["POST", `/v23.0/${WABA_ID}/message_templates`]);
       assert.equal(seen?.headers["authorization"], `Bearer ${GRAPH_SECRETS.accessToken}`);
       assert.deepEqual(JSON.parse(seen?.body ?? ""), {
@@ -115,7 +115,7 @@ describe("a submitted template", () => {
     withAccount(async (account, graph) => {
       const code = template({ name: "code", category: "authentication", body: "{{code}} is it" });
       assert.equal((await account.submit(code, undefined, never)).kind, "submitted");
-      assert.deepEqual(JSON.parse(graph.server.seen[0]?.body ?? ""), {
+      assert.deepEqual(JSON.parse(graph.seen[0]?.body ?? ""), {
         name: "code",
         language: "en",
         category: "AUTHENTICATION",
@@ -128,7 +128,7 @@ describe("a submitted template", () => {
         const outcome = await account.submit({ ...code, ...fields }, undefined, never);
         assert.ok(outcome.kind === "refused" && outcome.reason.includes("one variable"), JSON.stringify(outcome));
       }
-      assert.equal(graph.server.seen.length, 1, "an invalid template is not sent");
+      assert.equal(graph.seen.length, 1, "an invalid template is not sent");
     }));
 
   test("that replaces another edits it, and its category only while that is permitted", () =>
@@ -142,7 +142,7 @@ describe("a submitted template", () => {
         const before = listed.kind === "listed" ? listed.templates.find(({ id }) => id === made.id) : undefined;
         const outcome = await account.submit(template({ name: made.name, category: "marketing", body: "Other" }), before, never);
         assert.deepEqual(outcome, { kind: "submitted", id: made.id, status: "pending" });
-        const seen = graph.server.seen.at(-1);
+        const seen = graph.seen.at(-1);
         assert.equal(seen?.path, `/v23.0/${made.id}`);
         assert.deepEqual(JSON.parse(seen?.body ?? ""), {
           ...(category === undefined ? {} : { category }),
@@ -299,7 +299,7 @@ describe("a listed template", () => {
       assert.ok(listed.kind === "listed" && listed.isComplete);
       assert.equal(new Set(listed.templates.map(({ name }) => name)).size, 250);
       assert.deepEqual(
-        graph.server.seen.map(({ path }) => new URL(path, "http://x").searchParams.get("limit")),
+        graph.seen.map(({ path }) => new URL(path, "http://x").searchParams.get("limit")),
         ["100", "100", "100"],
       );
     }));

@@ -5,7 +5,7 @@ import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/wh
 import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status, templateCall } from "../support/fakes/graph.ts";
 import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
 import { CallbackServer } from "../support/fakes/http-carrier.ts";
-import { LoggingHost } from "../support/fakes/logging-host.ts";
+import { RecordingHost } from "../support/recording-host.ts";
 
 const SETTINGS: WhatsAppSettings = { ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
 const FROM = "15551234567";
@@ -19,15 +19,15 @@ const request = (fields: Partial<CarrierRequest>): CarrierRequest => ({
   ...fields,
 });
 
-const respond = async (fields: Partial<CarrierRequest>, host = new LoggingHost(), settings = SETTINGS): Promise<CarrierResponse> =>
+const respond = async (fields: Partial<CarrierRequest>, host = new RecordingHost(), settings = SETTINGS): Promise<CarrierResponse> =>
   (await whatsapp.handleRequest?.(settings, request(fields), host)) ?? assert.fail("no response");
 
 /** A call with a valid signature. */
-const post = (body: string, host = new LoggingHost()): Promise<CarrierResponse> =>
+const post = (body: string, host = new RecordingHost()): Promise<CarrierResponse> =>
   respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host);
 
-async function hostAfter(body: string): Promise<LoggingHost> {
-  const host = new LoggingHost();
+async function hostAfter(body: string): Promise<RecordingHost> {
+  const host = new RecordingHost();
   assert.equal((await post(body, host)).status, 200);
   return host;
 }
@@ -61,19 +61,19 @@ for (const [what, fields] of [
 test("an empty token or secret accepts no call", async () => {
   const unset = { ...SETTINGS, verifyToken: "", appSecret: "" };
   const query = { "hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1" };
-  assert.equal((await respond({ method: "GET", query }, new LoggingHost(), unset)).status, 403);
+  assert.equal((await respond({ method: "GET", query }, new RecordingHost(), unset)).status, 403);
   const body = Buffer.from(graphCall({ statuses: [] }));
   const headers = { "x-hub-signature-256": graphSignature(body, "") };
-  assert.equal((await respond({ body, headers }, new LoggingHost(), unset)).status, 401);
+  assert.equal((await respond({ body, headers }, new RecordingHost(), unset)).status, 401);
 });
 
 test("Meta's published signature is valid: its body is refused only because it is not JSON", async () => {
   const settings = { ...SETTINGS, appSecret: "It's a Secret to Everybody" };
   const body = Buffer.from("Hello, World!");
   const hex = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-  assert.equal((await respond({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new LoggingHost(), settings)).status, 400);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new RecordingHost(), settings)).status, 400);
   const wrong = `sha256=${hex.replace(/.$/, "8")}`;
-  assert.equal((await respond({ body, headers: { "x-hub-signature-256": wrong } }, new LoggingHost(), settings)).status, 401);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": wrong } }, new RecordingHost(), settings)).status, 401);
 });
 
 const GOOD = graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "delivered")] });
@@ -88,7 +88,7 @@ for (const [what, header] of [
   ["too long", `${graphSignature(GOOD)}00`],
 ] as const)
   test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
-    const host = new LoggingHost();
+    const host = new RecordingHost();
     const headers: Record<string, string> = header === undefined ? {} : { "x-hub-signature-256": header };
     assert.equal((await respond({ headers, body: Buffer.from(GOOD) }, host)).status, 401);
     assert.deepEqual([host.calls, host.messages], [[], []]);
@@ -101,7 +101,7 @@ test("the signature covers the received bytes, also those that are not UTF-8", a
 });
 
 test("a signed call with more values than a thousand notifications have is refused before it is parsed", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   assert.equal((await post(`{"entry":[${"{},".repeat(300_000)}{}]}`, host)).status, 400);
   assert.equal((await post(`{"entry":${"[".repeat(100_000)}`, host)).status, 400);
   assert.deepEqual([host.calls, host.messages], [[], []]);
@@ -110,7 +110,7 @@ test("a signed call with more values than a thousand notifications have is refus
 test("a call has at most 1,000 notifications", async () => {
   const statuses = (count: number): string =>
     graphCall({ statuses: Array.from({ length: count }, (_, index) => status(`wamid.${index}`, FROM, "msg_1", "sent")) });
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   assert.deepEqual([(await post(statuses(1_000), host)).status, (await post(statuses(1_001), host)).status], [200, 413]);
   assert.equal(host.receipts.length, 1_000);
 });
@@ -313,7 +313,7 @@ test("a choice without our number is passed on, and so is one of a person whose 
 });
 
 test("a choice that cannot be committed is not acknowledged, so that Meta repeats it", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   host.behave("rejects");
   assert.equal((await post(graphCall({ user_preferences: [preference({})] }, "user_preferences"), host)).status, 503);
 });
@@ -378,11 +378,11 @@ async function postToApp(
   links: Readonly<Record<string, Partial<WhatsAppSettings>>>,
   behavior: "accepts" | "rejects" = "accepts",
 ) {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   const others = Object.entries(links).map(([name, fields]) => ({
     name,
     settings: { ...SETTINGS, phoneNumberId: name, ...fields },
-    host: new LoggingHost().behave(behavior),
+    host: new RecordingHost().behave(behavior),
   }));
   const call = request({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) });
   const own = { name: "main", settings: SETTINGS, host };
@@ -428,7 +428,7 @@ test("a link with another app secret gets nothing of this app", async () => {
 
 test("a call is acknowledged only when the links of all its numbers have committed", async () => {
   assert.equal((await postToApp(ofNumber("222"), { 222: {} }, "rejects")).response.status, 503);
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   host.behave("rejects");
   assert.equal((await post(ofNumber("222"), host)).status, 503, "what matches no link is committed as well");
 });
@@ -438,7 +438,7 @@ test("a call that cannot be committed is not acknowledged, so that Meta repeats 
     statuses: [status("wamid.1", FROM, "msg_1", "sent")],
     messages: [written("text", { text: { body: "the text" } })],
   });
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   host.behave("rejects");
   assert.equal((await post(both, host)).status, 503);
   host.behave("accepts");
@@ -448,7 +448,7 @@ test("a call that cannot be committed is not acknowledged, so that Meta repeats 
 });
 
 test("statuses and messages arrive over a real socket", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   const callbacks = await CallbackServer.open((call) => whatsapp.handleRequest?.(SETTINGS, call, host) ?? assert.fail());
   const asked = await fetch(`${callbacks.url()}?hub.mode=subscribe&hub.verify_token=${GRAPH_SECRETS.verifyToken}&hub.challenge=77`);
   assert.equal(await asked.text(), "77");
@@ -491,7 +491,7 @@ for (const [event, fields, decided, reason] of [
   });
 
 test("a call about a template is acknowledged when it is committed, and not before", async () => {
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   host.behave("rejects");
   assert.equal((await post(templateCall(THEIRS, "APPROVED"), host)).status, 503);
 });
@@ -503,7 +503,7 @@ test("a call about a template without a name or an account is acknowledged and i
     assert.match(host.lines, /"ignored":1/);
   }
   assert.deepEqual((await hostAfter(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).reviewUpdates, []);
-  const host = new LoggingHost();
+  const host = new RecordingHost();
   const body = templateCall({ ...THEIRS, waba: "x" }, "APPROVED");
   await respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host, { ...SETTINGS, wabaId: "8" });
   assert.equal(host.reviewUpdates[0]?.account, "whatsapp graph.facebook.com 8", "the account of the link is used");

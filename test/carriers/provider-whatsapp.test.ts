@@ -4,7 +4,8 @@ import { poll } from "../../src/lib/wait.ts";
 import type { OutgoingTemplate, Variable } from "../../src/providers/provider.ts";
 import { whatsapp } from "../../src/providers/whatsapp/whatsapp.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
+import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
+import { graphError } from "../support/fakes/graph-templates.ts";
 import { ANOTHER, message, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { mayLeave, RecordingHost, settled } from "../support/recording-host.ts";
@@ -14,7 +15,7 @@ test("a text is sent in the format of the Cloud API", () =>
     const hello = message({ body: "Hello 👋", id: "msg_1" });
     const outcome = await send(connection, hello);
     assert.ok(outcome.kind === "accepted" && outcome.providerMessageId.startsWith("wamid."));
-    const [seen] = graph.server.seen;
+    const [seen] = graph.seen;
     assert.equal(seen?.method, "POST");
     assert.equal(seen.path, `/v23.0/${PHONE_NUMBER_ID}/messages`);
     assert.equal(seen.headers["authorization"], `Bearer ${GRAPH_SECRETS.accessToken}`);
@@ -38,11 +39,11 @@ test("a message to a user id has it as recipient, and no phone number", () =>
   }));
 
 test("the version and the path of the base URL are part of the request URL", async () => {
-  const graph = await FakeGraph.start();
+  const graph = await new FakeGraph().listen();
   const settings = { ...GRAPH_SECRETS, baseUrl: `${graph.url}/meta/`, version: "v24.0", phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
   const connection = await whatsapp.open(settings, new RecordingHost());
   await send(connection);
-  assert.equal(graph.server.seen[0]?.path, `/meta/v24.0/${PHONE_NUMBER_ID}/messages`);
+  assert.equal(graph.seen[0]?.path, `/meta/v24.0/${PHONE_NUMBER_ID}/messages`);
   await connection.close();
   await graph.close();
 });
@@ -164,7 +165,7 @@ test("the rate is kept, also by many concurrent messages", () =>
       const outcomes = await Promise.all(Array.from({ length: 60 }, () => send(connection)));
       for (const { kind } of outcomes) assert.equal(kind, "accepted");
       // 59 turns of 10 ms.
-      const took = Math.max(...graph.server.seen.map(({ atMs }) => atMs)) - startedAt;
+      const took = Math.max(...graph.seen.map(({ atMs }) => atMs)) - startedAt;
       assert.ok(took >= 580, `60 messages at 100 a second took ${took} ms`);
     },
     { messagesPerSecond: 100 },
@@ -179,7 +180,7 @@ test("a message that is aborted while it waits for the rate has not left, and is
       limit.abort();
       const second = await settled(sends[1] ?? assert.fail(), "an aborted attempt");
       assert.ok(second.kind === "throttled" && second.providerCode === "not_sent");
-      assert.equal(graph.server.seen.length, 1);
+      assert.equal(graph.seen.length, 1);
     },
     { messagesPerSecond: 1 },
   ));
@@ -192,7 +193,7 @@ test("close ends the messages that wait for the rate", () =>
       await connection.close();
       const kinds = await settled(Promise.all(sends), "the waiting messages", 500);
       for (const outcome of kinds.slice(1)) assert.ok(outcome.kind === "throttled" && outcome.providerCode === "not_sent");
-      assert.equal(graph.server.seen.length, 1);
+      assert.equal(graph.seen.length, 1);
     },
     { messagesPerSecond: 1 },
   ));
@@ -217,16 +218,16 @@ test("no more connections are open than the size of the window, and none after c
     async ({ graph: fake, connection }) => {
       graph = fake;
       for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 12 }, () => send(connection)));
-      assert.ok(fake.server.connections <= 4, `${fake.server.connections} connections`);
+      assert.ok(fake.connections <= 4, `${fake.connections} connections`);
       await connection.close();
-      const areGone = await poll(async () => (fake.server.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
+      const areGone = await poll(async () => (fake.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
       assert.ok(areGone, "connections are left");
       const late = await send(connection);
       assert.ok(late.kind === "throttled" && late.providerCode === "link_closed");
     },
     { window: 4 },
   );
-  assert.equal(graph?.server.seen.length, 36);
+  assert.equal(graph?.seen.length, 36);
 });
 
 test("a link with an invalid setting does not open", async () => {
@@ -252,7 +253,7 @@ test("the log contains no secret, text or number", async () => {
         graph.behaviors.set(TO, behavior);
         await send(connection, { body: "the secret text" });
       }
-      assert.equal(graph.server.seen.length, 5);
+      assert.equal(graph.seen.length, 5);
       ({ lines } = host);
     },
     { timeoutMs: 100 },

@@ -18,7 +18,7 @@ let graph: FakeGraph;
 let godwit: Godwit;
 let key: string;
 before(async () => {
-  graph = await FakeGraph.start();
+  graph = await new FakeGraph().listen();
   const link = (name: string, id: string, secret = "APP"): string =>
     `[[link]]\nname = "${name}"\nprovider = "whatsapp"\nbase_url = "${graph.url}"\nphone_number_id = "${id}"\n` +
     `access_token_env = "TOKEN"\napp_secret_env = "${secret}"\nverify_token_env = "VERIFY"\n`;

@@ -81,7 +81,7 @@ sender = "+14155550100"
 describe("during a step of the database's clock", () => {
   let carrier: FakeTwilio;
   before(async () => {
-    carrier = await FakeTwilio.start();
+    carrier = await new FakeTwilio().listen();
   });
   after(() => carrier.close());
 

@@ -15,7 +15,7 @@ const COUNT = 40;
 
 let carrier: FakeTwilio;
 before(async () => {
-  carrier = await FakeTwilio.start();
+  carrier = await new FakeTwilio().listen();
   // Without callbacks: these messages need no receipts.
   let sids = 0;
   const accept = (): CarrierBehavior => ({
@@ -25,7 +25,7 @@ before(async () => {
   });
   for (const recipient of recipients(COUNT)) carrier.behaviors.set(recipient, accept);
 });
-beforeEach(() => carrier.server.seen.splice(0));
+beforeEach(() => carrier.seen.splice(0));
 after(() => carrier.close());
 
 const linkTable = (perSecond: number): string => `

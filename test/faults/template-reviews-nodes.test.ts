@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { clientOf } from "../support/client.ts";
-import { graphError, templateCall } from "../support/fakes/graph.ts";
-import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
+import { graphError, type GraphTemplate } from "../support/fakes/graph-templates.ts";
+import { templateCall } from "../support/fakes/graph.ts";
 import { until } from "../support/expect.ts";
 import { componentsIn, ReviewRig, SHIPPED, waLink } from "../support/review-rig.ts";
 

@@ -2,17 +2,17 @@
  *  carrier may be a fake. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { poll, within } from "../../src/lib/wait.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../src/lib/wait.ts";
 import {
   RECEIPT_STATUSES,
   type Connection,
   type Host,
-  type InboundMessage,
   type Outgoing,
   type Receipt,
   type SendOutcome,
 } from "../../src/providers/provider.ts";
-import { LIMIT_MS } from "./expect.ts";
+import { until } from "./expect.ts";
 import { has, mayLeave, outgoing, RecordingHost, settled } from "./recording-host.ts";
 
 type Channel = Outgoing["channel"];
@@ -142,6 +142,13 @@ function describeOutcomes({ open, recipients, givesReferenceBack }: ProviderUnde
   });
 }
 
+/** Asserts that a closed link passes neither receipts nor messages. */
+async function assertQuiet({ calls, messageCalls }: RecordingHost): Promise<void> {
+  const before = [calls.length, messageCalls.length];
+  await sleep(QUIET_MS);
+  assert.deepEqual([calls.length, messageCalls.length], before, "the link passed something after close");
+}
+
 /** Messages of the right type that a carrier may refuse. */
 const ODD_MESSAGES: readonly (readonly [what: string, fields: Partial<Outgoing>])[] = [
   ["no text", { body: "" }],
@@ -217,8 +224,7 @@ function describeSending({ open, openMute, recipients }: ProviderUnderTest, chan
       let begun = 0;
       const begin = async (): Promise<boolean> => (begun += 1) > 0;
       const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal, begin));
-      const haveBegun = async (): Promise<true | undefined> => begun === sends.length || undefined;
-      assert.ok(await poll(haveBegun, { timeoutMs: LIMIT_MS, everyMs: 2 }), "all messages begin");
+      await until("all messages to begin", () => begun === sends.length);
       assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier is silent");
       limit.abort();
       const outcomes = await settled(Promise.all(sends), "an aborted send");
@@ -242,20 +248,6 @@ function describeReceipts({ open, recipients }: ProviderUnderTest, channel: Chan
   });
 }
 
-/** Records all passed messages, including those that are not acknowledged. */
-class InboundHost extends RecordingHost {
-  readonly passed: InboundMessage[][] = [];
-
-  override async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
-    this.passed.push([...messages]);
-    await super.receiveMessages(messages);
-  }
-
-  async untilPassed(what: string, isEnough: () => boolean): Promise<void> {
-    assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 }), what);
-  }
-}
-
 const E164 = /^\+[1-9]\d{6,14}$/;
 
 function describeInbound({ open, recipients: { replies: recipient } }: ProviderUnderTest, channel: Channel): void {
@@ -264,10 +256,10 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
   const idOf = (outcome: SendOutcome): string => (outcome.kind === "accepted" ? outcome.providerMessageId : assert.fail(outcome.kind));
 
   test(`${channel}: a reply is passed to the host, with its sender, its recipient and the message that it replies to`, async () => {
-    const host = new InboundHost();
+    const host = new RecordingHost();
     await onLink(open, host, async (connection) => {
       const id = idOf(await send(connection, message()));
-      await host.untilPassed("a reply", () => host.messages.length > 0);
+      await host.untilReceived(1);
       for (const { providerMessageId, from, to, text, inReplyTo, channel: on } of host.messages) {
         assert.deepEqual([from, to, on, inReplyTo], [recipient, "+14155550100", channel, id]);
         assert.match(from, E164);
@@ -278,16 +270,16 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
   });
 
   test(`${channel}: a reply that is not acknowledged is passed again with the same id`, async () => {
-    const host = new InboundHost();
+    const host = new RecordingHost();
     host.behave("rejects");
     await onLink(open, host, async (connection) => {
       await send(connection, message());
-      await host.untilPassed("the first call", () => host.passed.length > 0);
+      await until("the first call", () => host.messageCalls.length > 0);
       assert.deepEqual(host.messages, []);
-      const [refused = []] = host.passed;
-      await host.untilPassed("a second call", () => host.passed.length > 1);
+      const [refused = []] = host.messageCalls;
+      await until("a second call", () => host.messageCalls.length > 1);
       host.behave("accepts");
-      await host.untilPassed("the message to be acknowledged", () => host.messages.length > 0);
+      await host.untilReceived(1);
       for (const each of refused)
         assert.deepEqual(
           host.messages.filter(({ providerMessageId: id }) => id === each.providerMessageId),
@@ -298,23 +290,15 @@ function describeInbound({ open, recipients: { replies: recipient } }: ProviderU
 
   for (const behavior of ["rejects", "hangs"] as const) {
     test(`${channel}: close settles when the host ${behavior} on a reply, and no message is passed after it`, async () => {
-      const host = new InboundHost();
+      const host = new RecordingHost();
       await onLink(open, host, async (connection) => {
         host.behave(behavior);
         await send(connection, message());
         await host.untilCalled();
       });
-      const before = host.passed.length;
-      const later = await poll(async () => (host.passed.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
-      assert.equal(later, undefined, "messages were passed after close");
+      await assertQuiet(host);
     });
   }
-}
-
-async function assertQuiet(host: RecordingHost): Promise<void> {
-  const before = host.calls.length;
-  const later = await poll(async () => (host.calls.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
-  assert.equal(later, undefined, "receipts were passed after close");
 }
 
 function describeClosing({ open, recipients }: ProviderUnderTest, channel: Channel): void {

@@ -1,8 +1,8 @@
-/** A host for providers under test: records the receipts and messages that they pass, and waits for them with a time limit. */
+/** A host for providers under test: records all that they pass and log, and waits for it with a time limit. */
 import assert from "node:assert/strict";
+import pino from "pino";
 import { encodeId, newId } from "../../src/model/id.ts";
-import { createLog } from "../../src/model/log.ts";
-import { poll, within } from "../../src/lib/wait.ts";
+import { within } from "../../src/lib/wait.ts";
 import type {
   Begin,
   InboundMessage,
@@ -14,7 +14,7 @@ import type {
   UnmatchedReports,
 } from "../../src/providers/provider.ts";
 import type { ReviewUpdate } from "../../src/providers/business-account.ts";
-import { LIMIT_MS } from "./expect.ts";
+import { LIMIT_MS, until } from "./expect.ts";
 import { recipientOf } from "./recipient.ts";
 
 /** Lets every message leave. */
@@ -24,51 +24,53 @@ type HostBehavior = "accepts" | "rejects" | "hangs";
 
 /** Records receipts, messages and review updates; rejects them or hangs when the test sets this behavior. */
 export class RecordingHost implements LeasedHost {
-  readonly log = createLog("silent").log;
+  /** The lines of the log. */
+  lines = "";
+  readonly log = pino({ level: "trace" }, { write: (line) => void (this.lines += line) });
   /** Every call of `receive`, including failed ones. */
   readonly calls: (readonly Receipt[])[] = [];
   /** The acknowledged receipts, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
+  /** Every call of `receiveMessages`, including failed ones. */
+  readonly messageCalls: (readonly InboundMessage[])[] = [];
   readonly preferences: Preference[] = [];
   readonly unmatched: UnmatchedReports[] = [];
   readonly reviewUpdates: ReviewUpdate[] = [];
-  /** The number of calls of `templatesChanged`. */
+  /** The number of calls of `templatesChanged`, and of `changed`. */
   templateChanges = 0;
+  changes = 0;
   /** Whether this node has the lease of the link. */
   isLeaseHeld = true;
   #behavior: HostBehavior = "accepts";
 
   async receive(receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     this.calls.push(receipts.slice());
-    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
-    if (this.#behavior === "hangs") await new Promise(() => undefined);
-    this.receipts.push(...receipts);
+    await this.#store(this.receipts, receipts);
     return [];
   }
 
   async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
-    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
-    if (this.#behavior === "hangs") await new Promise(() => undefined);
-    this.messages.push(...messages);
+    this.messageCalls.push(messages.slice());
+    await this.#store(this.messages, messages);
   }
 
   async receivePreferences(preferences: readonly Preference[]): Promise<void> {
-    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
-    if (this.#behavior === "hangs") await new Promise(() => undefined);
-    this.preferences.push(...preferences);
+    await this.#store(this.preferences, preferences);
   }
 
   async receiveUnmatched(reports: UnmatchedReports): Promise<void> {
-    if (this.#behavior === "rejects") throw new Error("the database is unavailable");
-    if (this.#behavior === "hangs") await new Promise(() => undefined);
-    this.unmatched.push(reports);
+    await this.#store(this.unmatched, [reports]);
   }
 
   async receiveReviews(updates: readonly ReviewUpdate[]): Promise<void> {
+    await this.#store(this.reviewUpdates, updates);
+  }
+
+  async #store<T>(list: T[], items: readonly T[]): Promise<void> {
     if (this.#behavior === "rejects") throw new Error("the database is unavailable");
     if (this.#behavior === "hangs") await new Promise(() => undefined);
-    this.reviewUpdates.push(...updates);
+    list.push(...items);
   }
 
   templatesChanged(): void {
@@ -88,19 +90,24 @@ export class RecordingHost implements LeasedHost {
     return Date.now();
   }
 
-  changed(): void {}
+  changed(): void {
+    this.changes += 1;
+  }
 
   /** Waits until enough receipts about a message are acknowledged, and returns all of them. */
   async until(message: Outgoing, outcome: SendOutcome, isEnough: (receipts: readonly Receipt[]) => boolean): Promise<Receipt[]> {
     const about = (): Receipt[] => this.receipts.filter((receipt) => isAbout(receipt, message, outcome));
-    const found = await poll(async () => (isEnough(about()) ? about() : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 });
-    assert.ok(found !== undefined, `the receipts did not arrive: ${JSON.stringify(about())}`);
-    return found;
+    await until("enough receipts", () => isEnough(about()));
+    return about();
   }
 
   async untilCalled(times = 1): Promise<void> {
-    const isCalled = await poll(async () => (this.calls.length >= times ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 });
-    assert.ok(isCalled, `receipts were passed fewer than ${times} times`);
+    await until(`receipts to be passed ${times} times`, () => this.calls.length >= times);
+  }
+
+  async untilReceived(count: number): Promise<InboundMessage[]> {
+    await until(`${count} inbound messages`, () => this.messages.length >= count);
+    return this.messages;
   }
 }
 

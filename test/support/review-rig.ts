@@ -66,7 +66,7 @@ export class ReviewRig {
     env: more = {},
     asProcess = false,
   }: RigOptions = {}): Promise<ReviewRig> {
-    const graph = await FakeGraph.start();
+    const graph = await new FakeGraph().listen();
     prepare?.(graph);
     const env = { ...SECRETS, ...more };
     const options = { config: config(graph.url), env, asProcess };

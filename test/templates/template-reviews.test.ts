@@ -1,7 +1,8 @@
 /** Templates of `live` and their review by the carrier through the API: submission, decision, use, edits and deletion. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { graphError, graphSignature, templateCall } from "../support/fakes/graph.ts";
+import { graphError } from "../support/fakes/graph-templates.ts";
+import { graphSignature, templateCall } from "../support/fakes/graph.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { componentsIn, ReviewRig, SHIPPED } from "../support/review-rig.ts";
 

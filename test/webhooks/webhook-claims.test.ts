@@ -9,8 +9,8 @@ import { queueAgain, storeSettlements, type Settlement } from "../../src/webhook
 import { claimShares, FRESH, queuedEndpoint, releaseRows, RETRY, type ClaimedRow } from "../../src/webhooks/queue.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
-import { Customer, Hook, type DeliveryRecord, type Endpoint } from "../support/webhook-customer.ts";
+import { ALLOW_LOOPBACK, Hook } from "../support/hook-server.ts";
+import { Customer, type DeliveryRecord, type Endpoint } from "../support/webhook-customer.ts";
 
 const LEASE_MS = 600_000;
 // A lease that has ended when the next claim begins.

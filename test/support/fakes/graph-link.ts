@@ -1,20 +1,19 @@
 /** A WhatsApp link to the fake Cloud API. */
 import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
 import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
-import { mayLeave, outgoing, settled, type OutgoingFields } from "../recording-host.ts";
+import { mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../recording-host.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
-import { LoggingHost } from "./logging-host.ts";
 
 const never = new AbortController().signal;
 /** The default recipient. */
 export const TO = "+4915112345678";
 export const ANOTHER = "+4915112345679";
 
-type Rig = { graph: FakeGraph; connection: Connection; host: LoggingHost };
+type Rig = { graph: FakeGraph; connection: Connection; host: RecordingHost };
 
 export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<WhatsAppSettings> = {}): Promise<void> {
-  const graph = await FakeGraph.start();
-  const host = new LoggingHost();
+  const graph = await new FakeGraph().listen();
+  const host = new RecordingHost();
   const settings = {
     ...GRAPH_SECRETS,
     baseUrl: graph.url,

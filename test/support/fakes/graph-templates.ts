@@ -1,7 +1,6 @@
 /** The templates of the business accounts in the fake Cloud API: lists by pages, creation, edits and deletion. The test decides the
  *  reviews. */
-import { graphError } from "./graph-error.ts";
-import type { CarrierBehavior, Seen } from "./http-carrier.ts";
+import { respond, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 export type GraphTemplate = {
   id: string;
@@ -17,7 +16,13 @@ export type GraphTemplate = {
 
 type Creation = Pick<GraphTemplate, "name" | "language" | "category" | "components"> & { parameter_format?: string };
 
-const respond = (body: object, status = 200): CarrierBehavior => ({ kind: "responds", status, body: JSON.stringify(body) });
+/** An error response in the format of Meta. */
+export const graphError = (code: number, status = 400, fields: object = {}): CarrierBehavior =>
+  respond(
+    { error: { message: `(#${code}) as Meta says it`, type: "OAuthException", code, fbtrace_id: "Az8or2yhqkZfEZ", ...fields } },
+    status,
+  );
+
 const refused = (title: string, message: string, subcode?: number): CarrierBehavior =>
   graphError(100, 400, {
     error_user_title: title,

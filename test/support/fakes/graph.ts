@@ -1,24 +1,13 @@
 /** A fake of Meta's Cloud API: accepts messages, sends signed webhooks, and behaves for each recipient as the test sets. */
 import { createHmac } from "node:crypto";
-import { graphError } from "./graph-error.ts";
-import { GraphTemplates, WABA_ID, type GraphTemplate } from "./graph-templates.ts";
-import { HttpCarrierServer, type CarrierBehavior, type Seen } from "./http-carrier.ts";
-
-export { graphError };
+import { RECIPIENTS, REPLYING_RECIPIENT } from "../recipient.ts";
+import { graphError, GraphTemplates, WABA_ID, type GraphTemplate } from "./graph-templates.ts";
+import { HttpCarrierServer, respond, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 export const GRAPH_SECRETS = { accessToken: "EAAG-access-token", appSecret: "app-secret-of-ours", verifyToken: "verify-token-of-ours" };
 export const PHONE_NUMBER_ID = "106540352242922";
 /** The phone number that belongs to the phone number id. */
 export const OUR_NUMBER = "+14155550100";
-
-export const GRAPH_RECIPIENTS = {
-  delivered: "+15005550006",
-  undelivered: "+15005550005",
-  refused: "+15005550002",
-  throttled: "+15005550012",
-  unknown: "+15005550013",
-  replies: "+15005550008",
-};
 
 export const graphSignature = (body: string | Buffer, secret = GRAPH_SECRETS.appSecret): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
@@ -66,34 +55,21 @@ type Sent = { to?: string; recipient?: string; biz_opaque_callback_data: string 
 
 let ids = 0;
 
-export class FakeGraph {
-  /** The behavior by recipient. Messages to all other recipients are accepted and reported as delivered. */
-  readonly behaviors = new Map<string, CarrierBehavior | ((seen: Seen) => CarrierBehavior)>();
+export class FakeGraph extends HttpCarrierServer {
   /** The URL for webhooks; no webhooks are sent while it is null. */
   webhookUrl: string | null = null;
-  readonly server: HttpCarrierServer;
   readonly templates = new GraphTemplates();
 
-  private constructor() {
-    this.server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
-    this.behaviors.set(GRAPH_RECIPIENTS.refused, graphError(131026));
-    this.behaviors.set(GRAPH_RECIPIENTS.throttled, graphError(131056));
-    this.behaviors.set(GRAPH_RECIPIENTS.unknown, { kind: "disconnects" });
-  }
-
-  static async start(): Promise<FakeGraph> {
-    const graph = new FakeGraph();
-    await graph.server.listen();
-    return graph;
-  }
-
-  get url(): string {
-    return this.server.url;
+  constructor() {
+    super();
+    this.behaviors.set(RECIPIENTS.refused, graphError(131026));
+    this.behaviors.set(RECIPIENTS.throttled, graphError(131056));
+    this.behaviors.set(RECIPIENTS.unknown, { kind: "disconnects" });
   }
 
   /** The parsed bodies of all messages. */
   get messages(): Record<string, unknown>[] {
-    return this.server.seen.filter(({ path }) => path.endsWith("/messages")).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    return this.seen.filter(({ path }) => path.endsWith("/messages")).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
   }
 
   /** Sets the status of a template, and sends the webhook about it. */
@@ -109,24 +85,20 @@ export class FakeGraph {
 
   /** The requests about templates. */
   templateCalls(method?: string): Seen[] {
-    return this.server.seen.filter((seen) => !seen.path.endsWith("/messages") && (method === undefined || seen.method === method));
+    return this.seen.filter((seen) => !seen.path.endsWith("/messages") && (method === undefined || seen.method === method));
   }
 
   #call(body: string, afterMs = 0): void {
     if (this.webhookUrl === null) return;
     const headers = { "content-type": "application/json", "x-hub-signature-256": graphSignature(body) };
-    this.server.callUntilAccepted(this.webhookUrl, headers, body, afterMs);
+    this.callUntilAccepted(this.webhookUrl, headers, body, afterMs);
   }
 
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  #behaviorFor(seen: Seen): CarrierBehavior {
+  protected override behaviorFor(seen: Seen): CarrierBehavior {
     const { authorization = "" } = seen.headers;
     if (authorization !== `Bearer ${GRAPH_SECRETS.accessToken}`) return graphError(190, 401);
     if (seen.method === "GET" && /^\/v[\d.]+\/\d+\?fields=display_phone_number$/.test(seen.path))
-      return { kind: "responds", status: 200, body: JSON.stringify({ id: "1001", display_phone_number: "+1 415 555 0100" }) };
+      return respond({ id: "1001", display_phone_number: "+1 415 555 0100" });
     const aboutTemplates = this.templates.answer(seen);
     if (aboutTemplates !== undefined) return aboutTemplates;
     const { to: number, recipient: userId = "", biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
@@ -135,28 +107,24 @@ export class FakeGraph {
     const behavior = this.behaviors.get(recipient);
     const id = `wamid.${Buffer.from(`${to}-${(ids += 1)}`).toString("base64url")}`;
     if (behavior !== undefined) {
-      if (recipient === GRAPH_RECIPIENTS.unknown) this.#notifyDelivered(id, to, reference);
+      if (recipient === RECIPIENTS.unknown) this.#notifyDelivered(id, to, reference);
       return typeof behavior === "function" ? behavior(seen) : behavior;
     }
     this.#notifyOutcome(id, recipient, to, reference);
-    return {
-      kind: "responds",
-      status: 200,
-      body: JSON.stringify({
-        messaging_product: "whatsapp",
-        contacts: [{ input: to, ...(number === undefined ? { user_id: to } : { wa_id: to }) }],
-        messages: [{ id, message_status: "accepted" }],
-      }),
-    };
+    return respond({
+      messaging_product: "whatsapp",
+      contacts: [{ input: to, ...(number === undefined ? { user_id: to } : { wa_id: to }) }],
+      messages: [{ id, message_status: "accepted" }],
+    });
   }
 
   #notifyOutcome(id: string, recipient: string, to: string, reference: string): void {
-    if (recipient === GRAPH_RECIPIENTS.undelivered) {
+    if (recipient === RECIPIENTS.undelivered) {
       const errors = [{ code: 131049, title: "This message was not delivered to maintain healthy ecosystem engagement." }];
       return this.notify({ statuses: [{ ...status(id, to, reference, "failed"), errors }] });
     }
     this.#notifyDelivered(id, to, reference);
-    if (recipient !== GRAPH_RECIPIENTS.replies) return;
+    if (recipient !== REPLYING_RECIPIENT) return;
     const message = { from: to, id: `${id}-reply`, timestamp: "1749416383", type: "text", text: { body: "Thank you" }, context: { id } };
     this.notify({ contacts: [{ wa_id: to, profile: { name: "A" } }], messages: [message] }, 20);
   }

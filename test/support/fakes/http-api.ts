@@ -8,8 +8,9 @@ import { readPlan } from "../../../src/links/plan.ts";
 import { http, type HttpSettings } from "../../../src/providers/http/http.ts";
 import type { Connection, Host } from "../../../src/providers/provider.ts";
 import type { ProviderUnderTest } from "../provider-conformance.ts";
+import { RECIPIENTS, REPLYING_RECIPIENT } from "../recipient.ts";
 import { RecordingHost } from "../recording-host.ts";
-import { CallbackServer, HttpCarrierServer, withCarrier, type CarrierBehavior, type Seen } from "./http-carrier.ts";
+import { CallbackServer, HttpCarrierServer, respond, withCarrier, type CarrierBehavior, type Seen } from "./http-carrier.ts";
 
 type CarrierReply = { status: number; body: object };
 export type Callback = { headers: Record<string, string>; body: string };
@@ -31,16 +32,6 @@ export type HttpApi = {
   receipt: (seen: Seen, id: string, status: ReportedStatus) => Callback;
   inbound: (fields: { id: string; from: string; to: string; text: string; inReplyTo: string }) => Callback;
 };
-
-export const API_RECIPIENTS = {
-  delivered: "+15005550006",
-  undelivered: "+15005550005",
-  refused: "+15005550002",
-  throttled: "+15005550012",
-  unknown: "+15005550013",
-};
-/** For carriers that name the message that a person replies to. */
-const REPLYING_RECIPIENT = "+15005550017";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "..", "packaging", "carriers");
 const LINK_NAME = "main";
@@ -66,37 +57,24 @@ export function carrierSettings({ carrier, link = {}, secrets }: HttpApi, origin
 
 let ids = 0;
 
-class FakeHttpApi {
-  readonly server: HttpCarrierServer;
+class FakeHttpApi extends HttpCarrierServer {
   readonly #api: HttpApi;
   readonly #callbackUrl: string;
-  isMute = false;
 
-  private constructor(api: HttpApi, callbackUrl: string) {
+  constructor(api: HttpApi, callbackUrl = "") {
+    super();
     this.#api = api;
     this.#callbackUrl = callbackUrl;
-    this.server = new HttpCarrierServer((seen) => this.#behaviorFor(seen));
   }
 
-  static async start(api: HttpApi, callbackUrl = ""): Promise<FakeHttpApi> {
-    const fake = new FakeHttpApi(api, callbackUrl);
-    await fake.server.listen();
-    return fake;
-  }
-
-  close(): Promise<void> {
-    return this.server.close();
-  }
-
-  #behaviorFor(seen: Seen): CarrierBehavior {
+  protected override behaviorFor(seen: Seen): CarrierBehavior {
     const { recipientOf, accepted, refused, throttled } = this.#api;
-    if (this.isMute) return { kind: "is silent" };
     const recipient = recipientOf(seen);
-    if (recipient === API_RECIPIENTS.refused) return replyWith(refused);
-    if (recipient === API_RECIPIENTS.throttled) return replyWith(throttled);
+    if (recipient === RECIPIENTS.refused) return replyWith(refused);
+    if (recipient === RECIPIENTS.throttled) return replyWith(throttled);
     const id = `carrier-${(ids += 1)}`;
     this.#report(seen, id, recipient);
-    return recipient === API_RECIPIENTS.unknown ? { kind: "disconnects" } : replyWith(accepted(id));
+    return recipient === RECIPIENTS.unknown ? { kind: "disconnects" } : replyWith(accepted(id));
   }
 
   #report(seen: Seen, id: string, recipient: string): void {
@@ -104,20 +82,15 @@ class FakeHttpApi {
     if (this.#callbackUrl === "") return;
     const url = callbackUrlOf(seen, this.#callbackUrl);
     const call = ({ headers, body }: Callback, afterMs: number): void =>
-      this.server.callUntilAccepted(url, { "content-type": "application/json", ...headers }, body, afterMs);
+      this.callUntilAccepted(url, { "content-type": "application/json", ...headers }, body, afterMs);
     call(receipt(seen, id, "sent"), 10);
-    call(receipt(seen, id, recipient === API_RECIPIENTS.undelivered ? "undelivered" : "delivered"), 20);
+    call(receipt(seen, id, recipient === RECIPIENTS.undelivered ? "undelivered" : "delivered"), 20);
     if (recipient === REPLYING_RECIPIENT)
       call(inbound({ id: `${id}-reply`, from: recipient, to: "+14155550100", text: "Thanks", inReplyTo: id }), 20);
   }
 }
 
-const replyWith = ({ status, body }: CarrierReply): CarrierBehavior => ({
-  kind: "responds",
-  status,
-  body: JSON.stringify(body),
-  headers: { "retry-after": "0" },
-});
+const replyWith = ({ status, body }: CarrierReply): CarrierBehavior => respond(body, status, { "retry-after": "0" });
 
 async function open(api: HttpApi, host: Host): Promise<Connection> {
   const late: { settings?: HttpSettings } = {};
@@ -125,15 +98,14 @@ async function open(api: HttpApi, host: Host): Promise<Connection> {
     if (late.settings === undefined) throw new Error("a callback before the link was opened");
     return http.handleRequest?.(late.settings, request, host) ?? Promise.reject(new Error("no response"));
   });
-  const carrier = await FakeHttpApi.start(api, callbacks.url(`/providers/http/${LINK_NAME}`));
-  late.settings = carrierSettings(api, carrier.server.url, callbacks.url(""));
+  const carrier = await new FakeHttpApi(api, callbacks.url(`/providers/http/${LINK_NAME}`)).listen();
+  late.settings = carrierSettings(api, carrier.url, callbacks.url(""));
   return withCarrier(await http.open(late.settings, host), carrier, callbacks);
 }
 
 async function openMute(api: HttpApi, host: Host): Promise<Connection> {
-  const carrier = await FakeHttpApi.start(api);
-  carrier.isMute = true;
-  const settings = carrierSettings(api, carrier.server.url, "http://127.0.0.1:1");
+  const carrier = await new HttpCarrierServer().listen();
+  const settings = carrierSettings(api, carrier.url, "http://127.0.0.1:1");
   return withCarrier(await http.open(settings, host), carrier);
 }
 
@@ -143,7 +115,7 @@ export const carrierUnderTest = (api: HttpApi, isReplying = false): ProviderUnde
   channels: ["sms"],
   open: (host) => open(api, host),
   openMute: (host) => openMute(api, host),
-  recipients: isReplying ? { ...API_RECIPIENTS, replies: REPLYING_RECIPIENT } : API_RECIPIENTS,
+  recipients: isReplying ? { ...RECIPIENTS, replies: REPLYING_RECIPIENT } : RECIPIENTS,
   givesReferenceBack: true,
 });
 
@@ -153,12 +125,12 @@ export async function compareRequests(
   sendOurs: (connection: Connection) => Promise<unknown>,
   sendTheirs: (origin: string) => Promise<unknown>,
 ): Promise<{ ours: Seen; theirs: Seen }> {
-  const carrier = await FakeHttpApi.start(api);
-  const connection = await http.open(carrierSettings(api, carrier.server.url, "https://godwit.example"), new RecordingHost());
+  const carrier = await new FakeHttpApi(api).listen();
+  const connection = await http.open(carrierSettings(api, carrier.url, "https://godwit.example"), new RecordingHost());
   try {
     await sendOurs(connection);
-    await sendTheirs(carrier.server.url);
-    const [ours, theirs] = carrier.server.seen;
+    await sendTheirs(carrier.url);
+    const [ours, theirs] = carrier.seen;
     if (ours === undefined || theirs === undefined) throw new Error("a request is missing");
     return { ours, theirs };
   } finally {

@@ -20,6 +20,13 @@ export type CarrierBehavior =
   /** Sends bytes that are not HTTP. */
   | { kind: "sends garbage" };
 
+export const respond = (body: object, status = 200, headers: Record<string, string> = {}): CarrierBehavior => ({
+  kind: "responds",
+  status,
+  body: JSON.stringify(body),
+  headers,
+});
+
 const REPEAT_MS = 50;
 
 export class HttpCarrierServer {
@@ -30,14 +37,17 @@ export class HttpCarrierServer {
   closesEarly = false;
   /** The connections that were opened. */
   opened = 0;
+  /** The behavior by recipient, in the fakes of single carriers. They accept all other messages, and report them as delivered. */
+  readonly behaviors = new Map<string, CarrierBehavior | ((seen: Seen) => CarrierBehavior)>();
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #stop = new AbortController();
   readonly #calls = new Set<Promise<void>>();
   #at: Pick<AddressInfo, "address" | "port"> = { address: "", port: 0 };
 
-  constructor(behavior: (seen: Seen) => CarrierBehavior) {
-    this.#server = createServer((request, response) => void this.#take(request, response, behavior));
+  constructor(behavior?: (seen: Seen) => CarrierBehavior) {
+    if (behavior !== undefined) this.behaviorFor = behavior;
+    this.#server = createServer((request, response) => void this.#take(request, response));
     this.#server.on("connection", (socket: Socket) => {
       this.opened += 1;
       this.#sockets.add(socket);
@@ -45,6 +55,11 @@ export class HttpCarrierServer {
       socket.on("error", () => undefined);
       if (this.refusesConnections) socket.destroy();
     });
+  }
+
+  /** The reaction to a request. */
+  protected behaviorFor(_seen: Seen): CarrierBehavior {
+    return { kind: "is silent" };
   }
 
   async listen(address = "127.0.0.1"): Promise<this> {
@@ -105,7 +120,7 @@ export class HttpCarrierServer {
     }
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse, behavior: (seen: Seen) => CarrierBehavior): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: path = "" } = request;
     if (this.closesEarly) return void request.socket.destroy();
     const chunks: Buffer[] = [];
@@ -113,7 +128,7 @@ export class HttpCarrierServer {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const seen = { method, path, headers: plainHeaders(request), body: Buffer.concat(chunks).toString(), atMs: performance.now() };
     this.seen.push(seen);
-    await this.#perform(behavior(seen), response);
+    await this.#perform(this.behaviorFor(seen), response);
   }
 
   async #perform(behavior: CarrierBehavior, response: ServerResponse): Promise<void> {
@@ -145,7 +160,16 @@ export class CallbackServer {
   readonly #server: Server;
 
   private constructor(handle: (request: CarrierRequest) => Promise<CarrierResponse>) {
-    this.#server = createServer((request, response) => void this.#take(request, response, handle));
+    const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const url = new URL(request.url ?? "/", this.url());
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { method = "" } = request;
+      const query = Object.fromEntries(url.searchParams);
+      const reply = await handle({ method, url: url.href, query, headers: plainHeaders(request), body: Buffer.concat(chunks) });
+      response.writeHead(reply.status, { "content-type": reply.contentType }).end(reply.body);
+    };
+    this.#server = createServer((request, response) => void serve(request, response));
   }
 
   static async open(handle: (request: CarrierRequest) => Promise<CarrierResponse>): Promise<CallbackServer> {
@@ -162,24 +186,6 @@ export class CallbackServer {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((closed) => this.#server.close(closed));
-  }
-
-  async #take(
-    request: IncomingMessage,
-    response: ServerResponse,
-    handle: (request: CarrierRequest) => Promise<CarrierResponse>,
-  ): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const url = new URL(request.url ?? "/", this.url());
-    const reply = await handle({
-      method: request.method ?? "",
-      url: url.href,
-      query: Object.fromEntries(url.searchParams),
-      headers: plainHeaders(request),
-      body: Buffer.concat(chunks),
-    });
-    response.writeHead(reply.status, { "content-type": reply.contentType }).end(reply.body);
   }
 }
 

@@ -1,12 +1,11 @@
 /** SMPP links to the fake carrier, which are closed at the end of a test. */
 import assert from "node:assert/strict";
-import { poll } from "../../../src/lib/wait.ts";
-import type { Connection, Host, InboundMessage, SendOutcome } from "../../../src/providers/provider.ts";
+import type { Connection, Host, SendOutcome } from "../../../src/providers/provider.ts";
 import { SMPP_DEFAULTS, type SmppSettings, type SmppTimes } from "../../../src/providers/smpp/settings.ts";
 import { smpp } from "../../../src/providers/smpp/smpp.ts";
-import { LIMIT_MS } from "../expect.ts";
+import { until } from "../expect.ts";
 import { mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../recording-host.ts";
-import { Smsc, until, type Script } from "./smsc.ts";
+import { Smsc, type Script } from "./smsc.ts";
 
 /** Short enough for fast tests, and long enough for a busy machine. */
 const TIMES: Partial<SmppTimes> = {
@@ -33,34 +32,19 @@ export const settingsFor = (smsc: Smsc, settings: Partial<SmppSettings> = {}): S
   times: { ...TIMES, ...settings.times },
 });
 
-/** Also counts the calls of `changed`, and waits for inbound messages. */
-export class LinkHost extends RecordingHost {
-  changes = 0;
-
-  override changed(): void {
-    this.changes += 1;
-  }
-
-  async untilReceived(count: number): Promise<InboundMessage[]> {
-    await until(`${count} inbound messages arrived`, () => this.messages.length >= count);
-    return this.messages;
-  }
-}
-
 export async function openReady(smsc: Smsc, host: Host, settings: Partial<SmppSettings> = {}): Promise<Connection> {
   const link = await smpp.open(settingsFor(smsc, settings), host);
-  const isReady = await poll(async () => (link.isReady ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 });
-  assert.ok(isReady, "the link is bound");
+  await until("the link to be bound", () => link.isReady);
   return link;
 }
 
-export type Rig = { smsc: Smsc; link: Connection; host: LinkHost };
+export type Rig = { smsc: Smsc; link: Connection; host: RecordingHost };
 
 /** Runs a test with a carrier and a bound link, and closes both. */
 export async function withLink(script: Script, settings: Partial<SmppSettings>, run: (rig: Rig) => Promise<void>): Promise<void> {
   const smsc = await Smsc.start(script);
   try {
-    const host = new LinkHost();
+    const host = new RecordingHost();
     const link = await openReady(smsc, host, settings);
     try {
       await run({ smsc, link, host });

@@ -1,5 +1,6 @@
 /** The deliver_sm of receipts and inbound messages, and a script that decides the outcome of a message by its recipient. */
 import { STATUS, TLV, type ShortMessage } from "../../../src/providers/smpp/pdu.ts";
+import { RECIPIENTS } from "../recipient.ts";
 import type { Script, SmscSession, Submit } from "./smsc.ts";
 
 export const international = (text: string) => ({ ton: 1, npi: 1, text });
@@ -37,15 +38,6 @@ export const receiptByTlvs = (id: string, state: number): ShortMessage =>
       [TLV.messageState, Buffer.from([state])],
     ]),
   });
-
-/** The recipient for each outcome. A message to any other recipient is delivered. */
-export const RECIPIENTS = {
-  delivered: "+15005550006",
-  undelivered: "+15005550005",
-  refused: "+15005550002",
-  throttled: "+15005550012",
-  unknown: "+15005550013",
-} as const;
 
 const RECEIPT_AFTER_MS = 20;
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { poll, within } from "../../../src/lib/wait.ts";
+import { within } from "../../../src/lib/wait.ts";
 import { decode } from "../../../src/providers/smpp/decode.ts";
 import { encode } from "../../../src/providers/smpp/encode.ts";
 import { Frames } from "../../../src/providers/smpp/frames.ts";
@@ -196,12 +196,4 @@ export class Smsc {
     for (const { socket } of this.sessions) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
-}
-
-/** Waits until the condition holds, with a time limit. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  assert.ok(
-    await poll(async () => (condition() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 }),
-    `within ${LIMIT_MS} ms: ${what}`,
-  );
 }
