@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
 import { startGodwit } from "../../test/support/harness.ts";
-import { Hook, WITH_WEBHOOKS } from "../../test/support/webhook-customer.ts";
+import { Hook } from "../../test/support/hook-server.ts";
+import { WITH_WEBHOOKS } from "../../test/support/webhook-customer.ts";
 import { run } from "./packed-project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { startGodwit } from "../../test/support/harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "../../test/support/hook-server.ts";
+import { ALLOW_LOOPBACK, Hook } from "../../test/support/hook-server.ts";
 import { seeded } from "../../test/support/seed.ts";
 import { Godwit, verifyWebhook, WebhookError, type WebhookFault } from "../src/index.ts";
 
@@ -118,18 +118,18 @@ describe("a modified webhook is refused", () => {
 
 test("deliveries of the service are accepted, also while the secret is rotated", async () => {
   await using server = await startGodwit({ roles: "api,dispatch,webhooks", simulatorSpeed: 100, env: ALLOW_LOOPBACK });
-  await using hooks = await HookServer.listen();
+  await using hooks = await Hook.listen();
   const client = new Godwit({ apiKey: await server.key(), baseUrl: server.url });
   const { id, secret } = await client.webhookEndpoints.create({ url: hooks.url(), event_types: ["message.delivered"] });
   const { event_id: first } = await client.webhookEndpoints.test(id);
   const call = await hooks.called(first);
-  assert.equal((await verifyWebhook(call.body, call.headers, secret)).data.webhook_endpoint?.id, id);
+  assert.equal((await verifyWebhook(call.text, call.headers, secret)).data.webhook_endpoint?.id, id);
 
   const { secret: rotated } = await client.webhookEndpoints.rotateSecret(id);
   const { event_id: second } = await client.webhookEndpoints.test(id);
   const signedTwice = await hooks.called(second);
-  for (const known of [secret, rotated]) assert.equal((await verifyWebhook(signedTwice.body, signedTwice.headers, known)).id, second);
-  await assert.rejects(verifyWebhook(call.body, call.headers, rotated), isRefused("no_matching_signature"));
+  for (const known of [secret, rotated]) assert.equal((await verifyWebhook(signedTwice.text, signedTwice.headers, known)).id, second);
+  await assert.rejects(verifyWebhook(call.text, call.headers, rotated), isRefused("no_matching_signature"));
 
   const message = await client.messages.send({ recipient: "+14155550123", channel: "sms", body: "Hello" });
   const [event] = await Array.fromAsync(client.events.list({ message_id: message.id, type: "message.queued" }));

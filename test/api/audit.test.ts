@@ -11,7 +11,8 @@ import { recordOf, search, TEXT, type Json, type Page, type Query } from "../sup
 import { createToken, oauthClientOf } from "../support/keys.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook } from "../support/hook-server.ts";
 
 type AuditRecord = {
   id: string;

@@ -9,7 +9,8 @@ import { LIMIT_MS, assertProblem, faultsOf, pointersOf, until } from "../support
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
-import { Customer, Hook, verify, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook, verify } from "../support/hook-server.ts";
 
 let godwit: Godwit;
 let client: Client;

@@ -7,7 +7,8 @@ import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertReplayOf, isReplay } from "../support/replay.ts";
 import { queueRowOf, setStatus, tablesWith, waitingFor } from "../support/tables.ts";
-import { Customer, Hook, WITH_WEBHOOKS, type Call } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook, type Call } from "../support/hook-server.ts";
 
 // Found in no table after an erasure.
 const TEXT = "the heron leaves at dusk";

@@ -9,7 +9,8 @@ import { RECIPIENT } from "../support/recipient.ts";
 import { LIMIT_MS, assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook, verify, type Call } from "../support/hook-server.ts";
 
 let godwit: Godwit;
 before(async () => {

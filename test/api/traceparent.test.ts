@@ -5,7 +5,8 @@ import { after, before, describe, test } from "node:test";
 import { recordOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Call, type Endpoint } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Hook, messageOf, OK, REFUSED, type Call } from "../support/hook-server.ts";
 
 const newParent = (flags = "01"): { traceId: string; spanId: string; traceparent: string } => {
   const [traceId, spanId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
@@ -20,8 +21,7 @@ const post = (
   idempotencyKey: string = randomUUID(),
 ): Promise<Reply> => customer.godwit.request("POST", path, { key: customer.key, idempotencyKey, body, headers });
 
-const parentsOf = (calls: readonly Call[]): (string | undefined)[] =>
-  calls.map(({ headers }) => headers["traceparent"] as string | undefined);
+const parentsOf = (calls: readonly Call[]): (string | undefined)[] => calls.map(({ headers }) => headers["traceparent"]);
 
 /** Asserts that every call belongs to the trace, with the flags, and has its own span. */
 function assertWithin(calls: readonly Call[], { traceId, spanId }: { traceId: string; spanId: string }, flags = "01"): void {

@@ -6,7 +6,8 @@ import { isGsm7 } from "../../src/model/gsm7.ts";
 import { clientOf, newName, type Json, type TemplateClient } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook } from "../support/hook-server.ts";
 
 type Character = { character: string; position: number; alternative: string | null };
 type Validation = Json & {

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { ConsoleVisits } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
-import { HookServer } from "../support/hook-server.ts";
+import { Hook, OK } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 
@@ -280,10 +280,9 @@ describe("webhooks", () => {
   test("an endpoint can be created, and a failed delivery to it is shown and can be retried", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await using hook = await HookServer.listen();
-      hook.status = 503;
+      await using hook = await Hook.listen();
       // The other deliveries stay pending, however long the test takes.
-      hook.headers = { "retry-after": "3600" };
+      hook.behave = () => ({ status: 503, headers: { "retry-after": "3600" } });
       await visitor.signIn(visits.key, "endpoints");
       await visitor.button("Add an endpoint").click();
       await visitor.sees("godwit listen --forward-to", visitor.dialog);
@@ -296,7 +295,7 @@ describe("webhooks", () => {
       const deliveries = page.getByRole("region", { name: "Deliveries" });
       await visitor.sees("message.delivered", deliveries);
       await visitor.sees(/503/, deliveries);
-      hook.status = 200;
+      hook.behave = () => OK;
       await deliveries
         .getByRole("button", { name: /^Retry/ })
         .first()

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { ConsoleVisits, type Visitor, type WindowOptions } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
-import { HookServer } from "../support/hook-server.ts";
+import { Hook, REFUSED } from "../support/hook-server.ts";
 
 /** A path for each kind of page, with content. */
 const paths: string[] = [
@@ -27,7 +27,7 @@ const paths: string[] = [
 ];
 /** The paths of pages for a single object, by its kind. */
 const pages = new Map<string, string>();
-let hook: HookServer;
+let hook: Hook;
 
 const visits = new ConsoleVisits(async ({ godwit, key }) => {
   const create = async (path: string, body: object): Promise<string> => {
@@ -35,8 +35,8 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
     assert.equal(typeof json["id"], "string", text);
     return String(json["id"]);
   };
-  hook = await HookServer.listen();
-  hook.status = 500;
+  hook = await Hook.listen();
+  hook.behave = () => REFUSED;
   const endpoint = await create("/v1/webhook_endpoints", {
     url: hook.url(`/${"long".repeat(60)}`),
     description: "w".repeat(200),

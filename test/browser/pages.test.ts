@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ConsoleVisits } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
-import { HookServer } from "../support/hook-server.ts";
+import { Hook, REFUSED } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 
@@ -44,8 +44,8 @@ describe("the overview", () => {
 
   test("lists carriers and endpoints that fail", (context) =>
     visits.visit(context, async (visitor) => {
-      await using hook = await HookServer.listen();
-      hook.status = 500;
+      await using hook = await Hook.listen();
+      hook.behave = () => REFUSED;
       await visits.godwit.request("POST", "/v1/webhook_endpoints", {
         key: visits.key,
         body: { url: hook.url("/failing"), event_types: ["*"] },
@@ -248,7 +248,7 @@ describe("an endpoint", () => {
   test("can be tested, disabled, enabled, recovered, given another secret, and deleted", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
-      await using hook = await HookServer.listen();
+      await using hook = await Hook.listen();
       const made = await visits.godwit.request("POST", "/v1/webhook_endpoints", {
         key: visits.key,
         body: { url: hook.url("/whole"), event_types: ["*"] },

@@ -12,7 +12,8 @@ import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, messageOf, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook, messageOf } from "../support/hook-server.ts";
 
 type Steps = NonNullable<NewMessage["fallback"]>;
 

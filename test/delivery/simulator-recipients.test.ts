@@ -10,7 +10,8 @@ import { readMetrics } from "../support/metrics-text.ts";
 import { withoutDatabase } from "../support/outage.ts";
 import { assertReplayOf } from "../support/replay.ts";
 import { eventsOf } from "../support/tables.ts";
-import { Customer, Hook, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Hook, verify } from "../support/hook-server.ts";
 
 const CHANNELS = ["sms", "whatsapp"] as const;
 const OURS = "+15005550000";

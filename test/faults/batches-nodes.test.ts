@@ -13,7 +13,8 @@ import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook } from "../support/hook-server.ts";
 
 // The messages of a dead process wait for the end of its lease.
 const delivering = { roles: "api,dispatch", simulatorSpeed: 20, timings: { queueLeaseMs: 3_000 } };

@@ -14,7 +14,7 @@ import { clientOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { startGodwit } from "../support/harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+import { ALLOW_LOOPBACK, Hook, OK, REFUSED } from "../support/hook-server.ts";
 import { ShiftedClock } from "../support/shifted-clock.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -87,7 +87,7 @@ describe("during a step of the database's clock", () => {
 
   test("a service stores no time of the future, and an idempotency key stays valid", async () => {
     await using clock = await ShiftedClock.create();
-    await using hooks = await HookServer.listen();
+    await using hooks = await Hook.listen();
     await using godwit = await startGodwit({
       databaseUrl: clock.databaseUrl,
       config: twilioLink(carrier.url),
@@ -108,7 +108,7 @@ describe("during a step of the database's clock", () => {
     const reported = await until("the links to be reported", async () => [await reports()].find((all) => all.length === 3));
 
     await clock.shift(STEP);
-    hooks.status = 500;
+    hooks.behave = () => REFUSED;
     const repeated = await suppress();
     assert.deepEqual([repeated.status, repeated.text], [first.status, first.text]);
     const batch = await client.batches.send([{ recipient: "+14155550199" }]);
@@ -123,7 +123,7 @@ describe("during a step of the database's clock", () => {
     await assertNoFutureTimes(rows);
 
     await clock.shift("0");
-    hooks.status = 200;
+    hooks.behave = () => OK;
     await client.batches.completed(batch.id);
   });
 

@@ -10,7 +10,8 @@ import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts"
 import { ERROR, startGodwit, type Godwit, type StartOptions } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
-import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Hook, idsOf, messageOf, OK, verify } from "../support/hook-server.ts";
 
 /** A node that does not deliver messages or webhooks: each message is one event, which a later node delivers. */
 const startAccepting = (): Promise<Godwit> => startGodwit({ ...WITH_WEBHOOKS, roles: "api" });

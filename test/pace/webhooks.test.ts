@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { until, untilListening } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { Customer, Hook, messageOf, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
+import { Hook, messageOf, REFUSED } from "../support/hook-server.ts";
 
 /** Sends one event after the other, and returns the sorted times until each arrived. */
 async function delaysOf(endpoint: Endpoint, count: number): Promise<number[]> {
@@ -96,6 +97,6 @@ describe("one endpoint beside many", () => {
     await endpoint.received(64);
     const message = await endpoint.customer.send();
     await until("the new event arrives", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id), 1_500);
-    await endpoint.delete();
+    await endpoint.client.remove(endpoint.id);
   });
 });

@@ -1,100 +1,15 @@
-/** Customers with webhook endpoints, the receiver that their endpoints call, and the deliveries that wait for them. */
+/** Customers with webhook endpoints, and the deliveries that wait for them. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { Webhook } from "standardwebhooks";
-import { Webhook as SvixWebhook } from "svix";
 import { clientOf, clientOfAccount, type Client, type EndpointClient, type Json, type Query } from "./client.ts";
 import { LIMIT_MS, until } from "./expect.ts";
-import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
+import { ALLOW_LOOPBACK, typesOf, type Call, type Hook } from "./hook-server.ts";
 import type { Godwit, StartOptions } from "./harness.ts";
 import { rowId } from "./tables.ts";
 import type { Environment } from "../../src/model/owner.ts";
 
 /** The options of a service with all roles, a fast simulator, and webhook endpoints on this machine. */
 export const WITH_WEBHOOKS = { roles: "api,dispatch,webhooks", simulatorSpeed: 50, env: ALLOW_LOOPBACK } satisfies StartOptions;
-
-type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
-
-/** One call of an endpoint. */
-export type Call = { path: string; method: string; headers: IncomingHttpHeaders; text: string; event: Event; at: number };
-
-export type HookResponse = { status: number; headers?: Record<string, string>; body?: string };
-
-/** The response of a receiver, now or later; null for none. */
-type Behavior = (call: Call) => HookResponse | null | Promise<HookResponse | null>;
-
-export const OK: HookResponse = { status: 200 };
-export const REFUSED: HookResponse = { status: 500 };
-
-/** A receiver with one path for each endpoint. */
-export class Hook {
-  readonly calls: Call[] = [];
-  behave: Behavior = () => OK;
-  /** The number of calls without a response, and the largest number so far. */
-  waiting = 0;
-  mostWaiting = 0;
-  readonly #server: Server;
-
-  private constructor() {
-    this.#server = bodyServer(({ url: path = "", method = "", headers }, text, response) => {
-      void this.#take({ path, method, headers, text, event: JSON.parse(text) as Event, at: performance.now() }, response);
-    });
-    this.#server.keepAliveTimeout = 60_000;
-  }
-
-  static async listen(port = 0): Promise<Hook> {
-    const hook = new Hook();
-    hook.#server.listen(port, "127.0.0.1");
-    await once(hook.#server, "listening");
-    return hook;
-  }
-
-  async #take(call: Call, response: ServerResponse): Promise<void> {
-    this.calls.push(call);
-    this.waiting += 1;
-    this.mostWaiting = Math.max(this.mostWaiting, this.waiting);
-    response.on("close", () => (this.waiting -= 1));
-    const reply = await this.behave(call);
-    if (reply !== null) response.writeHead(reply.status, reply.headers).end(reply.body);
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  url(path = "/"): string {
-    return `http://127.0.0.1:${this.port}${path}`;
-  }
-
-  at(path: string): Call[] {
-    return this.calls.filter((call) => call.path === path);
-  }
-
-  connections(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((closed) => this.#server.close(closed));
-  }
-}
-
-export const typesOf = (calls: readonly Call[]): string[] => calls.map(({ event }) => event.type);
-export const idsOf = (calls: readonly Call[]): string[] => calls.map(({ event }) => event.id);
-export const messageOf = ({ event }: Pick<Call, "event">): Json => event.data["message"] as Json;
-
-/** Verifies a call with both published packages, as the documentation says. Throws when another secret signed the call. */
-export function verify({ headers, text }: Call, secret: string): void {
-  const given = headers as Record<string, string>;
-  assert.deepEqual(new Webhook(secret).verify(text, given), JSON.parse(text));
-  new SvixWebhook(secret).verify(text, given);
-}
 
 type Attempt = {
   attempted_at: string;
@@ -139,11 +54,6 @@ export class Customer {
   ): Promise<Customer> {
     const { key } = await clientOfAccount(godwit, account, { environment });
     return new Customer(godwit, account, key);
-  }
-
-  /** The same account in the other environment. */
-  in(environment: Environment): Promise<Customer> {
-    return Customer.of(this.godwit, { account: this.account, environment });
   }
 
   /** The same customer at another node. */
@@ -196,13 +106,11 @@ export class Endpoint {
 
   /** Waits until the endpoint has received so many calls, and returns all of them. */
   async received(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
-    return until(`${count} calls of ${this.path}`, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs).catch(
-      (error: unknown) => {
-        throw new Error(`${String(error)}; there were ${this.calls.length}: ${typesOf(this.calls).slice(0, 50).join(", ")}`, {
-          cause: error,
-        });
-      },
-    );
+    const look = (): Call[] | undefined => (this.calls.length >= count ? this.calls : undefined);
+    return until(`${count} calls of ${this.path}`, look, timeoutMs).catch((error: unknown) => {
+      const types = typesOf(this.calls).slice(0, 50).join(", ");
+      throw new Error(`${String(error)}; there were ${this.calls.length}: ${types}`, { cause: error });
+    });
   }
 
   /** Sends a test event and waits for its call. Every earlier event has arrived by then. */
@@ -217,10 +125,6 @@ export class Endpoint {
 
   edit(body: Json): Promise<Json> {
     return this.client.edit(this.id, body);
-  }
-
-  delete(): Promise<Json> {
-    return this.client.remove(this.id);
   }
 
   /** The deliveries, the newest first. */
@@ -271,9 +175,7 @@ export class Endpoint {
   async makeDue(): Promise<void> {
     const { godwit } = this.customer;
     await godwit.rows("update webhook_queue set due_at = now() where endpoint_id = $1", [this.uuid]);
-    await wake(godwit);
+    // The notification of a node that has added a delivery to the outbox.
+    await godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");
   }
 }
-
-/** Sends the notification of a node that has added a delivery to the outbox. */
-const wake = (godwit: Godwit): Promise<unknown> => godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");

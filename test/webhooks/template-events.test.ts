@@ -13,7 +13,8 @@ import { LIMIT_MS, until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook } from "../support/hook-server.ts";
 
 let godwit: Godwit;
 let templates: TemplateClient;

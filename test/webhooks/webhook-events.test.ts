@@ -5,18 +5,18 @@ import { after, before, describe, test } from "node:test";
 import { clientOf, clientOfAccount, idsOf, typesOf, type Client, type Event, type Json, type Page } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+import { ALLOW_LOOPBACK, Hook } from "../support/hook-server.ts";
 import { assertOneExecution } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
 
 describe("an event", () => {
   let node: Godwit;
-  let hooks: HookServer;
+  let hooks: Hook;
   let own: Client;
   before(async () => {
     [node, hooks] = await Promise.all([
       startGodwit({ roles: "api,dispatch,webhooks", simulatorSpeed: 10, env: ALLOW_LOOPBACK }),
-      HookServer.listen(),
+      Hook.listen(),
     ]);
     own = await clientOfAccount(node, "told");
     await own.endpoints.create({ url: hooks.url() });
@@ -46,7 +46,7 @@ describe("an event", () => {
       const list = await own.request("GET", `/v1/events?message_id=${id}&limit=100`);
       assert.deepEqual(idsOf([list.json as Page<Event>]), events.toReversed());
       for (const event of events) {
-        const { body } = await hooks.called(event);
+        const { text: body } = await hooks.called(event);
         const read = await readEvent(event);
         assert.equal(read.text, body);
         assert.ok(list.text.includes(body), "the list contains the same bytes");
@@ -56,7 +56,7 @@ describe("an event", () => {
       for (const entry of others) {
         assertProblem(await readEvent(entry.id), "not_found");
         assertProblem(await own.events.deliveries(entry.id), "not_found");
-        assert.ok(!hooks.ids().includes(entry.id));
+        assert.ok(!hooks.calls.some(({ event }) => event.id === entry.id));
       }
     });
   }
@@ -66,7 +66,7 @@ describe("an event", () => {
     await own.messages.reached(id, "delivered");
     const events = idsOf([await own.events.list({ message_id: String(id) })]);
     assert.equal(events.length, 4);
-    assert.match((await hooks.called(events[0])).body, /the eagle has landed/);
+    assert.match((await hooks.called(events[0])).text, /the eagle has landed/);
     assert.equal((await own.messages.redact(id)).status, 200);
     assert.ok((await own.messages.timeline(id)).some(({ type }) => type === "message.redacted"));
     const list = await own.request("GET", `/v1/events?message_id=${String(id)}`);

@@ -8,7 +8,7 @@ import { clientOfAccount, type EndpointClient, type Json } from "../support/clie
 import { assertProblem, until } from "../support/expect.ts";
 import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
 import { ERROR, startGodwit, type Godwit } from "../support/harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+import { ALLOW_LOOPBACK, Hook, idsOf, OK, REFUSED } from "../support/hook-server.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { rowId, waitingFor } from "../support/tables.ts";
 
@@ -16,11 +16,11 @@ const LONG_AGO = "2020-01-01T00:00:00Z";
 
 /** Accepts messages and delivers no event until a worker is started beside it. */
 let godwit: Godwit;
-let hooks: HookServer;
+let hooks: Hook;
 before(async () => {
   const databaseUrl = await createDatabase();
   await withoutDeadlockCheck(databaseUrl);
-  [godwit, hooks] = await Promise.all([startGodwit({ databaseUrl, env: ALLOW_LOOPBACK }), HookServer.listen()]);
+  [godwit, hooks] = await Promise.all([startGodwit({ databaseUrl, env: ALLOW_LOOPBACK }), Hook.listen()]);
 });
 after(() => Promise.all([godwit.stop(), hooks[Symbol.asyncDispose]()]));
 
@@ -164,12 +164,12 @@ test("retries of a delivery during its attempts get immediate responses and caus
   const retryOften = async (): Promise<void> => {
     for (let time = 0; time < 40; time += 1) {
       // The state of the endpoint changes with each attempt.
-      hooks.status = time % 2 === 0 ? 500 : 200;
+      hooks.behave = () => (time % 2 === 0 ? REFUSED : OK);
       await own.retry(id, delivery["id"]);
     }
   };
   await Promise.all([retryOften(), retryOften(), retryOften(), retryOften()]);
-  hooks.status = 200;
+  hooks.behave = () => OK;
   await own.retry(id, delivery["id"]);
   await until("the delivery succeeds", async () => (await own.deliveries(id, { status: "succeeded" })).data[0]);
   assertNoErrors(notifying);
@@ -202,8 +202,8 @@ describe("a recovery", () => {
     // The test event is the last one.
     const last = await own.test(id);
     await hooks.called(last, 1, path);
-    assert.deepEqual(new Set(hooks.ids(path)), new Set([...missed, last]));
-    assert.equal(hooks.ids(path).length, missed.length + 1);
+    assert.deepEqual(new Set(idsOf(hooks.at(path))), new Set([...missed, last]));
+    assert.equal(idsOf(hooks.at(path)).length, missed.length + 1);
     await until(`only ${late} waits until it is due`, async () => ((await waitingFor(godwit, id)) === 1 ? true : undefined));
     const { data } = await own.deliveries(id, { status: "succeeded" });
     const again = data.find((delivery) => delivery["event_id"] === failed);
@@ -270,8 +270,7 @@ describe("a recovery", () => {
       await deliverTests();
       left = (await waitingFor(node, all)) + (await waitingFor(node, few));
     }
-    const reported = hooks.calls.filter(({ type }) => type !== "webhook.test");
-    const ids = (path: string): string[] => reported.filter((call) => call.path === path).map((call) => call.id);
+    const ids = (path: string): string[] => idsOf(hooks.at(path).filter(({ event }) => event.type !== "webhook.test"));
     assert.deepEqual([ids("/all").length, new Set(ids("/all")).size], [COUNT, COUNT]);
     assert.deepEqual([ids("/few").length, new Set(ids("/few")).size], [COUNT / 100, COUNT / 100]);
     assertNoErrors(notifying);
@@ -288,7 +287,7 @@ describe("a recovery", () => {
       await hooks.called(event, 1, "/twice");
       await hooks.called(await own.test(id), 1, "/twice");
     }
-    assert.equal(hooks.ids("/twice").filter((each) => each === event).length, 1);
+    assert.equal(idsOf(hooks.at("/twice")).filter((each) => each === event).length, 1);
     assertNoErrors(notifying);
   });
 });

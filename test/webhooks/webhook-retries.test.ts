@@ -6,20 +6,8 @@ import { storeSettlements } from "../../src/webhooks/queries.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
-import {
-  Customer,
-  Hook,
-  idsOf,
-  messageOf,
-  OK,
-  REFUSED,
-  typesOf,
-  verify,
-  WITH_WEBHOOKS,
-  type HookResponse,
-  type DeliveryRecord,
-  type Endpoint,
-} from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS, type DeliveryRecord, type Endpoint } from "../support/webhook-customer.ts";
+import { Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, type HookResponse } from "../support/hook-server.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const DELAYS_MS = [
@@ -335,7 +323,7 @@ describe("new events during retries", () => {
     const message = await endpoint.customer.send();
     await until("the new event arrives", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id));
     hook.behave = behave;
-    await endpoint.delete();
+    await endpoint.client.remove(endpoint.id);
   });
 });
 
@@ -491,7 +479,7 @@ describe("a waiting delivery", () => {
   test("of a deleted endpoint is removed", async () => {
     const endpoint = await endpointThat(REFUSED);
     await attemptedOnce(endpoint);
-    await endpoint.delete();
+    await endpoint.client.remove(endpoint.id);
     await endpoint.makeDue();
     await endpoint.idle();
     assert.equal(endpoint.calls.length, 1);

@@ -8,7 +8,8 @@ import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-customer.ts";
+import { Customer, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
+import { Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, type Call } from "../support/hook-server.ts";
 
 let godwit: Godwit;
 let hook: Hook;
@@ -206,7 +207,7 @@ describe("an event", () => {
 
   test("is not delivered to the other environment or to another account", async () => {
     const customer = await Customer.of(godwit);
-    const [live, stranger] = [await customer.in("live"), await Customer.of(godwit)];
+    const [live, stranger] = [await Customer.of(godwit, { account: customer.account, environment: "live" }), await Customer.of(godwit)];
     const [mine, elsewhere, strangers] = [await customer.endpoint(hook), await live.endpoint(hook), await stranger.endpoint(hook)];
     await customer.send();
     await mine.received(4);
