@@ -17,19 +17,8 @@ import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertFirst, effectCount, NEVER, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
-import {
-  assertEachOnce,
-  assertKeysReplay,
-  assertNothingDone,
-  assertNothingHalfDone,
-  assertSubmittedOnce,
-  storedMessagesOf,
-  postBytes,
-  retryUnanswered,
-  sendUntil,
-  tallyOf,
-  type Sent,
-} from "../support/sending.ts";
+import { assertEachOnce, assertKeysReplay, assertNothingDone, assertNothingHalfDone, postBytes, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
+import { assertSubmittedOnce, tracesOf, tally } from "../support/accounted.ts";
 
 const withStatus = (sent: readonly Sent[], status: number | undefined): Sent[] => sent.filter((one) => one.status === status);
 
@@ -130,10 +119,10 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const apiKey = await godwit.key();
     const settled = await retryUnanswered(godwit, apiKey, all);
     await settledAfter(godwit.db, diedAtMs);
-    const messages = await storedMessagesOf(godwit.db);
+    const messages = await tracesOf({ db: godwit.db });
     assertSubmittedOnce(messages, settled);
     await assertKeysReplay(godwit, apiKey, settled);
-    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tallyOf(messages)}`);
+    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tally(messages)}`);
   });
 
   test("next to another node leaves it every message that was not submitted", async (context) => {
@@ -147,10 +136,10 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const diedAtMs = Date.now();
     const settled = await retryUnanswered(other, apiKey, sent);
     await settledAfter(other.db, diedAtMs);
-    const messages = await storedMessagesOf(other.db);
+    const messages = await tracesOf({ db: other.db });
     assertSubmittedOnce(messages, settled);
     await assertKeysReplay(other, apiKey, settled);
-    context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tallyOf(messages)}`);
+    context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tally(messages)}`);
   });
 });
 
@@ -279,10 +268,10 @@ describe("a service with its embedded database", () => {
     all.push(...(await retryUnanswered(godwit, apiKey, sent)));
     // No carrier died, so every receipt arrives.
     await settledAfter(db, 0);
-    const messages = await storedMessagesOf(db);
+    const messages = await tracesOf({ db });
     assertSubmittedOnce(messages, all);
     await assertKeysReplay(godwit, apiKey, all);
-    context.diagnostic(`${messages.length} messages; ${tallyOf(messages)}`);
+    context.diagnostic(`${messages.length} messages; ${tally(messages)}`);
   });
 
   test("stops gracefully after these crashes", async () => {
@@ -325,9 +314,9 @@ describe("a graceful stop", () => {
     });
     const settled = await retryUnanswered(other, apiKey, sent);
     await settledAfter(other.db, 0);
-    const messages = await storedMessagesOf(other.db);
+    const messages = await tracesOf({ db: other.db });
     assertSubmittedOnce(messages, settled);
-    assert.deepEqual(new Set(messages.map(({ status }) => status)), new Set(["delivered"]), tallyOf(messages));
+    assert.deepEqual(new Set(messages.map(({ status }) => status)), new Set(["delivered"]), tally(messages));
   });
 
   test("waits for a running request and responds to it", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
-import { gate, Scene, usual } from "../support/dispatching.ts";
+import { Scene, usual } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
 describe("a process that is frozen for longer than its lease", () => {
@@ -27,8 +27,8 @@ describe("a process that is frozen for longer than its lease", () => {
   }
 
   test("receives responses to its own attempts that do not change the next attempts of another process", async (context) => {
-    const first = gate();
-    const second = gate();
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
     await using scene = await Scene.open(context, {
       onUnknown: { policy: "resend", holdMs: 300 },
       responseTimeoutMs: 30_000,
@@ -40,7 +40,7 @@ describe("a process that is frozen for longer than its lease", () => {
           return {
             response: isRefused ? "refused" : attempt === 1 ? "silent" : "accepted",
             responseAfterMs: 0,
-            until: attempt === 1 ? first.opened : second.opened,
+            until: attempt === 1 ? first.promise : second.promise,
             receiptAfterMs: null,
             isNamed: false,
           };
@@ -56,7 +56,7 @@ describe("a process that is frozen for longer than its lease", () => {
     await scene.start();
     await until("the second attempts are at the carrier", () => witness.lines.length === 48);
     const before = await tracesOf(scene);
-    first.open();
+    first.resolve();
     const refused = witness.lines.filter(({ plan }) => plan.response === "refused");
     scene.thaw(frozen);
     await until("the process has received the refusals of its attempts", () =>
@@ -69,7 +69,7 @@ describe("a process that is frozen for longer than its lease", () => {
     assert.deepEqual(after.map(progressOf), before.map(progressOf), "an ended attempt changed a message whose next attempt is running");
     const held = await scene.rows("select message_id from delivery_queue where state <> 0");
     assert.deepEqual(held, [], "the second attempts have no unknown outcome");
-    second.open();
+    second.resolve();
     await scene.settle();
     await assertAccounted(scene, 24);
     assert.equal(witness.lines.length, 48);

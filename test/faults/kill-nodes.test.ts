@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { decodeId } from "../../src/model/id.ts";
 import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { gate, prompt, Scene, type Node } from "../support/dispatching.ts";
+import { prompt, Scene, type Node } from "../support/dispatching.ts";
 import type { PlanOf } from "../support/fakes/witness.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
@@ -105,11 +105,11 @@ describe("a process that loses the database", () => {
   });
 
   test("stores responses and receipts of that time when the database is available again", async (context) => {
-    const answers = gate();
+    const answers = Promise.withResolvers<void>();
     await using scene = await Scene.open(context, {
       window: 80,
       ...PATIENT,
-      plan: () => () => ({ response: "accepted", responseAfterMs: 0, until: answers.opened, receiptAfterMs: 600, isNamed: false }),
+      plan: () => () => ({ response: "accepted", responseAfterMs: 0, until: answers.promise, receiptAfterMs: 600, isNamed: false }),
     });
     const { witness } = scene;
     const wire = await DatabaseWire.to(scene.databaseUrl);
@@ -120,7 +120,7 @@ describe("a process that loses the database", () => {
       await until("all are at the carrier", () => witness.lines.length === 50);
       await allow(false);
       wire.cutAll();
-      answers.open();
+      answers.resolve();
       await until("the process has received all responses", () => witness.lines.every(({ isResponseReceived }) => isResponseReceived));
       const away = await tracesOf(scene);
       assert.deepEqual(new Set(away.map(({ status }) => status)), new Set(["sending"]), "the database was unavailable");
@@ -138,13 +138,13 @@ describe("a process that loses the database", () => {
 
 describe("a process that is stopped", () => {
   test("immediately returns messages that are only claimed, and waits for those that have left", async (context) => {
-    const answers = gate();
+    const answers = Promise.withResolvers<void>();
     await using scene = await Scene.open(context, {
       window: WINDOW,
       ...PATIENT,
       // A message that is not returned stays leased for longer than this test takes.
       queueLeaseMs: NEVER_MS,
-      plan: (random) => (line) => ({ ...prompt(random)(line), ...(line.node === "node1" ? { until: answers.opened } : {}) }),
+      plan: (random) => (line) => ({ ...prompt(random)(line), ...(line.node === "node1" ? { until: answers.promise } : {}) }),
     });
     const { witness } = scene;
     await scene.accept(200);
@@ -164,7 +164,7 @@ describe("a process that is stopped", () => {
     const stopping = scene.stop(stopped);
     await until("the other has taken the rest", () => witness.lines.length === 200);
     context.diagnostic(`${claimed} returned and submitted in ${Math.round(performance.now() - askedAt)} ms`);
-    answers.open();
+    answers.resolve();
     const { code } = await stopping;
     assert.equal(code, 0);
     await scene.settle();

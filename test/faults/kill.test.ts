@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, isResend, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
-import { gate, Scene, usual, type Node } from "../support/dispatching.ts";
+import { Scene, usual, type Node } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
 const COUNT = 400;
@@ -64,7 +64,7 @@ describe("processes killed under load", () => {
 });
 
 test("a kill before the response: messages are held, resolved by receipts with our reference, and never submitted again", async (context) => {
-  const answers = gate();
+  const answers = Promise.withResolvers<void>();
   const receipts = new Map<string, boolean>();
   await using scene = await Scene.open(context, {
     window: WINDOW,
@@ -76,7 +76,7 @@ test("a kill before the response: messages are held, resolved by receipts with o
         if (node !== "node1") return { ...usual(random)({ id, node, attempt: 2 }), response: "accepted", receiptAfterMs: null };
         const isNamed = receipts.size % 2 === 0;
         receipts.set(id, isNamed);
-        return { response: "accepted", responseAfterMs: 0, until: answers.opened, receiptAfterMs: 50, isNamed };
+        return { response: "accepted", responseAfterMs: 0, until: answers.promise, receiptAfterMs: 50, isNamed };
       },
   });
   await scene.accept(150);
@@ -84,7 +84,7 @@ test("a kill before the response: messages are held, resolved by receipts with o
   // More messages are claimed than the window holds, and none is being submitted.
   await until("the window is full", async () => receipts.size === WINDOW && (await scene.claimedCount(doomed)) > WINDOW);
   await scene.kill(doomed);
-  answers.open();
+  answers.resolve();
   const left = new Map(receipts);
   await scene.lapse();
   await scene.start();

@@ -12,7 +12,8 @@ import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { seeded } from "../support/seed.ts";
-import { assertSubmittedOnce, storedMessagesOf, tallyOf, type Sent } from "../support/sending.ts";
+import { assertSubmittedOnce, tracesOf, tally } from "../support/accounted.ts";
+import type { Sent } from "../support/sending.ts";
 import { atEnd } from "../support/at-end.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -140,9 +141,9 @@ describe("the previous release and this one", () => {
       const [row] = await reader.rows<{ open: number }>("select count(*)::integer as open from delivery_queue");
       return row?.open === 0 || undefined;
     });
-    const messages = await storedMessagesOf(db);
+    const messages = await tracesOf({ db });
     context.diagnostic(
-      `${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tallyOf(messages)}`,
+      `${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tally(messages)}`,
     );
     assertSubmittedOnce(messages, sent);
     await nodes.stop();

@@ -1,15 +1,20 @@
 /** Compares the messages in the database with the submissions that the witness recorded. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { Queryable } from "../../src/database/database.ts";
 import { encodeId, type MessageId } from "../../src/model/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
 import { until } from "./expect.ts";
+import type { Sent } from "./sending.ts";
 import type { Line, Witness } from "./fakes/witness.ts";
 import type { Scene } from "./dispatching.ts";
 
-export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; detail: Detail };
+export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; status: string | null; detail: Detail };
 
 export type MessageTrace = {
   id: string;
+  /** The client_reference. */
+  key: string | null;
   status: string;
   sequence: number;
   attempts: number;
@@ -19,42 +24,31 @@ export type MessageTrace = {
   lines: Line[];
 };
 
-type MessageRow = {
-  id: MessageId;
-  status: string;
-  sequence: number;
-  attempts: number;
-  error_code: string | null;
-};
-type EntryRow = { message_id: MessageId; type: string; sequence: number; is_event: boolean; is_ignored: boolean; detail: Detail | null };
+type Traced = { db: Queryable; witness?: Witness };
+
+const rowsOf = <T>(db: Queryable, text: string): Promise<T[]> => db.rows<T>({ name: `trace_${randomUUID()}`, text, values: [] });
 
 /** All messages, with their timelines and the submissions that the witness recorded. */
-export async function tracesOf(scene: Scene): Promise<MessageTrace[]> {
-  const messages = await scene.rows<MessageRow>(
-    "select id, status, sequence, attempts, error ->> 'code' as error_code from messages order by id",
+export async function tracesOf({ db, witness }: Traced): Promise<MessageTrace[]> {
+  const messages = await rowsOf<Omit<MessageTrace, "id" | "timeline" | "lines"> & { uuid: MessageId }>(
+    db,
+    `select id as uuid, client_reference as key, status, sequence, attempts, error ->> 'code' as "errorCode"
+       from messages
+      order by id`,
   );
-  const entries = await scene.rows<EntryRow>(
-    "select message_id, type, sequence, record is not null as is_event, is_ignored, detail from events order by id",
+  const entries = await rowsOf<Entry & { uuid: MessageId }>(
+    db,
+    `select message_id as uuid, type, sequence, record is not null as "isEvent", is_ignored as "isIgnored",
+            record::json ->> 'status' as status, coalesce(detail, '{}') as detail
+       from events
+      order by id`,
   );
-  const timelines = Map.groupBy(entries, ({ message_id: id }) => encodeId("msg", id));
-  const lines = Map.groupBy(scene.witness.lines, ({ id }) => id);
-  return messages.map((row) => {
-    const id = encodeId("msg", row.id);
-    return {
-      id,
-      status: row.status,
-      sequence: row.sequence,
-      attempts: row.attempts,
-      errorCode: row.error_code,
-      timeline: (timelines.get(id) ?? []).map((entry) => ({
-        type: entry.type,
-        sequence: entry.sequence,
-        isEvent: entry.is_event,
-        isIgnored: entry.is_ignored,
-        detail: entry.detail ?? {},
-      })),
-      lines: lines.get(id) ?? [],
-    };
+  const timelines = Map.groupBy(entries, ({ uuid }) => encodeId("msg", uuid));
+  const lines = Map.groupBy(witness?.lines ?? [], ({ id }) => id);
+  return messages.map(({ uuid, ...message }) => {
+    const id = encodeId("msg", uuid);
+    const timeline = (timelines.get(id) ?? []).map(({ uuid: _uuid, ...entry }) => entry);
+    return { ...message, id, timeline, lines: lines.get(id) ?? [] };
   });
 }
 
@@ -139,14 +133,16 @@ function assertEnd(trace: MessageTrace): void {
 type Count = { status: string; error_code: string; messages: number; segments: number };
 
 /** The usage counts equal the counts of the messages. */
-async function assertCounted(scene: Scene): Promise<void> {
-  const expected = await scene.rows<Count>(
+async function assertCounted({ db }: Scene): Promise<void> {
+  const expected = await rowsOf<Count>(
+    db,
     `select status, coalesce(error ->> 'code', '') as error_code, count(*)::integer as messages, sum(segments_count)::integer as segments
        from messages
       group by 1, 2
       order by 1, 2`,
   );
-  const counted = await scene.rows<Count>(
+  const counted = await rowsOf<Count>(
+    db,
     `select status, error_code, sum(messages)::integer as messages, sum(segments)::integer as segments
        from (select status, error_code, messages, segments from usage_hours
              union all
@@ -159,10 +155,11 @@ async function assertCounted(scene: Scene): Promise<void> {
 }
 
 /** No receipt stays parked once its message is known, because it would be lost. */
-async function assertNoReceiptForgotten(scene: Scene): Promise<void> {
+async function assertNoReceiptForgotten({ db }: Scene): Promise<void> {
   let known: unknown[] = [];
   const isEmpty = async (): Promise<boolean> => {
-    known = await scene.rows(
+    known = await rowsOf(
+      db,
       `select p.provider_message_id as name, p.receipt, m.status
          from parked_receipts p
          join provider_references r using (link, provider_message_id)
@@ -178,7 +175,11 @@ export async function assertAccounted(scene: Scene, count: number): Promise<Mess
   await assertNoReceiptForgotten(scene);
   const traces = await tracesOf(scene);
   assert.equal(traces.length, count, "the number of messages has changed");
-  assertAllKnown(scene.witness, traces);
+  const known = new Set(traces.map(({ id }) => id));
+  assert.deepEqual(
+    scene.witness.lines.filter(({ id }) => !known.has(id)),
+    [],
+  );
   for (const trace of traces) {
     assertSequence(trace);
     assertWrittenFirst(trace);
@@ -186,17 +187,35 @@ export async function assertAccounted(scene: Scene, count: number): Promise<Mess
     assertNotTwice(trace, scene.onUnknown.policy);
     assertEnd(trace);
   }
-  assert.deepEqual(await scene.rows("select message_id from delivery_queue"), []);
+  assert.deepEqual(await rowsOf(scene.db, "select message_id from delivery_queue"), []);
   await assertCounted(scene);
   return traces;
 }
 
-function assertAllKnown({ lines }: Witness, traces: readonly MessageTrace[]): void {
-  const known = new Set(traces.map(({ id }) => id));
-  assert.deepEqual(
-    lines.filter(({ id }) => !known.has(id)),
-    [],
-  );
+/** Asserts that each request has one message, which its response names; that no message was submitted twice; and that each message has
+ *  reached its last status, with one event for every transition. For recipients whose carrier accepts every message. */
+export function assertSubmittedOnce(traces: readonly MessageTrace[], sent: readonly Sent[]): void {
+  const byKey = new Map(traces.map((trace) => [trace.key, trace]));
+  assert.equal(byKey.size, traces.length, "no request has two messages");
+  for (const { key, id } of sent) assert.equal(byKey.get(key)?.id, id, `the message of ${key}`);
+  for (const trace of traces) {
+    const { status, timeline, attempts, errorCode } = trace;
+    const transitions = timeline.filter(({ isEvent, isIgnored }) => isEvent && !isIgnored);
+    assert.deepEqual(
+      transitions.map(({ sequence }) => sequence),
+      Array.from({ length: trace.sequence }, (_, index) => index + 1),
+      textOf(trace),
+    );
+    assert.equal(transitions.at(-1)?.status, status, textOf(trace));
+    assert.equal(attempts, 1, textOf(trace));
+    assert.ok(["delivered", "sent", "failed"].includes(status), textOf(trace));
+    // Only a message with an unknown outcome was held, and only such a message fails.
+    assert.deepEqual(
+      [errorCode, timeline.some(isUnknown)],
+      status === "failed" ? ["outcome_unknown", true] : [null, false],
+      textOf(trace),
+    );
+  }
 }
 
 /** `delivered: 12, failed: 3`, for the output of the test. */

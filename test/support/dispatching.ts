@@ -9,11 +9,10 @@ import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
 import { PRIORITIES } from "../../src/messages/message.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import type { DatabaseClock } from "../../src/database/database-clock.ts";
 import type { Database } from "../../src/database/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS } from "../../src/timings.ts";
-import { acceptorOf, closeStorage, credentialOf, openStorage } from "./engine.ts";
+import { acceptorOf, closeStorage, credentialOf, openStorage, type Storage } from "./engine.ts";
 import { until } from "./expect.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
@@ -57,38 +56,34 @@ export const prompt =
 export type Node = { name: string; run: Run; pid: number };
 
 export class Scene {
-  readonly db: Database;
   readonly databaseUrl: string;
   readonly witness: Witness;
   readonly random: () => number;
   readonly onUnknown: Link["onUnknown"];
-  readonly #clock: DatabaseClock;
+  readonly #storage: Storage;
   readonly #settings: NodeSettings;
   readonly #nodes: Node[] = [];
-  #count = 0;
 
-  private constructor(
-    fields: Pick<Scene, "db" | "databaseUrl" | "witness" | "random" | "onUnknown">,
-    clock: DatabaseClock,
-    settings: NodeSettings,
-  ) {
-    this.db = fields.db;
+  private constructor(storage: Storage, fields: Pick<Scene, "databaseUrl" | "witness" | "random">, options: SceneOptions) {
+    const { onUnknown = { policy: "fail", holdMs: 1_000 }, responseTimeoutMs = 500, window = 40 } = options;
     this.databaseUrl = fields.databaseUrl;
     this.witness = fields.witness;
     this.random = fields.random;
-    this.onUnknown = fields.onUnknown;
-    this.#clock = clock;
-    this.#settings = settings;
+    this.onUnknown = onUnknown;
+    this.#storage = storage;
+    this.#settings = { responseTimeoutMs, window, queueLeaseMs: options.queueLeaseMs ?? TIMINGS.queueLeaseMs };
   }
 
   static async open(context: TestContext, options: SceneOptions = {}): Promise<Scene> {
-    const { plan = usual, onUnknown = { policy: "fail", holdMs: 1_000 }, responseTimeoutMs = 500, window = 40 } = options;
-    const { queueLeaseMs = TIMINGS.queueLeaseMs } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
-    const { db, clock } = await openStorage(inspectionOf(databaseUrl), "test");
-    const witness = await Witness.open(plan(random), random);
-    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window, queueLeaseMs });
+    const storage = await openStorage(inspectionOf(databaseUrl), "test");
+    const witness = await Witness.open((options.plan ?? usual)(random), random);
+    return new Scene(storage, { databaseUrl, witness, random }, options);
+  }
+
+  get db(): Database {
+    return this.#storage.db;
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
@@ -97,13 +92,13 @@ export class Scene {
 
   /** Puts messages of two accounts and all priorities into the queue. */
   async accept(count: number): Promise<void> {
-    const seed: SeedEnvironment = (tx, owner) => seedTemplates(tx, this.#clock, owner);
+    const seed: SeedEnvironment = (tx, owner) => seedTemplates(tx, this.#storage.clock, owner);
     const accounts = await Promise.all(
       ["first", "second"].map((name) =>
-        createAccount(this.db, this.#clock, { name: `${name} ${randomUUID()}`, origin: SYSTEM_ORIGIN }, seed),
+        createAccount(this.db, this.#storage.clock, { name: `${name} ${randomUUID()}`, origin: SYSTEM_ORIGIN }, seed),
       ),
     );
-    const acceptor = acceptorOf({ db: this.db, clock: this.#clock }, new LinkChooser(simulatorLink(1)));
+    const acceptor = acceptorOf(this.#storage, new LinkChooser(simulatorLink(1)));
     const acceptOne = (index: number): Promise<unknown> => {
       const accountId = accounts[index % accounts.length]?.id ?? assert.fail();
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
@@ -117,8 +112,7 @@ export class Scene {
 
   /** Starts a process that delivers. The process can use another URL of the database, such as that of a proxy. */
   async start(databaseUrl = this.databaseUrl): Promise<Node> {
-    this.#count += 1;
-    const name = `node${this.#count}`;
+    const name = `node${this.#nodes.length + 1}`;
     const settings: DispatchSettings = {
       ...this.#settings,
       databaseUrl,
@@ -218,12 +212,6 @@ export class Scene {
       await run.exit;
     }
     await this.witness.close();
-    await closeStorage({ db: this.db, clock: this.#clock });
+    await closeStorage(this.#storage);
   }
-}
-
-/** A promise that the test resolves. */
-export function gate(): { opened: Promise<void>; open: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
 }

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeId, type MessageId } from "../../src/model/id.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import type { Queryable } from "../../src/database/database.ts";
 import { LIMIT_MS } from "./expect.ts";
@@ -85,8 +84,7 @@ const query = (text: string, values: readonly unknown[] = []) => ({ name: `accou
 type Effects = { key: string; messages: number; events: number; queued: number; keys: number; id: string | null };
 
 /** Counts the rows for these keys: one result for each key that has a message. Only for services that accept and do not deliver (role
- *  `api`, the default), because delivery removes messages from the queue and can queue them again. `storedMessagesOf` is for services that
- *  deliver. */
+ *  `api`, the default), because delivery removes messages from the queue and can queue them again. */
 const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
   db.rows<Effects>(
     query(
@@ -105,14 +103,8 @@ const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =
 /** Asserts that every request has exactly one message, event, queue row and key, and that its response names this message. Only for
  *  services that do not deliver. */
 export async function assertEachOnce(db: Queryable, sent: readonly Sent[]): Promise<void> {
-  const found = new Map(
-    (
-      await effectsOf(
-        db,
-        sent.map(({ key }) => key),
-      )
-    ).map((effects) => [effects.key, effects]),
-  );
+  const keys = sent.map(({ key }) => key);
+  const found = new Map((await effectsOf(db, keys)).map((effects) => [effects.key, effects]));
   for (const { key, id } of sent)
     assert.deepEqual(found.get(key), { key, messages: 1, events: 1, queued: 1, keys: 1, id }, `the effects of ${key}`);
 }
@@ -148,71 +140,6 @@ export async function assertNothingHalfDone(db: Queryable): Promise<void> {
     },
   ]);
 }
-
-/** A message with its status, and with the sequence numbers of its events. */
-type StoredMessage = {
-  key: string;
-  id: string;
-  status: string;
-  sequence: number;
-  attempts: number;
-  errorCode: string | null;
-  /** The sequence numbers of the transitions. Other entries of the timeline have no record, and are left out. */
-  sequences: number[];
-  lastEventStatus: string | null;
-  wasHeld: boolean;
-};
-
-/** All messages of the database. */
-export async function storedMessagesOf(db: Queryable): Promise<StoredMessage[]> {
-  const rows = await db.rows<Omit<StoredMessage, "id"> & { uuid: MessageId }>(
-    query(
-      `select m.client_reference as key, m.id as uuid, m.status, m.sequence, m.attempts, m.error ->> 'code' as "errorCode",
-              coalesce(event.sequences, '{}') as sequences, event.statuses[cardinality(event.statuses)] as "lastEventStatus",
-              coalesce(entry.was_held, false) as "wasHeld"
-         from messages m
-         left join (select message_id, array_agg(sequence order by id) as sequences, array_agg(record::json ->> 'status' order by id) as statuses
-                      from events
-                     where record is not null and not is_ignored
-                     group by message_id) event on event.message_id = m.id
-         left join (select message_id, bool_or(type = 'attempt.unknown') as was_held
-                      from events
-                     group by message_id) entry on entry.message_id = m.id`,
-    ),
-  );
-  return rows.map(({ uuid, ...row }) => ({ ...row, id: encodeId("msg", uuid) }));
-}
-
-/** Asserts that each request has one message, which its response names; that no message was submitted twice; and that each message has
- *  reached its last status, with one event for every transition. For recipients whose carrier accepts every message. */
-export function assertSubmittedOnce(messages: readonly StoredMessage[], sent: readonly Sent[]): void {
-  const byKey = new Map(messages.map((message) => [message.key, message]));
-  assert.equal(byKey.size, messages.length, "no request has two messages");
-  for (const { key, id } of sent) assert.equal(byKey.get(key)?.id, id, `the message of ${key}`);
-  for (const message of messages) {
-    const { status, sequence, sequences, attempts, errorCode, lastEventStatus, wasHeld } = message;
-    const what = JSON.stringify(message);
-    assert.deepEqual(
-      sequences,
-      Array.from({ length: sequence }, (_, index) => index + 1),
-      what,
-    );
-    assert.equal(lastEventStatus, status, what);
-    assert.equal(attempts, 1, what);
-    assert.ok(["delivered", "sent", "failed"].includes(status), what);
-    // Only a message with an unknown outcome was held, and only such a message fails.
-    assert.deepEqual([errorCode, wasHeld], status === "failed" ? ["outcome_unknown", true] : [null, false], what);
-  }
-}
-
-/** `delivered: 12, failed: 3`, for the output of the test. */
-export const tallyOf = (messages: readonly StoredMessage[]): string =>
-  Array.from(
-    Map.groupBy(messages, ({ status }) => status),
-    ([status, group]) => `${status}: ${group.length}`,
-  )
-    .toSorted()
-    .join(", ");
 
 /** The bytes of a complete POST /v1/messages, for clients that do not wait for the response. */
 export function postBytes(apiKey: string, idempotencyKey: string, body: object = sms()): string {
