@@ -17,8 +17,17 @@ import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertFirst, effectCount, NEVER, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
-import { assertEachOnce, assertKeysReplay, assertNothingDone, assertNothingHalfDone, postBytes, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
-import { assertSubmittedOnce, tracesOf, tally } from "../support/accounted.ts";
+import {
+  assertEachOnce,
+  assertKeysReplay,
+  assertNothingDone,
+  assertNothingHalfDone,
+  postBytes,
+  retryUnanswered,
+  sendUntil,
+  type Sent,
+} from "../support/sending.ts";
+import { assertSubmittedOnce, tracesOf, tally } from "./accounted.ts";
 
 const withStatus = (sent: readonly Sent[], status: number | undefined): Sent[] => sent.filter((one) => one.status === status);
 

@@ -2,8 +2,8 @@
  *  ran out of memory. No message leaves twice unless the policy permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { assertAccounted, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
-import { Scene, usual } from "../support/dispatching.ts";
+import { assertAccounted, tracesOf, tally, type MessageTrace } from "./accounted.ts";
+import { Scene, usual } from "./dispatching.ts";
 import { until } from "../support/expect.ts";
 
 describe("a process that is frozen for longer than its lease", () => {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decodeId } from "../../src/model/id.ts";
-import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
+import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "./accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { prompt, Scene, type Node } from "../support/dispatching.ts";
-import type { PlanOf } from "../support/fakes/witness.ts";
+import { prompt, Scene, type Node } from "./dispatching.ts";
+import type { PlanOf } from "./witness.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 

@@ -2,8 +2,8 @@
  *  permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { assertAccounted, isResend, isUnknown, tracesOf, tally, type MessageTrace } from "../support/accounted.ts";
-import { Scene, usual, type Node } from "../support/dispatching.ts";
+import { assertAccounted, isResend, isUnknown, tracesOf, tally, type MessageTrace } from "./accounted.ts";
+import { Scene, usual, type Node } from "./dispatching.ts";
 import { until } from "../support/expect.ts";
 
 const COUNT = 400;

@@ -12,7 +12,7 @@ import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { seeded } from "../support/seed.ts";
-import { assertSubmittedOnce, tracesOf, tally } from "../support/accounted.ts";
+import { assertSubmittedOnce, tracesOf, tally } from "./accounted.ts";
 import type { Sent } from "../support/sending.ts";
 import { atEnd } from "../support/at-end.ts";
 

@@ -12,7 +12,7 @@ const BUNDLE = "GODWIT_TEST_BUNDLE";
 const SOURCES = {
   godwit: join(ROOT, "src", "main.ts"),
   "serve-node": join(import.meta.dirname, "fakes", "serve-node.ts"),
-  "dispatch-node": join(import.meta.dirname, "fakes", "dispatch-node.ts"),
+  "dispatch-node": join(ROOT, "test", "faults", "dispatch-node.ts"),
 };
 
 // A run takes less, so that no run uses an older bundle.
@@ -41,7 +41,9 @@ export async function bundlePrograms(): Promise<void> {
 /** A hash of the location of the checkout, which the bundle contains, and of everything that the bundle is made of. */
 function inputHash(): string {
   const hash = createHash("sha256").update(ROOT);
-  for (const file of globSync(["package-lock.json", "{src,test/support}/**/*.ts"], { cwd: ROOT }).toSorted())
+  for (const file of globSync(["package-lock.json", "{src,test/support}/**/*.ts", "test/faults/{dispatch-node,witness*}.ts"], {
+    cwd: ROOT,
+  }).toSorted())
     hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
   return hash.digest("hex").slice(0, 16);
 }

@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import type { Queryable } from "../../src/database/database.ts";
 import { encodeId, type MessageId } from "../../src/model/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
-import { until } from "./expect.ts";
-import type { Sent } from "./sending.ts";
-import type { Line, Witness } from "./fakes/witness.ts";
+import { until } from "../support/expect.ts";
+import type { Sent } from "../support/sending.ts";
+import type { Line, Witness } from "./witness.ts";
 import type { Scene } from "./dispatching.ts";
 
 export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; status: string | null; detail: Detail };
@@ -210,11 +210,7 @@ export function assertSubmittedOnce(traces: readonly MessageTrace[], sent: reado
     assert.equal(attempts, 1, textOf(trace));
     assert.ok(["delivered", "sent", "failed"].includes(status), textOf(trace));
     // Only a message with an unknown outcome was held, and only such a message fails.
-    assert.deepEqual(
-      [errorCode, timeline.some(isUnknown)],
-      status === "failed" ? ["outcome_unknown", true] : [null, false],
-      textOf(trace),
-    );
+    assert.deepEqual([errorCode, timeline.some(isUnknown)], status === "failed" ? ["outcome_unknown", true] : [null, false], textOf(trace));
   }
 }
 

@@ -12,15 +12,15 @@ import { LinkChooser } from "../../src/links/choose-links.ts";
 import type { Database } from "../../src/database/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS } from "../../src/timings.ts";
-import { acceptorOf, closeStorage, credentialOf, openStorage, type Storage } from "./engine.ts";
-import { until } from "./expect.ts";
-import type { DispatchSettings } from "./fakes/dispatch-node.ts";
-import { Witness, type PlanOf } from "./fakes/witness.ts";
-import { createDatabase, inspectionOf } from "./database.ts";
-import { spawnGodwit, type Run } from "./harness.ts";
-import { programPath } from "./programs.ts";
-import { recipientOf } from "./recipient.ts";
-import { seeded } from "./seed.ts";
+import { acceptorOf, closeStorage, credentialOf, openStorage, type Storage } from "../support/engine.ts";
+import { until } from "../support/expect.ts";
+import type { DispatchSettings } from "./dispatch-node.ts";
+import { Witness, type PlanOf } from "./witness.ts";
+import { createDatabase, inspectionOf } from "../support/database.ts";
+import { spawnGodwit, type Run } from "../support/harness.ts";
+import { programPath } from "../support/programs.ts";
+import { recipientOf } from "../support/recipient.ts";
+import { seeded } from "../support/seed.ts";
 
 const STOP_LIMIT_MS = 60_000;
 

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
-import type { Receipt, SendOutcome } from "../../../src/providers/provider.ts";
+import type { Receipt, SendOutcome } from "../../src/providers/provider.ts";
 
 /** A message of a client. `response received`: the client has the response. `receipt stored`: the receipt is committed. */
 export type ClientMessage =

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
-import { within } from "../../../src/lib/wait.ts";
-import { WITHDRAWN } from "../../../src/providers/provider.ts";
-import type { Begin, Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../../src/providers/provider.ts";
+import { within } from "../../src/lib/wait.ts";
+import { WITHDRAWN } from "../../src/providers/provider.ts";
+import type { Begin, Connection, Host, Outgoing, Provider, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 import type { ClientMessage, WitnessMessage } from "./witness.ts";
 
 const RECONNECT_MS = 50;

@@ -1,8 +1,8 @@
 /** A process that only delivers messages. Its one link leads to the witness. Tests kill and freeze it, and cut its connections. */
-import { createLog } from "../../../src/model/log.ts";
-import { simulatorLink, type Link } from "../../../src/links/link.ts";
-import { LinkChooser } from "../../../src/links/choose-links.ts";
-import { closeStorage, deliveryOf, openStorage } from "../engine.ts";
+import { createLog } from "../../src/model/log.ts";
+import { simulatorLink, type Link } from "../../src/links/link.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
+import { closeStorage, deliveryOf, openStorage } from "../support/engine.ts";
 import { witnessed } from "./witness-client.ts";
 
 export type DispatchSettings = {
