@@ -8,9 +8,8 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { newVariables, playScenario, readScenarios, SCENARIOS_FILE } from "../../sdk/test/scenario.ts";
 import { cachedFolder } from "../../test/support/cache.ts";
-import { missingProgram } from "../../test/support/debian-package.ts";
+import { missingProgram, findPython } from "../../test/support/debian-package.ts";
 import { startGodwit, type Godwit } from "../../test/support/harness.ts";
-import { findPython } from "../../test/support/python.ts";
 import { generated, missingOperations } from "../scripts/generate.ts";
 
 const FOLDER = join(import.meta.dirname, "..");

@@ -8,7 +8,7 @@ import type { SendOutcome } from "../../src/providers/provider.ts";
 import { linkTo, LINK, publicId, Rig, type Entry } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo, recipientOf } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
-import { keepLines } from "../support/log-lines.ts";
+import { keepLines } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, throttled, unknown, type Send } from "../support/scripted-carrier.ts";
 
 /** The attempts in a timeline. */

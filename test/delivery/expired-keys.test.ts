@@ -16,7 +16,7 @@ import type { Sql } from "../../src/database/sql.ts";
 import { oldRowsJob, restAfter } from "../../src/retention/old-rows.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
-import { cteOf } from "../support/statement.ts";
+import { cteOf } from "../support/counting.ts";
 
 const ACCOUNT = newId("acct", Date.now());
 

@@ -167,7 +167,7 @@ async function assertNoReceiptForgotten({ db }: Scene): Promise<void> {
     );
     return known.length === 0;
   };
-  await until("the parked receipts are processed", isEmpty).catch(() => assert.fail(`receipts stay parked: ${JSON.stringify(known)}`));
+  await until(() => `the parked receipts are processed; there are ${JSON.stringify(known)}`, isEmpty);
 }
 
 /** Asserts the invariants of every delivery, and returns the traces for further assertions. */

@@ -9,7 +9,7 @@ import { listen, notify } from "../../src/database/listen.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "../support/database.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
-import { keepLines } from "../support/log-lines.ts";
+import { keepLines } from "../support/harness.ts";
 
 test("an unavailable database is logged once for listening and once for notifying", async () => {
   let connections = 0;

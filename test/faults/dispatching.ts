@@ -142,7 +142,10 @@ export class Scene {
     run.child.kill("SIGKILL");
     await run.exit;
     await until(`the sessions of ${name} have ended`, async () => {
-      const left = await this.rows("select from pg_stat_activity where application_name like $1", [`godwit ${name} %`]);
+      // The nodes of other tests on the same server have the same names.
+      const left = await this.rows("select from pg_stat_activity where datname = current_database() and application_name like $1", [
+        `godwit ${name} %`,
+      ]);
       return left.length === 0;
     });
   }
@@ -201,9 +204,7 @@ export class Scene {
       left = { ...counts, atCarrier: this.witness.pending };
       return counts?.queued === 0 && counts.unfinished === 0 && this.witness.pending === 0;
     };
-    await until("all messages are finished", isSettled).catch((error: unknown) => {
-      throw new Error(`${String(error)}, left: ${JSON.stringify(left)}`);
-    });
+    await until(() => `all messages are finished; left: ${JSON.stringify(left)}`, isSettled);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

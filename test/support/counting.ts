@@ -10,7 +10,17 @@ import type { Sql } from "../../src/database/sql.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { advanceStatement } from "../../src/messages/advance-statement.ts";
 import { usageBucket, usageError, usageMinute, usageSegments, type Countable } from "../../src/usage/usage.ts";
-import { cteOf } from "./statement.ts";
+
+/** The text between the parentheses of a common table expression. */
+export function cteOf(statement: string, name: string): string {
+  const head = ` ${name} as (`;
+  const start = statement.indexOf(head) + head.length;
+  assert.ok(start >= head.length, `the statement has ${name}`);
+  let depth = 1;
+  let end = start;
+  for (; depth > 0; end += 1) depth += { "(": 1, ")": -1 }[statement[end] ?? assert.fail("the parentheses match")] ?? 0;
+  return statement.slice(start, end - 1);
+}
 
 let statements = 0;
 export const rowsOf = <T>(db: Database, text: string, values: readonly unknown[] = []): Promise<T[]> =>

@@ -188,15 +188,12 @@ export class Rig {
   }
 
   async untilStatus(message: Message, status: Status, timeoutMs = LIMIT_MS): Promise<Message> {
-    let seen = "";
+    let now = message;
     const look = async (): Promise<Message | undefined> => {
-      const now = await this.message(message);
-      seen = now.status;
+      now = await this.message(message);
       return now.status === status ? now : undefined;
     };
-    return until(`the message to be ${status}`, look, timeoutMs).catch((error: unknown) => {
-      throw new Error(`${String(error)}; its status is ${seen}`, { cause: error });
-    });
+    return until(() => `the message to be ${status}; its status is ${now.status}`, look, timeoutMs);
   }
 
   /** The number of messages with the status. */

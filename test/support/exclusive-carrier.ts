@@ -9,16 +9,6 @@ export class Exchange {
   highWater = 0;
   /** The node and the id of every message, in the order of arrival. */
   readonly sends: { node: string; id: string }[] = [];
-
-  enter(): void {
-    this.open += 1;
-    this.opened += 1;
-    this.highWater = Math.max(this.highWater, this.open);
-  }
-
-  leave(): void {
-    this.open -= 1;
-  }
 }
 
 export class ExclusiveCarrier extends ScriptedCarrier {
@@ -39,7 +29,9 @@ export class ExclusiveCarrier extends ScriptedCarrier {
   override async open(settings: unknown, host: Host): Promise<Connection> {
     await this.beforeOpen();
     this.opens += 1;
-    this.exchange.enter();
+    this.exchange.open += 1;
+    this.exchange.opened += 1;
+    this.exchange.highWater = Math.max(this.exchange.highWater, this.exchange.open);
     const inner = await super.open(settings, host);
     const stateNow = (): LinkState => this.state;
     let isOpen = true;
@@ -53,7 +45,7 @@ export class ExclusiveCarrier extends ScriptedCarrier {
       },
       send: (message, signal, begin) => inner.send(message, signal, begin),
       close: async () => {
-        if (isOpen) this.exchange.leave();
+        if (isOpen) this.exchange.open -= 1;
         isOpen = false;
       },
     };

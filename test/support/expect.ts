@@ -51,9 +51,10 @@ const LONGEST_WAIT_MS = 80;
 
 type Pending = false | undefined;
 
-/** Polls until `look` returns a value other than false and undefined, and returns the value. The error at the time limit names `what`. */
+/** Polls until `look` returns a value other than false and undefined, and returns the value. The error at the time limit names `what`, which
+ *  can be a function that reports the last state. */
 export async function until<T>(
-  what: string,
+  what: string | (() => string),
   look: () => T | Pending | Promise<T | Pending>,
   timeoutMs = LIMIT_MS,
 ): Promise<Exclude<T, Pending>> {
@@ -61,7 +62,7 @@ export async function until<T>(
   for (let waitMs = 5; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
     const value = await look();
     if (value !== undefined && value !== false) return value as Exclude<T, Pending>;
-    assert.ok(performance.now() < deadline, `within ${timeoutMs} ms: ${what}`);
+    if (performance.now() >= deadline) assert.fail(`within ${timeoutMs} ms: ${typeof what === "string" ? what : what()}`);
     await sleep(waitMs);
   }
 }

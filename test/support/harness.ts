@@ -36,6 +36,15 @@ const START_TIMEOUT_MS = 240_000;
 
 export type LogLine = Record<string, unknown> & { msg?: string; event?: LogEvent; error?: LoggedError };
 
+/** A log that keeps its lines for a test. */
+export function keepLines(): ReturnType<typeof logTo> & { lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const write = (text: string): void => {
+    for (const line of text.split("\n")) if (line !== "") lines.push(JSON.parse(line) as LogLine);
+  };
+  return { ...logTo({ write }), lines };
+}
+
 /** The level of an error in the log. */
 export const ERROR = 50;
 
@@ -229,13 +238,10 @@ export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
 }
 
 async function startHere(args: readonly string[], env: Record<string, string>, timings?: Partial<Timings>): Promise<Started> {
-  const logs: LogLine[] = [];
+  const { lines: logs, ...log } = keepLines();
   const output: string[] = [];
-  const keep = (lines: string): void => {
-    for (const line of lines.split("\n")) if (line !== "") logs.push(JSON.parse(line) as LogLine);
-  };
   const config = readConfig(parseInput(serve, args).flags, "serve", env);
-  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line), { timings: { ...TIMINGS, ...timings } });
+  const service = await startService(config, log, (line) => output.push(line), { timings: { ...TIMINGS, ...timings } });
   let stopped: Promise<number> | undefined;
   const stop = (signal: NodeJS.Signals): Promise<number> => {
     if (signal !== "SIGTERM") throw new Error(`a service in the test's process takes no ${signal}: start it with asProcess`);

@@ -97,7 +97,10 @@ export class RecordingHost implements LeasedHost {
   /** Waits until enough receipts about a message are acknowledged, and returns all of them. */
   async until(message: Outgoing, outcome: SendOutcome, isEnough: (receipts: readonly Receipt[]) => boolean): Promise<Receipt[]> {
     const about = (): Receipt[] => this.receipts.filter((receipt) => isAbout(receipt, message, outcome));
-    await until("enough receipts", () => isEnough(about()));
+    await until(
+      () => `enough receipts; there are ${JSON.stringify(about())}`,
+      () => isEnough(about()),
+    );
     return about();
   }
 

@@ -5,7 +5,7 @@ import { until } from "./expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";
 import type { Seen } from "./fakes/http-carrier.ts";
-import { startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
+import { startGodwit, type Godwit, type LogLine, type Reply, type StartOptions } from "./harness.ts";
 
 const SECRETS = { WA_TOKEN: GRAPH_SECRETS.accessToken, WA_APP_SECRET: GRAPH_SECRETS.appSecret, WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken };
 
@@ -78,10 +78,11 @@ export class ReviewRig {
 
   /** Waits for the first syncs, which submit the predefined templates of every environment. */
   async synced(times = 1): Promise<void> {
-    await until("a sync", async () => ((await this.sync())?.syncs ?? 0) >= times || undefined).catch((error: unknown) => {
-      const warnings = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
-      throw new Error(`${String(error)}; ${JSON.stringify(warnings)}`, { cause: error });
-    });
+    const warnings = (): LogLine[] => this.godwit.logs.filter(({ level }) => Number(level) >= 40);
+    await until(
+      () => `a sync; ${JSON.stringify(warnings())}`,
+      async () => ((await this.sync())?.syncs ?? 0) >= times,
+    );
   }
 
   /** Waits until no sync is running, and backdates the last one by an hour. */
@@ -121,9 +122,7 @@ export class ReviewRig {
       seen = await this.templates.read(id);
       return seen["status"] === status && (version === undefined || seen["version"] === version) ? seen : undefined;
     };
-    return until(`the template to be ${status}`, look).catch((error: unknown) => {
-      throw new Error(`${String(error)}; the template is ${JSON.stringify(seen)}`, { cause: error });
-    });
+    return until(() => `the template to be ${status}; it is ${JSON.stringify(seen)}`, look);
   }
 
   /** Waits until the carrier has the template, and returns the carrier's record of it. */

@@ -42,13 +42,14 @@ export const messageStates = (godwit: Godwit): Promise<MessageState[]> =>
 
 export async function untilAll(godwit: Godwit, what: string, condition: (each: MessageState) => boolean): Promise<MessageState[]> {
   let last: MessageState[] = [];
-  return until(what, async () => {
-    last = await messageStates(godwit);
-    return last.length > 0 && last.every(condition) ? last : undefined;
-  }).catch((error: unknown) => {
-    const odd = last.filter((each) => !condition(each)).slice(0, 5);
-    throw new Error(`${String(error)}; other messages: ${JSON.stringify(odd)}`, { cause: error });
-  });
+  const odd = (): MessageState[] => last.filter((each) => !condition(each)).slice(0, 5);
+  return until(
+    () => `${what}; other messages: ${JSON.stringify(odd())}`,
+    async () => {
+      last = await messageStates(godwit);
+      return last.length > 0 && last.every(condition) ? last : undefined;
+    },
+  );
 }
 
 /** Expires the leases of all claimed messages, so that any node can claim them. */

@@ -106,11 +106,9 @@ export class Endpoint {
 
   /** Waits until the endpoint has received so many calls, and returns all of them. */
   async received(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
-    const look = (): Call[] | undefined => (this.calls.length >= count ? this.calls : undefined);
-    return until(`${count} calls of ${this.path}`, look, timeoutMs).catch((error: unknown) => {
-      const types = typesOf(this.calls).slice(0, 50).join(", ");
-      throw new Error(`${String(error)}; there were ${this.calls.length}: ${types}`, { cause: error });
-    });
+    const what = (): string =>
+      `${count} calls of ${this.path}; there were ${this.calls.length}: ${typesOf(this.calls).slice(0, 50).join(", ")}`;
+    return until(what, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs);
   }
 
   /** Sends a test event and waits for its call. Every earlier event has arrived by then. */
@@ -138,16 +136,13 @@ export class Endpoint {
 
   /** Waits until the only delivery of the endpoint passes the test. */
   async delivery(what: string, test: (delivery: DeliveryRecord) => boolean): Promise<DeliveryRecord> {
-    let seen: unknown;
+    let seen: DeliveryRecord[] = [];
     const look = async (): Promise<DeliveryRecord | undefined> => {
-      const deliveries = await this.deliveries();
-      seen = deliveries;
-      assert.ok(deliveries.length <= 1);
-      return deliveries.find(test);
+      seen = await this.deliveries();
+      assert.ok(seen.length <= 1);
+      return seen.find(test);
     };
-    return until(`a delivery that ${what}`, look).catch((error: unknown) => {
-      throw new Error(`${String(error)}; there is ${JSON.stringify(seen)}`, { cause: error });
-    });
+    return until(() => `a delivery that ${what}; there is ${JSON.stringify(seen)}`, look);
   }
 
   attempted(count: number): Promise<DeliveryRecord> {

@@ -12,7 +12,7 @@ import { readConfig } from "../../src/config.ts";
 import { encodeId } from "../../src/model/id.ts";
 import { differences, pages, ROOT, samplesOf, type Sample } from "../support/doc-samples.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
-import { findPython } from "../support/python.ts";
+import { findPython } from "../support/debian-package.ts";
 import { execute, ShellSession, type Ran } from "../support/shell-session.ts";
 
 const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");

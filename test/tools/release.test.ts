@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { findSbomFaults, type LockFile, type Sbom } from "../../scripts/sbom.ts";
 import { VERSION } from "../../src/version.ts";
-import { missingProgram } from "../support/debian-package.ts";
-import { findPython } from "../support/python.ts";
+import { missingProgram, findPython } from "../support/debian-package.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const NEXT = "9.8.7";
