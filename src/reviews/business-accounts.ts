@@ -12,7 +12,7 @@ export const REVIEWED_CHANNEL = "whatsapp";
 
 export type BusinessAccount = { name: string; links: readonly [Link, ...Link[]] };
 
-export type BusinessAccountsParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
+type BusinessAccountsParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
 
 export class BusinessAccounts {
   readonly #parts: BusinessAccountsParts;

@@ -10,7 +10,7 @@ import { syncTemplates } from "./sync-templates.ts";
 import type { SyncStop, SyncParts, Tally, SyncResult } from "./sync.ts";
 
 /** Receives the outcome of every sync. */
-export type SyncWatch = { synced(link: string, outcome: string): void };
+type SyncWatch = { synced(link: string, outcome: string): void };
 
 export function syncWatch(registry: Registry): SyncWatch {
   const syncs = new Counter({
@@ -22,7 +22,7 @@ export function syncWatch(registry: Registry): SyncWatch {
   return { synced: (link, outcome) => syncs.inc({ link, outcome }) };
 }
 
-export type SyncerParts = SyncParts & { node: string; watch: SyncWatch };
+type SyncerParts = SyncParts & { node: string; watch: SyncWatch };
 
 const EVERY_MS = 10 * 60_000;
 const MORE_MS = 60_000;

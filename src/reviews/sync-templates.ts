@@ -2,19 +2,28 @@
  *  imports templates that were not written here, and submits those that wait. No transaction is open during a call, and each step is
  *  stored before the next, so that the next sync completes one that was aborted. */
 import { unreachable } from "../lib/assert.ts";
-import type { CarrierTemplate } from "../providers/business-account.ts";
+import type { CarrierTemplate, CarrierTemplateStatus, ReviewableTemplate } from "../providers/business-account.ts";
+import type { TemplateId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
-import { readTemplates } from "../templates/find-template.ts";
+import { readTemplates, readTemplate } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
+import { readImport, type NewTemplate } from "../templates/new-template.ts";
 import { REVIEWED_CHANNEL, type BusinessAccount } from "./business-accounts.ts";
-import { submitTemplate } from "./submit-template.ts";
-import { importTemplates } from "./import-templates.ts";
 import { nextStep, type SyncStep } from "./next-step.ts";
-import { noteReview, writeReview } from "./note-review.ts";
-import { readReviewsAt } from "./queries.ts";
-import { removeArchived } from "./remove-archived.ts";
+import {
+  noteReview,
+  writeReview,
+  newReview,
+  isUnchanged,
+  reviewKey,
+  listKey,
+  type SyncStop,
+  type SyncParts,
+  type TemplateSync,
+  type SyncResult,
+} from "./sync.ts";
+import { readReviewsAt, findReviewsByName, storeReview, dropReview, makeOurs } from "./queries.ts";
 import { reviewStatus, type Review } from "./review.ts";
-import { newReview, isUnchanged, reviewKey, listKey, type SyncStop, type SyncParts, type TemplateSync, type SyncResult } from "./sync.ts";
 
 /** A carrier accepts a hundred templates an hour. Further ones wait for the next sync. */
 const MAX_SUBMISSIONS = 25;
@@ -147,4 +156,169 @@ async function takeOver(sync: TemplateSync, planned: Template, theirs: CarrierTe
     const { id: carrierId, reason } = theirs;
     return { ...newReview(sync, template, before), carrierId, status, reason, wasApproved: status === "approved" };
   });
+}
+
+const TAKEN = "Another account of this service has a template of this name and language at the carrier, which says something else.";
+
+/** Submits a template to the business account. The review is stored before the call: if the response is lost, the list of the carrier
+ *  shows the outcome, and a report that arrives before the response finds its template. */
+async function submitTemplate(sync: TemplateSync, planned: Template, before: CarrierTemplate | undefined): Promise<SyncStop | undefined> {
+  const { client, businessAccount, signal, tally } = sync;
+  let template: Template | undefined;
+  await writeReview(sync, reviewKey(sync, planned), (now, known) => {
+    // The template was changed after the step was planned. The next sync sees the change.
+    if (!isUnchanged(sync, planned, now, known)) return undefined;
+    template = now;
+    const review = newReview(sync, now, known);
+    // A template that the carrier had before becomes ours only when the carrier accepts the change.
+    return { ...review, isOurs: review.isOurs || before === undefined };
+  });
+  if (template === undefined) return undefined;
+  const { name, language } = template;
+  // The template of another account of this service must not be changed.
+  const isTaken =
+    before !== undefined && (await findNamesake(sync, { name, code: client.languageCode(language) }, template.id)) !== undefined;
+  if (isTaken) return refuse(sync, template, TAKEN);
+  if (!sync.isHeld()) return { kind: "lost" };
+  tally.submitted += 1;
+  const outcome = await client.submit(template, before, signal);
+  switch (outcome.kind) {
+    case "submitted":
+      await settle(sync, template, { status: reviewStatus(outcome.status), reason: null, carrierId: outcome.id, isOurs: true });
+      addListed(sync, template, outcome);
+      return undefined;
+    case "exists":
+      tally.left += 1;
+      return undefined;
+    case "refused":
+      return refuse(sync, template, outcome.reason);
+    case "unavailable":
+    case "throttled":
+    case "blocked":
+      sync.log.info({ link: businessAccount.links[0].name }, "a template could not be submitted for now");
+      return outcome;
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** Adds the template to the list, so that another account with the same template does not submit it again. */
+function addListed(
+  { listed, client }: TemplateSync,
+  template: Template,
+  { id, status }: { id: string; status: CarrierTemplateStatus },
+): void {
+  const { name } = template;
+  const code = client.languageCode(template.language);
+  listed.set(listKey(name, code), { id, name, code, status, reason: null, template });
+}
+
+async function refuse(sync: TemplateSync, template: Template, reason: string): Promise<undefined> {
+  sync.log.info({ link: sync.businessAccount.links[0].name, template: template.name }, "the carrier refused a template");
+  await settle(sync, template, { status: "refused", reason });
+}
+
+type SubmissionResult = Pick<Review, "status" | "reason"> & { carrierId?: string; isOurs?: boolean };
+
+/** Stores the response. A report that arrived in the meantime is newer and stays. A template that the carrier never accepted from us is
+ *  not ours to delete. */
+const settle = (sync: TemplateSync, template: Template, result: SubmissionResult) =>
+  writeReview(sync, reviewKey(sync, template), (_, known) => {
+    if (known === undefined || known.version !== template.version) return undefined;
+    const { status, reason, carrierId = known.carrierId, isOurs = known.isOurs && carrierId !== null } = result;
+    if (known.status !== "asked") return { ...known, carrierId, isOurs };
+    return { ...known, carrierId, isOurs, status, reason, notedAtMs: sync.clock.now(), wasApproved: status === "approved" };
+  });
+
+/** Finds the review of another template here, not archived, that has the same name and language at the carrier. */
+async function findNamesake(
+  { db, businessAccount }: TemplateSync,
+  name: Pick<Review, "name" | "code">,
+  templateId: TemplateId,
+): Promise<Review | undefined> {
+  for (const namesake of await findReviewsByName(db, businessAccount.name, name)) {
+    if (namesake.templateId.equals(templateId)) continue;
+    const template = await readTemplate(db, namesake, namesake.templateId);
+    if (template !== undefined && template.status !== "archived") return namesake;
+  }
+  return undefined;
+}
+
+/** Imports the templates of a carrier that no account here has, as far as our templates can express them. Templates that were written
+ *  here stay unchanged. Returns false when the claim of the business account was lost. */
+async function importTemplates(sync: TemplateSync, owner: Owner): Promise<boolean> {
+  const { listed, businessAccount, db, tally } = sync;
+  const names = new Set((await readTemplates(db, owner)).map(({ name }) => name));
+  const byName = Map.groupBy(listed.values(), ({ name }) => name);
+  for (const [name, [theirs, ...others]] of byName) {
+    if (theirs === undefined || names.has(name) || theirs.status === "deleted") continue;
+    if (!sync.isHeld()) return false;
+    // An account here has the template, or had it: an archived template must not come back.
+    if ((await findReviewsByName(db, businessAccount.name, theirs)).length > 0) continue;
+    const request = others.length > 0 || theirs.template === undefined ? undefined : readImport(toRequest(theirs.template));
+    const isImported = request !== undefined && (await importOne(sync, owner, theirs, request));
+    if (isImported) tally.imported += 1;
+    else tally.skipped += 1;
+  }
+  return true;
+}
+
+/** The template as a request, so that the rules of requests apply to it. */
+const toRequest = ({ name, language, category, body, header, footer, buttons, examples }: ReviewableTemplate): unknown => ({
+  name,
+  language,
+  category,
+  channels: [REVIEWED_CHANNEL],
+  body,
+  ...(header === null ? {} : { header }),
+  ...(footer === null ? {} : { footer }),
+  ...(buttons === null ? {} : { buttons }),
+  examples,
+});
+
+async function importOne(sync: TemplateSync, owner: Owner, theirs: CarrierTemplate, request: NewTemplate): Promise<boolean> {
+  if (theirs.status === "deleted") return false;
+  const review = { status: theirs.status, statusReason: theirs.reason };
+  const imported = await sync.changer.import(owner, request, review, async (tx, template) => {
+    const status = reviewStatus(theirs.status);
+    const { id: carrierId, reason } = theirs;
+    await storeReview(tx, { ...newReview(sync, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
+  });
+  return imported !== undefined;
+}
+
+type OwnedTemplates = { kept: readonly Template[]; reviews: readonly Review[] };
+
+/** Deletes templates at the carrier that this service submitted and that are archived now, unless another account here still has them. */
+async function removeArchived(sync: TemplateSync, { kept, reviews }: OwnedTemplates): Promise<SyncStop | undefined> {
+  const gone = reviews.filter(({ isOurs, templateId }) => isOurs && !kept.some(({ id }) => id.equals(templateId)));
+  for (const review of gone) {
+    const template = await readTemplate(sync.db, review, review.templateId);
+    // The template may have become one for only SMS, which a client can undo.
+    if (template !== undefined && template.status !== "archived") continue;
+    const stop = await removeOne(sync, review, kept);
+    if (stop !== undefined) return stop;
+  }
+  return undefined;
+}
+
+async function removeOne(sync: TemplateSync, review: Review, kept: readonly Template[]): Promise<SyncStop | undefined> {
+  const { db, client, businessAccount, listed, signal, log, tally } = sync;
+  const theirs = listed.get(listKey(review.name, review.code));
+  const isNameReused = kept.some(({ name, language }) => name === review.name && client.languageCode(language) === review.code);
+  const heir = isNameReused ? undefined : await findNamesake(sync, review, review.templateId);
+  if (heir !== undefined) await makeOurs(db, heir);
+  else if (!isNameReused && theirs !== undefined && theirs.status !== "deleted") {
+    if (!sync.isHeld()) return { kind: "lost" };
+    const outcome = await client.remove({ id: theirs.id, name: theirs.name }, signal);
+    if (outcome.kind !== "removed" && outcome.kind !== "refused") return outcome;
+    if (outcome.kind === "removed") tally.removed += 1;
+    else
+      log.warn(
+        { event: "templates.removal_refused", link: businessAccount.links[0].name, template: review.name },
+        "the carrier refused to delete an archived template",
+      );
+  }
+  await dropReview(db, review);
+  return undefined;
 }
