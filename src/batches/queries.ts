@@ -1,27 +1,12 @@
 /** All SQL of batches. */
-import type { AccountId, BatchId } from "../model/id.ts";
+import type { BatchId } from "../model/id.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { sql } from "../database/sql.ts";
 import type { Batch } from "./batch.ts";
 
-type BatchRow = {
-  account_id: AccountId;
-  environment: Environment;
-  id: BatchId;
-  accepted: number;
-  refused: number;
-  completed_at: Date | null;
-};
-
-const toBatch = (row: BatchRow): Batch => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  id: row.id,
-  accepted: row.accepted,
-  refused: row.refused,
-  completedAtMs: row.completed_at?.getTime() ?? null,
-});
+const toBatch = rowReader<Batch>("account_id, environment, id, accepted, refused, completed_at", ["completedAtMs"]);
 
 const FIRST_LOOK_MS = 1_000;
 
@@ -36,7 +21,7 @@ export const insertBatch = (
           ${new Date(nowMs + FIRST_LOOK_MS)})`);
 
 export async function findBatch(db: Queryable, { accountId, environment }: Owner, id: BatchId): Promise<Batch | undefined> {
-  const [row] = await db.rows<BatchRow>(sql`
+  const [row] = await db.rows<StoredRow>(sql`
   select account_id, environment, id, accepted, refused, completed_at
     from batches
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
@@ -57,7 +42,7 @@ export const countStatuses = (db: Queryable, { accountId, environment, id }: Bat
 /** Claims batches whose check is due. The next check follows after a tenth of their age. */
 export const claimOpenBatches = async (db: Queryable, nowMs: number, most: number): Promise<Batch[]> =>
   (
-    await db.rows<BatchRow>(sql`
+    await db.rows<StoredRow>(sql`
   update batches b
      set look_at = ${new Date(nowMs)}::timestamptz
                    + greatest(interval '1 second', least(interval '1 minute',

@@ -1,50 +1,23 @@
 /** All SQL of consent: suppressions, their history, service windows and settings. */
-import type { AccountId, EventId, MessageId, SuppressionId } from "../model/id.ts";
+import type { EventId, SuppressionId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
 import type { SomeSettings } from "./consent-settings.ts";
-import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
-
-type SuppressionRow = {
-  account_id: AccountId;
-  environment: Environment;
-  recipient: Recipient;
-  sender: string;
-  id: SuppressionId;
-  is_active: boolean;
-  source: Source;
-  keyword: string | null;
-  message_id: MessageId | null;
-  note: string | null;
-  updated_at: Date;
-  created_by: string | null;
-};
-
-const COLUMNS = `s.account_id, s.environment, s.recipient, s.sender, s.id, s.is_active, s.source, s.keyword, s.message_id, s.note,
-       s.updated_at, s.created_by`;
+import type { ConsentChange, Pair, Suppression } from "./suppression.ts";
 
 // The sender is part of the key, where null would not equal null.
 export const ANY_SENDER = "";
 
-const toSuppression = (row: SuppressionRow): Suppression => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  recipient: row.recipient,
-  sender: row.sender === ANY_SENDER ? null : row.sender,
-  id: row.id,
-  isActive: row.is_active,
-  source: row.source,
-  keyword: row.keyword,
-  messageId: row.message_id,
-  note: row.note,
-  updatedAtMs: row.updated_at.getTime(),
-  createdBy: row.created_by,
-});
+const COLUMNS = `s.account_id, s.environment, s.recipient, case when s.sender <> '${ANY_SENDER}' then s.sender end as sender, s.id,
+       s.is_active, s.source, s.keyword, s.message_id, s.note, s.updated_at, s.created_by`;
+
+const toSuppression = rowReader<Suppression>(COLUMNS, ["updatedAtMs"]);
 
 /** A suppression as a change leaves it. */
 export type Changed = { changeId: EventId; suppression: Suppression };
@@ -112,7 +85,7 @@ select found.*
 
 /** Locks the suppressions of these pairs until the transaction ends, in the given order. */
 export const lockSuppressions = async (tx: Tx, pairs: readonly Pair[]): Promise<Suppression[]> =>
-  (await tx.rows<SuppressionRow>(lockPairs(pairs))).map(toSuppression);
+  (await tx.rows<StoredRow>(lockPairs(pairs))).map(toSuppression);
 
 const store = batchStatement<Changed>(
   [
@@ -140,29 +113,20 @@ export const storeChanges = async (tx: Tx, changes: readonly Changed[]): Promise
 const BY_ID = "recipient > ''";
 const BY_RECIPIENT = "id > '00000000-0000-0000-0000-000000000000'";
 
-const find = (suffix: string): Prepared =>
-  prepare(`
+const find = (suffix: string) => {
+  const statement = prepare(`
 select ${COLUMNS}
   from suppressions s
  where s.account_id = $1 and s.environment = $2 and s.id = $3 and s.${BY_ID}${suffix}`);
+  return async (db: Queryable, { accountId, environment }: Owner, id: SuppressionId): Promise<Suppression | undefined> => {
+    const [row] = await db.rows<StoredRow>({ ...statement, values: [accountId, environment, id] });
+    return row && toSuppression(row);
+  };
+};
 
-const findOne = find("");
-const lockOne = find("\n   for update");
-
-export async function findSuppression(
-  db: Queryable,
-  { accountId, environment }: Owner,
-  id: SuppressionId,
-): Promise<Suppression | undefined> {
-  const [row] = await db.rows<SuppressionRow>({ ...findOne, values: [accountId, environment, id] });
-  return row && toSuppression(row);
-}
-
+export const findSuppression = find("");
 /** Locks a suppression until the transaction ends. */
-export async function lockSuppression(tx: Tx, { accountId, environment }: Owner, id: SuppressionId): Promise<Suppression | undefined> {
-  const [row] = await tx.rows<SuppressionRow>({ ...lockOne, values: [accountId, environment, id] });
-  return row && toSuppression(row);
-}
+export const lockSuppression = find("\n   for update");
 
 export type SuppressionFilter = { before: Uuid; recipient: string | null; sender: string | null; isActive: boolean };
 
@@ -192,11 +156,11 @@ export async function listSuppressions(
   const { before, recipient, sender, isActive } = filter;
   const [statement, values] =
     recipient === null ? [listAll, [before, sender, isActive]] : [listByRecipient, [before, sender, isActive, recipient]];
-  const { items, next } = await readPage<SuppressionRow>(db, statement, { owner, limit, isFiltered: true, values });
+  const { items, next } = await readPage<StoredRow & { id: SuppressionId }>(db, statement, { owner, limit, isFiltered: true, values });
   return { items: items.map(toSuppression), next };
 }
 
-type ChangeRow = { id: EventId } & Pick<SuppressionRow, "is_active" | "source" | "keyword" | "message_id" | "note">;
+const toChange = rowReader<ConsentChange>("id, is_active, source, keyword, message_id, note", []);
 
 /** The history of a suppression, newest first, before `before`. */
 export const listChanges = async (
@@ -205,13 +169,13 @@ export const listChanges = async (
   before: Uuid,
   limit: number,
 ): Promise<ConsentChange[]> => {
-  const rows = await db.rows<ChangeRow>(sql`
+  const rows = await db.rows<StoredRow>(sql`
   select id, is_active, source, keyword, message_id, note
     from suppression_changes
    where account_id = ${accountId} and environment = ${environment} and suppression_id = ${id} and id < ${before}
    order by id desc
    limit ${limit}`);
-  return rows.map(({ is_active: isActive, message_id: messageId, ...row }) => ({ ...row, isActive, messageId }));
+  return rows.map(toChange);
 };
 
 // A message that is `sending` has few newer messages to the same recipient.

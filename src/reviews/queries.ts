@@ -1,10 +1,10 @@
 /** All SQL of reviews: the due syncs of business accounts, their claims, and the reviews of templates. */
-import type { AccountId, TemplateId } from "../model/id.ts";
+import type { TemplateId } from "../model/id.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { prepare, sql } from "../database/sql.ts";
-import type { Category } from "../templates/template.ts";
-import type { Review, ReviewStatus } from "./review.ts";
+import type { Review } from "./review.ts";
 
 /** Inserts missing rows; existing ones stay unchanged. */
 export const insertSyncs = async (db: Queryable, businessAccounts: readonly string[], nowMs: number): Promise<void> => {
@@ -99,48 +99,10 @@ export const hastenSyncs = async (
    where desk = any (${businessAccounts}::text[]) and failures = 0`);
 };
 
-type ReviewRow = {
-  account_id: AccountId;
-  environment: Review["environment"];
-  template_id: TemplateId;
-  business_account: string;
-  version: number;
-  language: string;
-  category: Category;
-  asked_for: Date;
-  asked_at: Date;
-  name: string;
-  code: string;
-  carrier_id: string | null;
-  status: ReviewStatus;
-  reason: string | null;
-  noted_at: Date;
-  is_ours: boolean;
-  was_approved: boolean;
-};
-
 const COLUMNS = `account_id, environment, template_id, desk as business_account, version, language, category, asked_for, asked_at, name,
        code, carrier_id, status, reason, noted_at, is_ours, was_approved`;
 
-const toReview = (row: ReviewRow): Review => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  templateId: row.template_id,
-  businessAccount: row.business_account,
-  version: row.version,
-  language: row.language,
-  category: row.category,
-  askedForMs: row.asked_for.getTime(),
-  askedAtMs: row.asked_at.getTime(),
-  name: row.name,
-  code: row.code,
-  carrierId: row.carrier_id,
-  status: row.status,
-  reason: row.reason,
-  notedAtMs: row.noted_at.getTime(),
-  isOurs: row.is_ours,
-  wasApproved: row.was_approved,
-});
+const toReview = rowReader<Review>(COLUMNS, ["askedForMs", "askedAtMs", "notedAtMs"]);
 
 const ofTemplate = prepare(`
 select ${COLUMNS}
@@ -149,7 +111,7 @@ select ${COLUMNS}
 
 /** The reviews of a template at all business accounts. */
 export const readReviews = async (db: Queryable, { accountId, environment }: Owner, templateId: TemplateId): Promise<Review[]> =>
-  (await db.rows<ReviewRow>({ ...ofTemplate, values: [accountId, environment, templateId] })).map(toReview);
+  (await db.rows<StoredRow>({ ...ofTemplate, values: [accountId, environment, templateId] })).map(toReview);
 
 const ofOwner = prepare(`
 select ${COLUMNS}
@@ -158,7 +120,7 @@ select ${COLUMNS}
 
 /** The reviews of a business account for the templates of an environment. */
 export const readReviewsAt = async (db: Queryable, { accountId, environment }: Owner, businessAccount: string): Promise<Review[]> =>
-  (await db.rows<ReviewRow>({ ...ofOwner, values: [accountId, environment, businessAccount] })).map(toReview);
+  (await db.rows<StoredRow>({ ...ofOwner, values: [accountId, environment, businessAccount] })).map(toReview);
 
 // Few environments of one business account use the same name.
 const MAX_NAMESAKES = 100;
@@ -174,7 +136,7 @@ export const findReviewsByName = async (
   db: Queryable,
   businessAccount: string,
   { name, code }: Pick<Review, "name" | "code">,
-): Promise<Review[]> => (await db.rows<ReviewRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
+): Promise<Review[]> => (await db.rows<StoredRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
 
 export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
   tx.rows(sql`

@@ -1,59 +1,22 @@
 /** All SQL of templates. */
-import type { AccountId, TemplateId } from "../model/id.ts";
+import type { TemplateId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
-import type { Button, Category, Template, TemplateStatus } from "./template.ts";
+import type { Template, TemplateStatus } from "./template.ts";
 
 /** By id, archived or not, or by name, which an archived template does not have any more. */
 export type Which = { id: TemplateId } | { name: string };
 
-type TemplateRow = {
-  account_id: AccountId;
-  environment: Environment;
-  id: TemplateId;
-  name: string;
-  language: string;
-  category: Category;
-  channels: Channel[];
-  status: TemplateStatus;
-  status_reason: string | null;
-  updated_at: Date;
-  created_by: string | null;
-  version: number;
-  body: string;
-  header: string | null;
-  footer: string | null;
-  buttons: Button[] | null;
-  examples: Record<string, string>;
-};
-
 const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
        t.created_by, v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
 
-const toTemplate = (row: TemplateRow): Template => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  id: row.id,
-  name: row.name,
-  language: row.language,
-  category: row.category,
-  channels: row.channels,
-  status: row.status,
-  statusReason: row.status_reason,
-  version: row.version,
-  body: row.body,
-  header: row.header,
-  footer: row.footer,
-  buttons: row.buttons,
-  examples: row.examples,
-  updatedAtMs: row.updated_at.getTime(),
-  createdBy: row.created_by,
-});
+const toTemplate = rowReader<Template>(COLUMNS, ["updatedAtMs"]);
 
 const BY_ID = "t.id = $3";
 const BY_NAME = "t.name = $3 and t.status <> 'archived'";
@@ -78,7 +41,7 @@ const findOld = find(BY_ID, "$4");
 
 export async function findTemplate(db: Queryable, { accountId, environment }: Owner, which: Which): Promise<Template | undefined> {
   const [statement, value] = "id" in which ? [findById, which.id] : [findByName, which.name];
-  const [row] = await db.rows<TemplateRow>({ ...statement, values: [accountId, environment, value] });
+  const [row] = await db.rows<StoredRow>({ ...statement, values: [accountId, environment, value] });
   return row && toTemplate(row);
 }
 
@@ -89,7 +52,7 @@ export async function findVersion(
   id: TemplateId,
   version: number,
 ): Promise<Template | undefined> {
-  const [row] = await db.rows<TemplateRow>({ ...findOld, values: [accountId, environment, id, version] });
+  const [row] = await db.rows<StoredRow>({ ...findOld, values: [accountId, environment, id, version] });
   return row && toTemplate(row);
 }
 
@@ -190,7 +153,7 @@ const listArchived = listFrom(where("status = 'archived'"));
 export async function listTemplates(db: Queryable, owner: Owner, filter: TemplateFilter, limit: number): Promise<ListPage<Template>> {
   const { before, status, channel, name } = filter;
   const statement = status === "archived" ? listArchived : listKept;
-  const { items, next } = await readPage<TemplateRow>(db, statement, {
+  const { items, next } = await readPage<StoredRow & { id: TemplateId }>(db, statement, {
     owner,
     limit,
     isFiltered: true,

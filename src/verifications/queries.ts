@@ -1,75 +1,36 @@
 /** All SQL of verifications. */
-import type { AccountId, MessageId, VerificationId } from "../model/id.ts";
+import type { MessageId, VerificationId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { prepare, sql } from "../database/sql.ts";
 import { prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
 
-type VerificationRow = {
-  account_id: AccountId;
-  environment: Environment;
-  id: VerificationId;
-  recipient: Recipient;
-  channels: Channel[];
-  code_length: number;
-  code_hash: Buffer;
-  status: Verification["status"];
-  attempts: number;
-  message_id: MessageId;
-  expires_at: Date;
-  verified_at: Date | null;
-  updated_at: Date;
-};
-
 const HOUR_MS = 3_600_000;
-
-const toVerification = (row: VerificationRow): Verification => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  id: row.id,
-  recipient: row.recipient,
-  channels: row.channels,
-  codeLength: row.code_length,
-  codeHash: row.code_hash,
-  status: row.status,
-  attempts: row.attempts,
-  messageId: row.message_id,
-  expiresAtMs: row.expires_at.getTime(),
-  verifiedAtMs: row.verified_at?.getTime() ?? null,
-  updatedAtMs: row.updated_at.getTime(),
-});
 
 const COLUMNS = `account_id, environment, id, recipient, channels, code_length, code_hash, status, attempts, message_id, expires_at,
        verified_at, updated_at`;
 
-const find = (suffix: string): { name: string; text: string } =>
-  prepare(`
+const toVerification = rowReader<Verification>(COLUMNS, ["expiresAtMs", "verifiedAtMs", "updatedAtMs"]);
+
+const find = (suffix: string) => {
+  const statement = prepare(`
 select ${COLUMNS}
   from verifications
  where account_id = $1 and environment = $2 and id = $3${suffix}`);
+  return async (db: Queryable, { accountId, environment }: Owner, id: VerificationId): Promise<Verification | undefined> => {
+    const [row] = await db.rows<StoredRow>({ ...statement, values: [accountId, environment, id] });
+    return row && toVerification(row);
+  };
+};
 
-const plain = find("");
-const locking = find("\n   for update");
-
-export async function findVerification(
-  db: Queryable,
-  { accountId, environment }: Owner,
-  id: VerificationId,
-): Promise<Verification | undefined> {
-  const [row] = await db.rows<VerificationRow>({ ...plain, values: [accountId, environment, id] });
-  return row && toVerification(row);
-}
-
+export const findVerification = find("");
 /** Locks a verification until the transaction ends. */
-export async function lockVerification(tx: Tx, { accountId, environment }: Owner, id: VerificationId): Promise<Verification | undefined> {
-  const [row] = await tx.rows<VerificationRow>({ ...locking, values: [accountId, environment, id] });
-  return row && toVerification(row);
-}
+export const lockVerification = find("\n   for update");
 
 /** Waits for other transactions that send to the recipient or to adjacent numbers, so that the limits hold on any number of nodes. */
 export const waitForTurn = (tx: Tx, owner: Owner, recipient: Recipient): Promise<unknown[]> =>
@@ -117,7 +78,7 @@ export const listVerifications = async (
   { recipient, before }: { recipient: Recipient; before: Uuid },
   limit: number,
 ): Promise<Verification[]> =>
-  (await db.rows<VerificationRow>({ ...listOf, values: [accountId, environment, recipient, before, limit] })).map(toVerification);
+  (await db.rows<StoredRow>({ ...listOf, values: [accountId, environment, recipient, before, limit] })).map(toVerification);
 
 /** Invalidates earlier codes, because each valid code makes guessing easier. Returns their messages. */
 export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: MessageId }[]> =>

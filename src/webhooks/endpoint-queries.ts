@@ -1,30 +1,12 @@
 /** All SQL of endpoints. */
-import type { AccountId, EndpointId } from "../model/id.ts";
+import type { EndpointId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
+import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { prepare, sql } from "../database/sql.ts";
-import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
-
-export type EndpointRow = {
-  account_id: AccountId;
-  environment: Environment;
-  id: EndpointId;
-  url: string;
-  description: string | null;
-  event_types: string[];
-  status: EndpointStatus;
-  disabled_reason: DisabledReason | null;
-  secret: string;
-  previous_secret: string | null;
-  previous_secret_until: Date | null;
-  failing_since: Date | null;
-  recover_after: Uuid | null;
-  recover_until: Uuid | null;
-  updated_at: Date;
-  created_by: string | null;
-};
+import type { Endpoint } from "./endpoint.ts";
 
 /** An expired previous secret reads as null. */
 export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
@@ -32,24 +14,7 @@ export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.des
        case when e.previous_secret_until > now() then e.previous_secret_until end as previous_secret_until,
        e.failing_since, e.recover_after, e.recover_until, e.updated_at, e.created_by`;
 
-export const toEndpoint = (row: EndpointRow): Endpoint => ({
-  accountId: row.account_id,
-  environment: row.environment,
-  id: row.id,
-  url: row.url,
-  description: row.description,
-  eventTypes: row.event_types,
-  status: row.status,
-  disabledReason: row.disabled_reason,
-  secret: row.secret,
-  previousSecret: row.previous_secret,
-  previousSecretUntilMs: row.previous_secret_until?.getTime() ?? null,
-  failingSinceMs: row.failing_since?.getTime() ?? null,
-  recoverAfter: row.recover_after,
-  recoverUntil: row.recover_until,
-  updatedAtMs: row.updated_at.getTime(),
-  createdBy: row.created_by,
-});
+export const toEndpoint = rowReader<Endpoint>(ENDPOINT_COLUMNS, ["previousSecretUntilMs", "failingSinceMs", "updatedAtMs"]);
 
 /** Counts the endpoints of an environment. Other transactions that add one wait for this transaction. */
 export async function countEndpoints(tx: Tx, owner: Owner): Promise<number> {
@@ -69,33 +34,23 @@ export const insertEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> =
           ${endpoint.eventTypes}::text[], ${endpoint.status}, ${endpoint.secret}, to_timestamp(${endpoint.updatedAtMs / 1_000}::float8),
           ${endpoint.createdBy})`);
 
-const find = (suffix: string): { name: string; text: string } =>
-  prepare(`
+const find = (suffix: string) => {
+  const statement = prepare(`
 select ${ENDPOINT_COLUMNS}
   from webhook_endpoints e
  where e.account_id = $1 and e.environment = $2 and e.id = $3${suffix}`);
+  return async (db: Queryable, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> => {
+    const [row] = await db.rows<StoredRow>({ ...statement, values: [accountId, environment, id] });
+    return row && toEndpoint(row);
+  };
+};
 
-const findOne = find("");
-const lockOne = find("\n   for update");
-const holdOne = find("\n   for key share");
-
-export async function findEndpoint(db: Queryable, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
-  const [row] = await db.rows<EndpointRow>({ ...findOne, values: [accountId, environment, id] });
-  return row && toEndpoint(row);
-}
-
+export const findEndpoint = find("");
 /** Locks an endpoint until the transaction ends. */
-export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
-  const [row] = await tx.rows<EndpointRow>({ ...lockOne, values: [accountId, environment, id] });
-  return row && toEndpoint(row);
-}
-
+export const lockEndpoint = find("\n   for update");
 /** Locks an endpoint against changes other than its health, until the transaction ends. A settlement writes the health after it has
  *  locked a row of the queue. A caller that needs such a row would deadlock with it if it had locked the whole endpoint before. */
-export async function holdEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
-  const [row] = await tx.rows<EndpointRow>({ ...holdOne, values: [accountId, environment, id] });
-  return row && toEndpoint(row);
-}
+export const holdEndpoint = find("\n   for key share");
 
 const list = prepare(`
 select ${ENDPOINT_COLUMNS}
@@ -105,7 +60,7 @@ select ${ENDPOINT_COLUMNS}
  limit $4`);
 
 export const listEndpoints = async (db: Queryable, { accountId, environment }: Owner, before: Uuid, limit: number): Promise<Endpoint[]> =>
-  (await db.rows<EndpointRow>({ ...list, values: [accountId, environment, before, limit] })).map(toEndpoint);
+  (await db.rows<StoredRow>({ ...list, values: [accountId, environment, before, limit] })).map(toEndpoint);
 
 /** Writes everything of an endpoint that can change. */
 export const storeEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> => {
@@ -147,7 +102,7 @@ export async function findRecovering(db: Queryable): Promise<Recovering | undefi
 /** Locks an endpoint for a page of its recovery, so that one node works on it. Undefined where another node does, or if the recovery has
  *  ended or begun anew. */
 export async function lockRecovering(tx: Tx, { id, recover_until: until }: Recovering): Promise<Endpoint | undefined> {
-  const [row] = await tx.rows<EndpointRow>({ ...lockForPage, values: [id, until] });
+  const [row] = await tx.rows<StoredRow>({ ...lockForPage, values: [id, until] });
   return row && toEndpoint(row);
 }
 
@@ -159,7 +114,7 @@ select ${ENDPOINT_COLUMNS}
 
 /** Locks the next endpoints after one, so that their secrets can be sealed again. */
 export const listSealed = async (tx: Tx, after: EndpointId, limit: number): Promise<Endpoint[]> =>
-  (await tx.rows<EndpointRow>({ ...sealed, values: [after, limit] })).map(toEndpoint);
+  (await tx.rows<StoredRow>({ ...sealed, values: [after, limit] })).map(toEndpoint);
 
 const sealed = prepare(`
 select ${ENDPOINT_COLUMNS}

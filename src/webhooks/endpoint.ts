@@ -7,7 +7,7 @@ import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../model/owner.ts";
 
 export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
-export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 /** Why an endpoint is disabled: a client requested it, it responded with 410, or all attempts failed for days. */
 const DISABLED_REASONS = ["requested", "gone", "failing"] as const;

@@ -7,9 +7,10 @@ import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Environment, Owner } from "../model/owner.ts";
+import type { StoredRow } from "../database/row-reader.ts";
 import { sql } from "../database/sql.ts";
 import type { DueGroup, Share } from "../queue/waiting-groups.ts";
-import { ENDPOINT_COLUMNS, toEndpoint, type EndpointRow } from "./endpoint-queries.ts";
+import { ENDPOINT_COLUMNS, toEndpoint } from "./endpoint-queries.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** An endpoint that has rows in the queue, with its id as a key. */
@@ -62,7 +63,7 @@ select ${ENDPOINT_COLUMNS}
 
 /** Reads the endpoints whose deliveries are to be claimed, without those that were deleted. */
 export async function readEndpointsOf(db: Queryable, queued: readonly QueuedEndpoint[]): Promise<Map<string, Endpoint>> {
-  const endpoints = (await db.rows<EndpointRow>(endpointsOf(queued))).map(toEndpoint);
+  const endpoints = (await db.rows<StoredRow>(endpointsOf(queued))).map(toEndpoint);
   return new Map(endpoints.map((endpoint) => [idKey(endpoint.id), endpoint]));
 }
 
