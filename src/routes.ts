@@ -6,8 +6,7 @@ import { auditRoutes } from "./audit/routes.ts";
 import type { BatchAcceptor } from "./batches/accept-batch.ts";
 import { batchRoutes } from "./batches/routes.ts";
 import type { ConsentSettingsChanger } from "./consent/change-settings.ts";
-import { suppressionRoutes } from "./consent/routes.ts";
-import { consentSettingsRoutes } from "./consent/settings-routes.ts";
+import { suppressionRoutes, consentSettingsRoutes } from "./consent/routes.ts";
 import type { SuppressionChanger } from "./consent/suppression-changer.ts";
 import { queueRoutes } from "./delivery/routes.ts";
 import { eventRoutes } from "./events/routes.ts";
@@ -35,7 +34,6 @@ import { usageRoutes } from "./usage/routes.ts";
 import { verificationRoutes } from "./verifications/routes.ts";
 import type { Verifier } from "./verifications/verifier.ts";
 import type { EndpointChanger } from "./webhooks/change-endpoint.ts";
-import { endpointRoutes } from "./webhooks/endpoint-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
 type RouteParts = {
@@ -71,7 +69,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
     ...eventRoutes(db, streams),
-    ...endpointRoutes(db, endpoints),
     ...webhookRoutes(db, endpoints),
     ...suppressionRoutes(db, suppressions),
     ...consentSettingsRoutes(consentSettings),

@@ -1,6 +1,7 @@
 /** Creates, rotates and revokes the keys of an environment over the API. A credential can grant only the scopes that it has itself, and
  *  no longer life than its own. Each write is one transaction with its idempotency key and its stored response, which is encrypted
  *  if it contains a secret. */
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { isWithin } from "../lib/addresses.ts";
@@ -42,7 +43,7 @@ export class KeyChanger {
       if (await isFull(tx, credential)) return tooMany();
       const { accountId, environment } = credential;
       const request = { accountId, environment, scopes, name: name ?? null, expiresAt: expiry, allowedIps, origin: origin() };
-      return responseWithSecret(await createKeyIn(tx, this.#parts.clock, request), 201);
+      return responseWithSecret(await createKeyIn(tx, this.#parts.clock, request));
     });
     return readable(credential, response);
   }
@@ -63,7 +64,7 @@ export class KeyChanger {
       // Without an overlap the number of active keys does not grow.
       if (overlapSeconds > 0 && (await isFull(tx, credential))) return tooMany();
       const rotation = { overlapSeconds, expiresAt: end, origin: origin() };
-      return responseWithSecret(await rotateKeyIn(tx, this.#parts.clock, old, rotation), 201);
+      return responseWithSecret(await rotateKeyIn(tx, this.#parts.clock, old, rotation));
     });
     return readable(credential, response);
   }
@@ -145,10 +146,8 @@ function requireScopes({ scopes }: Credential, wanted: readonly Scope[]): void {
   });
 }
 
-const responseWithSecret = ({ secret, key }: CreatedKey, status: number): WriteResponse => ({
-  status,
+const responseWithSecret = ({ secret, key }: CreatedKey): WriteResponse => ({
+  ...jsonResponse({ key: secret, ...keyRecord(key) }, 201),
   location: `/v1/keys/${encodeId("key", key.id)}`,
-  body: JSON.stringify({ key: secret, ...keyRecord(key) }),
-  eventId: null,
   isSecret: true,
 });

@@ -1,6 +1,7 @@
 /** The HTTP routes of API keys and of the caller's own credential. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
 import type { Database } from "../database/database.ts";
@@ -43,7 +44,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
       const limit = query.limit ?? DEFAULT_LIMIT;
       const found = await listKeysOf(db, credential, idRange(query).before, limit + 1);
       const page = found.slice(0, limit);
-      return { status: 200, body: JSON.stringify(toPage(page.map(keyRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null)) };
+      return jsonResponse(toPage(page.map(keyRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null));
     },
   }),
   route({
@@ -56,10 +57,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     params: KeyParams,
     reply: { status: 200, description: "The key.", schema: KeyRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => ({
-      status: 200,
-      body: JSON.stringify(keyRecord(await findOwnKey(db, credential, decodeId("key", params.id)))),
-    }),
+    handle: async ({ params, credential }) => jsonResponse(keyRecord(await findOwnKey(db, credential, decodeId("key", params.id)))),
   }),
   route({
     ...WRITE,
@@ -85,10 +83,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     params: KeyParams,
     reply: { status: 200, description: "The revoked key.", schema: KeyRecord },
     problems: ["not_found"],
-    handle: async (call) => ({
-      status: 200,
-      body: JSON.stringify(keyRecord(await changer.revoke(call, decodeId("key", call.params.id)))),
-    }),
+    handle: async (call) => jsonResponse(keyRecord(await changer.revoke(call, decodeId("key", call.params.id)))),
   }),
   route({
     ...READ,
@@ -100,6 +95,6 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
       "Returns the API key or access token of this request: its account, environment, scopes, tier and expiry. Use it to check a credential or to show which environment it belongs to. See [Authentication and API keys](/docs/access).",
     reply: { status: 200, description: "The credential.", schema: CredentialRecord },
     problems: [],
-    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify(await readCredential(db, credential)) }),
+    handle: async ({ credential }) => jsonResponse(await readCredential(db, credential)),
   }),
 ];

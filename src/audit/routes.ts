@@ -1,6 +1,7 @@
 /** The HTTP route of the audit log. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { optional, timeParameter, Type } from "../http/schema.ts";
 import type { Database } from "../database/database.ts";
 import { AuditEventRecord, auditEventRecord } from "./audit-event.ts";
@@ -38,15 +39,12 @@ export const auditRoutes = (db: Database): Route[] => [
       const { actor = null, action = null, target = null, limit } = query;
       const filter = { ...idRange(query), actor, action, target };
       const { items, next } = await listAuditEvents(db, credential, filter, limit ?? DEFAULT_LIMIT);
-      return {
-        status: 200,
-        body: JSON.stringify(
-          toPage(
-            items.map(({ event, hash }) => auditEventRecord(event, hash)),
-            next,
-          ),
+      return jsonResponse(
+        toPage(
+          items.map(({ event, hash }) => auditEventRecord(event, hash)),
+          next,
         ),
-      };
+      );
     },
   }),
 ];

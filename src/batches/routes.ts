@@ -1,5 +1,6 @@
 /** The HTTP routes of batches. */
 import { route, toResponse, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
@@ -64,7 +65,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
       const id = decodeId("batch", params.id);
       const batch = id && (await findBatch(db, credential, id));
       if (batch === undefined) throw new Problem("not_found", { detail: "no such batch in this environment" });
-      return { status: 200, body: JSON.stringify(batchRecord(batch, toCounts(await countStatuses(db, batch)))) };
+      return jsonResponse(batchRecord(batch, toCounts(await countStatuses(db, batch))));
     },
   }),
 ];

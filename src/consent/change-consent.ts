@@ -9,6 +9,7 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Tx } from "../database/database.ts";
 import { OWNER_LOCKS, shareOwner } from "../database/locks.ts";
 import type { Owner } from "../model/owner.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import {
   countInFlight,
   deleteErasedOptOut,
@@ -16,6 +17,8 @@ import {
   lockSuppressions,
   storeChanges,
   storeWindow,
+  deleteConsent,
+  keepErasedOptOuts,
   type Changed,
 } from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
@@ -162,3 +165,11 @@ const publish = (tx: Tx, changes: readonly Changed[]): Promise<void> =>
       record: JSON.stringify(suppressionRecord(suppression)),
     })),
   );
+
+/** Erases the consent of a recipient: suppressions, their history and service windows. Active opt-outs stay as keyed hashes, so that the
+ *  recipient gets no messages although the number is not stored any more. Returns how many suppressions were erased, active or lifted. The caller's transaction keeps sends to the recipient out. */
+export async function eraseConsent(tx: Tx, owner: Owner, recipient: Recipient, nowMs: number): Promise<number> {
+  await lockConsent(tx, [{ ...owner, recipient }]);
+  await keepErasedOptOuts(tx, owner, recipient, nowMs);
+  return deleteConsent(tx, owner, recipient);
+}

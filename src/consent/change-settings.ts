@@ -1,6 +1,7 @@
 /** Reads and changes the consent settings of an environment. A change is one transaction with its idempotency key, its entry in the audit log
  *  and its response. Every inbound message reads the settings in its own transaction, so a change holds for all messages that commit later. */
 import { recordChange } from "../audit/record-change.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay } from "../idempotency/once.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -49,7 +50,7 @@ export class ConsentSettingsChanger {
         { action: "consent_settings.changed", target: TARGET, changes: audited(change) },
       );
       const record = consentSettingsRecord(settings, { environment: owner.environment, updatedAt: new Date(nowMs) });
-      return { status: 200, location: null, body: JSON.stringify(record), eventId: null };
+      return jsonResponse(record);
     });
   }
 }

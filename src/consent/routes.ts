@@ -1,15 +1,15 @@
-/** The HTTP routes of suppressions. */
+/** The HTTP routes of suppressions and of consent settings. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
 import { recipientParameter, senderField } from "../links/address.ts";
 import type { Database } from "../database/database.ts";
-import { ImportRecord } from "./import-suppressions.ts";
+import { ImportRecord, noSuchSuppression, type SuppressionChanger } from "./suppression-changer.ts";
 import { checkImport, checkSuppression, ImportBody, MAX_ENTRIES, NewSuppressionBody } from "./new-suppression.ts";
 import { findSuppression, listChanges, listSuppressions } from "./queries.ts";
-import { noSuchSuppression, type SuppressionChanger } from "./suppression-changer.ts";
 import {
   ChangeRecord,
   OptOutRecord,
@@ -19,6 +19,8 @@ import {
   suppressionRecord,
   type Suppression,
 } from "./suppression.ts";
+import type { ConsentSettingsChanger } from "./change-settings.ts";
+import { ConsentChangeBody, ConsentSettingsRecord, wordFaults } from "./consent-settings.ts";
 
 const ListQuery = Type.Object(
   {
@@ -81,7 +83,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     query: ListQuery,
     reply: { status: 200, description: "A page of suppressions.", schema: pageOf("SuppressionPage", SuppressionRecord) },
     problems: [],
-    handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
+    handle: async ({ query, credential }) => jsonResponse(await listPage(db, credential, query)),
   }),
   route({
     ...WRITE,
@@ -109,10 +111,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     params: IdParams,
     reply: { status: 200, description: "The suppression.", schema: SuppressionRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => ({
-      status: 200,
-      body: JSON.stringify(suppressionRecord(await findOwn(db, credential, params.id))),
-    }),
+    handle: async ({ params, credential }) => jsonResponse(suppressionRecord(await findOwn(db, credential, params.id))),
   }),
   route({
     ...READ,
@@ -132,7 +131,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
       const found = await listChanges(db, await findOwn(db, credential, params.id), before, limit + 1);
       const page = found.slice(0, limit);
       const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-      return { status: 200, body: JSON.stringify(toPage(page.map(changeRecord), next)) };
+      return jsonResponse(toPage(page.map(changeRecord), next));
     },
   }),
   route({
@@ -167,3 +166,34 @@ async function listPage(db: Database, credential: Credential, query: Static<type
   const { items, next } = await listSuppressions(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
   return toPage(items.map(suppressionRecord), next);
 }
+
+const TAG = { tag: "Suppressions and consent", path: "/v1/consent_settings" } as const;
+
+export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] => [
+  route({
+    ...TAG,
+    method: "GET",
+    scope: "suppressions:read",
+    isIdempotent: false,
+    summary: "Retrieve the consent settings",
+    description:
+      "Returns the opt-out words and the automatic replies of this environment. A setting that you have not changed comes from the configuration file of the operator, or is built in. See [Consent](/docs/consent).",
+    reply: { status: 200, description: "The settings.", schema: ConsentSettingsRecord },
+    problems: [],
+    handle: async ({ credential }) => ({ status: 200, body: await changer.read(credential) }),
+  }),
+  route({
+    ...TAG,
+    method: "PATCH",
+    scope: "suppressions:write",
+    isIdempotent: true,
+    summary: "Update the consent settings",
+    description:
+      "Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).",
+    body: ConsentChangeBody,
+    check: wordFaults,
+    reply: { status: 200, description: "The settings after the change.", schema: ConsentSettingsRecord },
+    problems: [],
+    handle: async (call) => toResponse(await changer.change(call, call.body)),
+  }),
+];

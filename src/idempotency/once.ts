@@ -18,15 +18,15 @@ export type Replay = { kind: "replay"; status: number; location: string | null; 
 /** The response of a write. The body is stored, or only the id of the event whose record is the body. */
 export type WriteResponse = {
   status: number;
-  location: string | null;
+  location?: string | null;
   body: string;
-  eventId: EventId | null;
+  eventId?: EventId | null;
   /** The body contains a secret and is stored encrypted. */
   isSecret?: true;
   /** The recipient that the body names, by which an erasure finds the stored body. */
   recipient?: Recipient;
 };
-export type Executed<R extends WriteResponse = WriteResponse> = R & { kind: "executed" };
+export type Executed<R extends WriteResponse = WriteResponse> = R & { kind: "executed"; location: string | null };
 
 /** The owner of a request, and the API key that it was made with. */
 type Requester = Owner & { keyId?: KeyId };
@@ -61,13 +61,15 @@ export class Once {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #box: SecretBox | undefined;
+  readonly #onExecuted: (() => void) | undefined;
   readonly #running = new Set<string>();
 
-  /** The box encrypts stored responses that contain secrets. */
-  constructor(db: Database, clock: Clock, box?: SecretBox) {
+  /** The box encrypts stored responses that contain secrets. `onExecuted` is called after a transaction, and not for a replay. */
+  constructor(db: Database, clock: Clock, box?: SecretBox, onExecuted?: () => void) {
     this.#db = db;
     this.#clock = clock;
     this.#box = box;
+    this.#onExecuted = onExecuted;
   }
 
   /** Runs the work as the only holder of the key in this process. The work returns "taken" when the database finds that another
@@ -106,7 +108,7 @@ export class Once {
   write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     return this.transaction(credential, claim, async (tx) => {
       const done = await work(tx);
-      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
+      return done instanceof Problem ? { status: done.status, body: writeProblem(done) } : done;
     });
   }
 
@@ -137,11 +139,13 @@ export class Once {
       if (!(error instanceof ConnectionLost)) throw error;
       await this.#assertCommitted(error, isCommitted);
     }
-    return { kind: "executed", ...(response as unknown as R) };
+    const done = response as unknown as R;
+    this.#onExecuted?.();
+    return { kind: "executed", ...done, location: done.location ?? null };
   }
 
   #bodyToStore({ body, eventId, isSecret }: WriteResponse, context: string): string | null {
-    if (eventId !== null) return null;
+    if (eventId) return null;
     return isSecret === true ? this.#secretBox().seal(body, context) : body;
   }
 

@@ -29,7 +29,13 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
   select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
          pg_current_xact_id()::text as transaction`);
 
-type Stored = { status: number; location: string | null; body: string | null; eventId: EventId | null; recipient?: Recipient | undefined };
+type Stored = {
+  status: number;
+  location?: string | null;
+  body: string | null;
+  eventId?: EventId | null;
+  recipient?: Recipient | null;
+};
 
 const KEPT_MS = 24 * 3_600_000;
 
@@ -38,14 +44,14 @@ const KEPT_MS = 24 * 3_600_000;
 export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
-  { status, location, body, eventId, recipient }: Stored,
+  { status, location = null, body, eventId = null, recipient = null }: Stored,
   nowMs: number,
 ): Promise<unknown[]> =>
   tx.rows(sql`
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id, recipient)
   values (${accountId}, ${environment}, ${key}, ${fingerprint}, ${new Date(nowMs)}, ${new Date(nowMs + KEPT_MS)},
-          ${status}, ${location}, ${body}, ${eventId}, ${recipient ?? null})
+          ${status}, ${location}, ${body}, ${eventId}, ${recipient})
   on conflict (account_id, environment, key) do update
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
          status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id,

@@ -1,5 +1,5 @@
 /** All SQL of erasures. The rows of a person are in the tables of many features; this file shows in one place which of them an erasure
- *  changes. `consent/erase-consent.ts` erases suppressions and service windows. */
+ *  changes. `consent/change-consent.ts` erases suppressions and service windows. */
 import { isDeliveryOf } from "../events/publish.ts";
 import type { IdempotencyKey } from "../idempotency/key.ts";
 import type { EndpointId, EventId, MessageId } from "../model/id.ts";

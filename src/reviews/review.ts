@@ -1,7 +1,7 @@
 /** A review: the decision of one business account about one template. And the status that all reviews of a template add up to. */
 import type { AccountId, TemplateId } from "../model/id.ts";
 import type { CarrierTemplateStatus } from "../providers/business-account.ts";
-import type { ReviewDecision } from "../templates/decide.ts";
+import type { ReviewDecision } from "../templates/change-template.ts";
 import type { Category, Template } from "../templates/template.ts";
 
 /** `asked`: submitted, and no response is stored. `refused`: the carrier did not accept the submission. */

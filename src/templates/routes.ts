@@ -1,6 +1,7 @@
 /** The HTTP routes of templates. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../database/database.ts";
@@ -57,7 +58,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
         name: query.name ?? null,
       };
       const { items, next } = await listTemplates(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: JSON.stringify(toPage(items.map(templateRecord), next)) };
+      return jsonResponse(toPage(items.map(templateRecord), next));
     },
   }),
   route({
@@ -70,10 +71,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     params: TemplateParams,
     reply: { status: 200, description: "The template.", schema: TemplateRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => ({
-      status: 200,
-      body: JSON.stringify(templateRecord(await findOwnTemplate(db, credential, params.id))),
-    }),
+    handle: async ({ params, credential }) => jsonResponse(templateRecord(await findOwnTemplate(db, credential, params.id))),
   }),
   route({
     ...WRITE,
@@ -113,9 +111,6 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     body: PreviewBody,
     reply: { status: 200, description: "The template with its variables filled in.", schema: TemplatePreview },
     problems: ["not_found", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long"],
-    handle: async ({ params, credential, body }) => ({
-      status: 200,
-      body: JSON.stringify(previewOf(await findOwnTemplate(db, credential, params.id), body)),
-    }),
+    handle: async ({ params, credential, body }) => jsonResponse(previewOf(await findOwnTemplate(db, credential, params.id), body)),
   }),
 ];

@@ -1,6 +1,7 @@
 /** The HTTP routes of usage. */
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -47,7 +48,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     query: usageQuery(words),
     reply: { status: 200, description: "The usage.", schema: usageReport(words) },
     problems: [],
-    handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await report(db, credential, query, clock.now())) }),
+    handle: async ({ query, credential }) => jsonResponse(await report(db, credential, query, clock.now())),
   }),
 ];
 

@@ -1,5 +1,6 @@
 /** The HTTP routes of verifications. */
 import { route, toResponse, type Route } from "../api/route.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
 import type { Database } from "../database/database.ts";
@@ -85,7 +86,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
       const id = decodeId("ver", params.id);
       const found = id && (await findVerification(db, credential, id));
       if (found === undefined) throw noSuchVerification();
-      return { status: 200, body: JSON.stringify(verificationRecord(found, verifier.now())) };
+      return jsonResponse(verificationRecord(found, verifier.now()));
     },
   }),
 ];

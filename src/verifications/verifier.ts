@@ -1,8 +1,9 @@
 /** The operations of clients on verifications: start one, check a code, cancel. Each is one transaction with its idempotency key and its
  *  stored response. The code itself is stored only in the message, sealed, until a carrier has it. */
 
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem, type Fault } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type MessageId, type VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { consentProblem, type Composer } from "../messages/compose.ts";
@@ -36,7 +37,7 @@ export class Verifier {
 
   constructor(parts: VerifierParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db, parts.clock);
+    this.#once = new Once(parts.db, parts.clock, undefined, parts.wakeWebhooks);
   }
 
   now(): number {
@@ -52,23 +53,19 @@ export class Verifier {
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
     let sent: MessageAcceptance | undefined;
     const span = tracing?.begin("commit", "internal", trace ?? null, {});
-    const response = await this.#write(call, async (tx) => {
-      if (message instanceof Problem) return message;
-      // The id is made after the wait: of two simultaneous verifications the later one counts.
-      await waitForTurn(tx, credential, request.recipient);
-      const verification = this.#newVerification(credential, request, code, message.message.id);
-      const problem = await this.#send(tx, verification, message);
-      if (problem !== undefined) return problem;
-      sent = message;
-      const record = verificationRecord(verification, this.now());
-      return {
-        status: 201,
-        location: `/v1/verifications/${record.id}`,
-        body: JSON.stringify(record),
-        eventId: null,
-        recipient: request.recipient,
-      };
-    }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
+    const response = await this.#once
+      .write(call, async (tx) => {
+        if (message instanceof Problem) return message;
+        // The id is made after the wait: of two simultaneous verifications the later one counts.
+        await waitForTurn(tx, credential, request.recipient);
+        const verification = this.#newVerification(credential, request, code, message.message.id);
+        const problem = await this.#send(tx, verification, message);
+        if (problem !== undefined) return problem;
+        sent = message;
+        const record = verificationRecord(verification, this.now());
+        return { ...jsonResponse(record, 201), location: `/v1/verifications/${record.id}`, recipient: request.recipient };
+      })
+      .finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
     if (response.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane, [sent.message]);
     return response;
   }
@@ -130,7 +127,7 @@ export class Verifier {
     id: VerificationId | undefined,
     work: (verification: Verification, nowMs: number) => { verification: Verification; more: object },
   ): Promise<Executed | Replay> {
-    return this.#write(call, async (tx) => {
+    return this.#once.write(call, async (tx) => {
       const found = id && (await lockVerification(tx, call.credential, id));
       if (found === undefined) throw noSuchVerification();
       const nowMs = this.now();
@@ -140,15 +137,8 @@ export class Verifier {
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);
       if (changed.status !== "pending") await removeFallback(tx, changed.messageId);
-      const body = JSON.stringify({ ...verificationRecord(changed, nowMs), ...more });
-      return { status: 200, location: null, body, eventId: null, recipient: changed.recipient };
+      return { ...jsonResponse({ ...verificationRecord(changed, nowMs), ...more }), recipient: changed.recipient };
     });
-  }
-
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const response = await this.#once.write(call, work);
-    if (response.kind === "executed") this.#parts.wakeWebhooks();
-    return response;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Credential } from "../access/authenticate.ts";
 import type { AuditedChange } from "../audit/audit-event.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { publishEventTo } from "../events/publish.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
@@ -50,11 +51,11 @@ export class EndpointChanger {
 
   constructor(parts: EndpointChangerParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db, parts.clock, parts.box);
+    this.#once = new Once(parts.db, parts.clock, parts.box, parts.wakeWebhooks);
   }
 
   create(call: AuditedCall, request: NewEndpoint): Promise<Executed | Replay> {
-    return this.#write(call, async (tx) => {
+    return this.#once.write(call, async (tx) => {
       const refusal = refuseUrl(request.url, this.#parts.gate);
       if (refusal !== undefined) return refusal;
       if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
@@ -63,7 +64,7 @@ export class EndpointChanger {
       await insertEndpoint(tx, endpoint);
       const { url, event_types: types } = endpointRecord(endpoint);
       await this.record(tx, call, endpoint.id, { action: "endpoint.created", changes: { url: withoutQuery(url), event_types: types } });
-      return this.#shown(endpoint, secret, { status: 201, location: `/v1/webhook_endpoints/${encodeId("whe", endpoint.id)}` });
+      return { ...shownWithSecret(endpoint, secret, 201), location: `/v1/webhook_endpoints/${encodeId("whe", endpoint.id)}` };
     });
   }
 
@@ -101,7 +102,7 @@ export class EndpointChanger {
       };
       await storeEndpoint(tx, rotated);
       await this.record(tx, call, rotated.id, { action: "endpoint.secret_rotated" });
-      return this.#shown(rotated, secret, { status: 200, location: null });
+      return shownWithSecret(rotated, secret, 200);
     });
   }
 
@@ -127,7 +128,7 @@ export class EndpointChanger {
       const eventId = newId("evt", this.now());
       const record = JSON.stringify(endpointRecord(endpoint));
       await publishEventTo(tx, { accountId, environment, id: eventId, type: "webhook.test", record }, endpoint.id);
-      return { status: 202, location: null, body: JSON.stringify({ event_id: encodeId("evt", eventId) }), eventId: null };
+      return jsonResponse({ event_id: encodeId("evt", eventId) }, 202);
     });
   }
 
@@ -157,10 +158,6 @@ export class EndpointChanger {
     return { endpoint, secret };
   }
 
-  #shown(endpoint: Endpoint, secret: string, { status, location }: Pick<WriteResponse, "status" | "location">): WriteResponse {
-    return { status, location, body: JSON.stringify({ ...endpointRecord(endpoint), secret }), eventId: null, isSecret: true };
-  }
-
   /** Changes an endpoint that is enabled. */
   changeEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#change(call, id, whileEnabled(work));
@@ -168,17 +165,11 @@ export class EndpointChanger {
 
   /** Does work for an enabled endpoint that does not change the endpoint itself. */
   doForEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
-    return this.#write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
+    return this.#once.write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
   }
 
   #change(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
-    return this.#write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
-  }
-
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const response = await this.#once.write(call, work);
-    if (response.kind === "executed") this.#parts.wakeWebhooks();
-    return response;
+    return this.#once.write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
   }
 
   now(): number {
@@ -204,11 +195,11 @@ function found(endpoint: Endpoint | undefined): Endpoint {
   return endpoint;
 }
 
-export const shownPlain = (endpoint: Endpoint): WriteResponse => ({
-  status: 200,
-  location: null,
-  body: JSON.stringify(endpointRecord(endpoint)),
-  eventId: null,
+export const shownPlain = (endpoint: Endpoint): WriteResponse => jsonResponse(endpointRecord(endpoint));
+
+const shownWithSecret = (endpoint: Endpoint, secret: string, status: number): WriteResponse => ({
+  ...jsonResponse({ ...endpointRecord(endpoint), secret }, status),
+  isSecret: true,
 });
 
 /** An endpoint that is enabled again starts without failures. */
