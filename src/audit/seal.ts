@@ -1,5 +1,6 @@
 /** Seals the audit log: adds its entries to the hash chain of their account, and publishes each with its hash. One node seals at a time, so
  *  that the writers of entries do not wait for each other. An entry is sealed after its transaction has committed. */
+import { Counter, type Registry } from "prom-client";
 import { RepeatingJob, type BackgroundJob } from "../lib/background-job.ts";
 import { newId, type AccountId } from "../model/id.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -15,7 +16,7 @@ type PublishAudit = (
   event: { accountId: AccountId; environment: Environment; id: ReturnType<typeof newEventId>; type: "audit.created"; record: string },
 ) => Promise<void>;
 
-export type SealParts = {
+type SealParts = {
   db: Database;
   clock: Clock;
   publish: PublishAudit;
@@ -60,4 +61,15 @@ async function sealRow(tx: Tx, row: AuditRow, { heads, publish, nowMs }: Sealing
   if (environment === null) return;
   const record = JSON.stringify(auditEventRecord(event, link.hash));
   await publish(tx, { accountId, environment, id: newEventId(nowMs), type: "audit.created", record });
+}
+
+/** Counts sealed entries by their action. One node seals at a time, so each entry is counted once. */
+export function auditCounter(registry: Registry): (action: string) => void {
+  const counter = new Counter({
+    name: "godwit_audit_events_total",
+    help: "Entries of the audit log, by action.",
+    labelNames: ["action"],
+    registers: [registry],
+  });
+  return (action) => counter.inc({ action });
 }

@@ -5,7 +5,11 @@ import { assert } from "../lib/assert.ts";
 import type { Log } from "../model/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Week } from "../database/partitions.ts";
-import { finishStuck } from "./finish-stuck.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
+import { advance } from "../messages/advance.ts";
+import { changeBy, type Change, type Signal } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
+import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
 import {
   countBlocks,
   deletePartitionSlice,
@@ -17,6 +21,8 @@ import {
   tablesOf,
   tryLock,
   unlock,
+  deleteQueueRows,
+  readUnfinished,
   type Default,
   type Run,
 } from "./queries.ts";
@@ -40,7 +46,7 @@ const REST_MS = 200;
 // About 4,000 messages: a fraction of a second.
 const SLICE_BLOCKS = 256;
 
-export type Retention = { retentionDays: number; nowMs: number; log: Log };
+type Retention = { retentionDays: number; nowMs: number; log: Log };
 
 /** The result of a turn. Weeks are named by their first day. */
 export type RetentionResult = {
@@ -145,4 +151,81 @@ async function emptyDefault(run: Run, table: Default, beforeMs: number): Promise
     deleted += await deletePartitionSlice(run, table, { beforeMs, fromBlock: block, toBlock: block + SLICE_BLOCKS });
   }
   return deleted;
+}
+
+const FIRST_AFTER_MS = 30_000;
+const EVERY_MS = 6 * 3_600_000;
+// A backup or a long report that used the tables may have ended by then.
+const AGAIN_AFTER_MS = 10 * 60_000;
+const STOP_WITHIN_MS = 5_000;
+
+type RetentionOptions = {
+  retentionDays: number;
+  now: () => number;
+  log: Log;
+  onError: (error: unknown) => void;
+  firstAfterMs?: number;
+};
+
+/** The job that drops old weeks: soon after the start, and then a few times a day. */
+export function retentionJob(db: Database, options: RetentionOptions): RepeatingJob {
+  const { retentionDays, now, log, onError, firstAfterMs = FIRST_AFTER_MS } = options;
+  assert(retentionDays >= MIN_RETENTION_DAYS, `messages are kept for ${MIN_RETENTION_DAYS} days at least`);
+  const turn = async (stopping: AbortSignal): Promise<number> => {
+    const outcome = await applyRetention(db, { retentionDays, nowMs: now(), log }, stopping).catch((error: unknown) => {
+      // A stop ends the statements of a turn.
+      if (stopping.aborted) return undefined;
+      throw error;
+    });
+    return typeof outcome?.inUse === "string" ? AGAIN_AFTER_MS : EVERY_MS;
+  };
+  return new RepeatingJob({
+    turns: [turn],
+    onError,
+    afterErrorMs: AGAIN_AFTER_MS,
+    firstAfterMs,
+    isSpread: true,
+    stopWithinMs: STOP_WITHIN_MS,
+  });
+}
+
+const PAGE = 200;
+
+/** How each status ends. A scheduled message is canceled, since it was never to be sent later than this. */
+const ENDS: Readonly<Partial<Record<Status, Pick<Signal, "status"> & { code: string | null }>>> = {
+  scheduled: { status: "canceled", code: null },
+  queued: { status: "expired", code: "ttl_expired" },
+  sending: { status: "failed", code: OUTCOME_UNKNOWN },
+  sent: { status: "expired", code: "no_receipt" },
+};
+
+const MESSAGE = "The message was still open long after its retention had ended.";
+
+/** Finishes messages that no other part of the service finishes any more, so that their week can be dropped. A message ends within 40 days
+ *  after it was accepted; one that is still open long after its retention is stuck, by a fault or by rows that were changed by hand.
+ *  Deletes what the queue has of the week. Returns how many messages were finished. */
+async function finishStuck(db: Database, week: Week, { nowMs, log }: { nowMs: number; log: Log }): Promise<number> {
+  let finished = 0;
+  for (;;) {
+    const page = await readUnfinished(db, week, PAGE);
+    const done = await advance(
+      db,
+      page.flatMap((message) => endOf(message, nowMs) ?? []),
+    );
+    const count = done.filter(Boolean).length;
+    finished += count;
+    // Messages that change at this moment are not stuck. The next turn looks again.
+    if (page.length < PAGE || count === 0) break;
+  }
+  await deleteQueueRows(db, week);
+  if (finished > 0)
+    log.warn({ event: "retention.stuck_finished", messages: finished }, "messages that were open long after their retention were finished");
+  return finished;
+}
+
+function endOf(message: Message, nowMs: number): Change | undefined {
+  const end = ENDS[message.status];
+  if (end === undefined) return undefined;
+  const error = end.code === null ? {} : { error: { code: end.code, message: MESSAGE, permanent: false, provider_code: null } };
+  return changeBy(message, { status: end.status, ...error, detail: { reason: "its retention has ended" }, move: { kind: "leave" } }, nowMs);
 }

@@ -1,6 +1,5 @@
 /** The second phase of a start: everything that works in the background. */
-import { auditCounter } from "../audit/metrics.ts";
-import { sealingJob } from "../audit/seal.ts";
+import { auditCounter, sealingJob } from "../audit/seal.ts";
 import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
@@ -22,7 +21,7 @@ import { Composer } from "../messages/compose.ts";
 import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
 import { PROVIDERS } from "../providers/providers.ts";
-import { retentionJob } from "../retention/keep-retention.ts";
+import { retentionJob } from "../retention/drop-weeks.ts";
 import { oldRowsJob } from "../retention/old-rows.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../links/created-plan.ts";

@@ -7,8 +7,7 @@ import { newId, toId, type DeliveryId, type Id, type IdPrefix, type MessageId } 
 import { uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts";
-import { applyRetention, type RetentionResult } from "../../src/retention/drop-weeks.ts";
-import { retentionJob } from "../../src/retention/keep-retention.ts";
+import { applyRetention, retentionJob, type RetentionResult } from "../../src/retention/drop-weeks.ts";
 import { Database } from "../../src/database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
 import { migrate } from "../../src/database/migrate.ts";
