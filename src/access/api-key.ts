@@ -12,7 +12,7 @@ import { actorText, type ChangeOrigin } from "../model/origin.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
-import { expireKey, findChecksumSecret, findKey, findMaxKeyLife, insertKey, insertKeyHash, revokeKey, type KeyRow } from "./queries.ts";
+import { expireKey, findKey, findMaxKeyLife, insertKey, insertKeyHash, readInstallation, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 const SECRET_DIGITS = 32;
@@ -78,12 +78,9 @@ export async function createKeyIn(tx: Tx, clock: Clock, request: KeyRequest): Pr
   return created;
 }
 
-/** Creates a new key with the scopes and the addresses of the old one. The old key works until the overlap ends. */
-export const rotateKey = async (db: Database, clock: Clock, old: KeyRow, rotation: Rotation): Promise<CreatedKey> =>
-  db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation));
-
 export type Rotation = { overlapSeconds: number; expiresAt: Date | null; origin: ChangeOrigin };
 
+/** Creates a new key with the scopes and the addresses of the old one. The old key works until the overlap ends. */
 export async function rotateKeyIn(tx: Tx, clock: Clock, old: KeyRow, { overlapSeconds, expiresAt, origin }: Rotation): Promise<CreatedKey> {
   const { account_id: accountId, environment, scopes, name, allowed_ips: allowedIps } = old;
   const created = await insertNewKey(tx, clock, { accountId, environment, scopes, name, expiresAt, allowedIps, origin });
@@ -104,7 +101,7 @@ export async function revokeKeyIn(tx: Tx, clock: Clock, key: KeyRow, origin: Cha
 async function insertNewKey(tx: Tx, clock: Clock, request: KeyRequest): Promise<CreatedKey> {
   const { accountId, environment, scopes, name, allowedIps = null, origin } = request;
   const expiresAt = await boundedExpiry(tx, clock, request);
-  const secret = newApiKey(environment, await findChecksumSecret(tx));
+  const secret = newApiKey(environment, (await readInstallation(tx)).key_checksum_secret);
   const id = newId("key", clock.now());
   const createdBy = actorText(origin.actor);
   const [key] = await insertKey(tx, {

@@ -171,13 +171,15 @@ export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: AccountId,
   insert into api_key_hashes (hash, account_id, key_id, has_keyed_checksum)
   values (${hash}, ${accountId}, ${keyId}, true)`);
 
-/** The secret that the checksums of keys are keyed with. */
-export async function findChecksumSecret(db: Queryable): Promise<Buffer> {
-  const [row] = await db.rows<{ key_checksum_secret: Buffer }>(sql`
-  select key_checksum_secret
+/** The only row of the installation. The recipient key, which is sealed, and the check of the secret key are null before the first start. */
+export type Installation = { id: Uuid; key_checksum_secret: Buffer; recipient_key: string | null; secret_key_check: Buffer | null };
+
+export async function readInstallation(db: Queryable): Promise<Installation> {
+  const [row] = await db.rows<Installation>(sql`
+  select id, key_checksum_secret, recipient_key, secret_key_check
     from installation`);
   assert(row !== undefined, "the installation has a row");
-  return row.key_checksum_secret;
+  return row;
 }
 
 /** A page of hashes, in order. The keys have the first form. */
@@ -240,14 +242,6 @@ export const findKeyOf = (db: Queryable, { accountId, environment }: Owner, id: 
          allowed_ips, created_by
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
-
-/** The recipient key, sealed. Null before the first start. */
-export async function findRecipientKey(db: Queryable): Promise<string | null> {
-  const [row] = await db.rows<{ recipient_key: string | null }>(sql`
-  select recipient_key
-    from installation`);
-  return row?.recipient_key ?? null;
-}
 
 /** Stores the recipient key if there is none. */
 export const insertRecipientKey = (db: Queryable, sealed: string): Promise<unknown> =>
@@ -319,11 +313,6 @@ export const storeSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ sec
   update installation
      set secret_key_check = coalesce(secret_key_check, ${check}::bytea)
   returning secret_key_check`);
-
-export const findSecretKeyCheck = (db: Queryable): Promise<{ secret_key_check: Buffer | null }[]> =>
-  db.rows<{ secret_key_check: Buffer | null }>(sql`
-  select secret_key_check
-    from installation`);
 
 export const changeSecretKeyCheck = (tx: Tx, before: Buffer, after: Buffer): Promise<unknown[]> =>
   tx.rows(sql`

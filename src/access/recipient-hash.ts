@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { AccountId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
-import { findRecipientKey, insertRecipientKey, replaceRecipientKey } from "./queries.ts";
+import { insertRecipientKey, readInstallation, replaceRecipientKey } from "./queries.ts";
 
 const KEY_BYTES = 32;
 const BLOCK_BYTES = 64;
@@ -35,7 +35,7 @@ export class RecipientHasher {
 
 /** Reads the key, or makes it at the first start, and gives it to the sessions of this process. */
 export async function openRecipientHasher(db: Database, box: SecretBox): Promise<RecipientHasher> {
-  const sealed = (await findRecipientKey(db)) ?? (await makeKey(db, box));
+  const sealed = (await readInstallation(db)).recipient_key ?? (await makeKey(db, box));
   const hasher = new RecipientHasher(Buffer.from(box.open(sealed, CONTEXT), "base64"));
   db.setForSessions("godwit.recipient_key", hasher.blocks);
   return hasher;
@@ -44,11 +44,11 @@ export async function openRecipientHasher(db: Database, box: SecretBox): Promise
 /** Another node may make the key at the same time. The first one counts. */
 async function makeKey(db: Queryable, box: SecretBox): Promise<string> {
   await insertRecipientKey(db, box.seal(randomBytes(KEY_BYTES).toString("base64"), CONTEXT));
-  return (await findRecipientKey(db)) as string;
+  return (await readInstallation(db)).recipient_key as string;
 }
 
 /** Seals the key again after a change of the secret key. */
 export async function resealRecipientKey(tx: Tx, box: SecretBox): Promise<void> {
-  const sealed = await findRecipientKey(tx);
+  const { recipient_key: sealed } = await readInstallation(tx);
   if (sealed !== null) await replaceRecipientKey(tx, box.seal(box.open(sealed, CONTEXT), CONTEXT));
 }

@@ -1,7 +1,7 @@
 /** Recognizes API keys that this installation may have made, without a query. So made-up keys cost no work of the database. */
 import type { Queryable } from "../database/database.ts";
 import { hashApiKey, hasKeyedChecksum, isOfFirstForm } from "./api-key.ts";
-import { findChecksumSecret, listHashesOfFirstForm } from "./queries.ts";
+import { listHashesOfFirstForm, readInstallation } from "./queries.ts";
 
 // A node of an older version may still create keys of the first form. Such a key works on this node after this time at the latest.
 const READ_AGAIN_MS = 10_000;
@@ -23,7 +23,7 @@ export class KeyRecognizer {
 
   /** `now` is a monotonic clock. */
   static async open(db: Queryable, now: () => number = () => performance.now()): Promise<KeyRecognizer> {
-    const recognizer = new KeyRecognizer(db, await findChecksumSecret(db), now);
+    const recognizer = new KeyRecognizer(db, (await readInstallation(db)).key_checksum_secret, now);
     await recognizer.#readHashes();
     return recognizer;
   }

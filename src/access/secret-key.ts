@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import { StartupError } from "../database/startup-error.ts";
-import { changeSecretKeyCheck, findSecretKeyCheck, storeSecretKeyCheck } from "./queries.ts";
+import { changeSecretKeyCheck, readInstallation, storeSecretKeyCheck } from "./queries.ts";
 
 export type SecretKeys = { secretKey: Buffer; previousSecretKey: Buffer | undefined };
 
@@ -35,9 +35,8 @@ export async function compareSecretKey(
   db: Queryable,
   { secretKey, previousSecretKey }: SecretKeys,
 ): Promise<"same" | "previous" | "different" | "none"> {
-  const [row] = await findSecretKeyCheck(db);
-  const stored = row?.secret_key_check;
-  if (!stored) return "none";
+  const { secret_key_check: stored } = await readInstallation(db);
+  if (stored === null) return "none";
   if (timingSafeEqual(stored, keyCheck(secretKey))) return "same";
   return previousSecretKey !== undefined && timingSafeEqual(stored, keyCheck(previousSecretKey)) ? "previous" : "different";
 }

@@ -1,6 +1,5 @@
 /** All SQL of signing keys. */
 import type { JWK } from "jose";
-import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import { sql } from "../database/sql.ts";
@@ -35,9 +34,3 @@ export const storePrivateKey = (tx: Tx, kid: string, privateKey: string): Promis
   update signing_keys
      set private_key = ${privateKey}
    where kid = ${kid}`);
-
-/** The issuer that tokens name: the id of the installation. */
-export async function findIssuer(db: Queryable): Promise<string> {
-  const [row] = await db.rows<{ id: Uuid }>(sql`select id from installation`);
-  return `urn:godwit:${row === undefined ? "" : uuidToText(row.id)}`;
-}

@@ -7,7 +7,7 @@ import type { Database } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import type { ReadToken, TokenClaims } from "./authenticate.ts";
 import { isScope, type Scope } from "./scope.ts";
-import { findIssuer } from "./signing-key-queries.ts";
+import { readInstallation } from "./queries.ts";
 import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 
 const TYPE = "at+jwt";
@@ -74,13 +74,16 @@ export class Tokens {
 
   /** The issuer never changes, so it is cached. A failure is not cached. */
   #findIssuer(): Promise<string> {
-    this.#issuer ??= findIssuer(this.#parts.db).catch((error: unknown) => {
+    this.#issuer ??= issuerOf(this.#parts.db).catch((error: unknown) => {
       this.#issuer = undefined;
       throw error;
     });
     return this.#issuer;
   }
 }
+
+/** The issuer that tokens name: the id of the installation. */
+const issuerOf = async (db: Database): Promise<string> => `urn:godwit:${uuidToText((await readInstallation(db)).id)}`;
 
 function unknownKey(): never {
   throw new errors.JWKSNoMatchingKey();

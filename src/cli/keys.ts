@@ -1,6 +1,6 @@
 /** godwit keys: creates, lists, rotates and revokes API keys. The secret of a key is shown only when the key is created. */
 import { createFirstAccount } from "../access/accounts.ts";
-import { createKey, revokeKeyIn, rotateKey, type CreatedKey } from "../access/api-key.ts";
+import { createKey, revokeKeyIn, rotateKeyIn, type CreatedKey } from "../access/api-key.ts";
 import { keyRecord, MAX_ALLOWED_IPS, type KeyRecord } from "../access/key-record.ts";
 import { findKey, listKeys, type KeyRow } from "../access/queries.ts";
 import { parseScopesAndPresets, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
@@ -99,7 +99,7 @@ async function rotate(input: Input): Promise<void> {
     const hasExpired = old.expires_at !== null && old.expires_at.getTime() <= clock.now();
     if (old.revoked_at !== null || hasExpired) throw new UsageError("this key is revoked or expired; create a new one");
     const rotation = { overlapSeconds, expiresAt: old.expires_at, origin: cliOrigin() };
-    show(input, await rotateKey(db, clock, old, rotation).catch(explainProblem));
+    show(input, await db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation)).catch(explainProblem));
   });
 }
 
