@@ -20,10 +20,6 @@ type CachedTemplate = { found: Promise<Template | undefined>; until: number };
 export class Templates {
   readonly #db: Queryable;
   readonly #cached = new BoundedMap<string, CachedTemplate>(MAX_CACHED);
-  /** A number for each environment that was changed. It is a part of the keys, so that templates of before the change are not used any more,
-   *  nor the result of a query that is still running. */
-  readonly #changes = new BoundedMap<string, number>(MAX_CACHED);
-  #count = 0;
 
   constructor(db: Queryable) {
     this.#db = db;
@@ -31,18 +27,18 @@ export class Templates {
 
   /** Finds a template by id, archived or not, or by name. */
   async find(owner: Owner, idOrName: string): Promise<Template | undefined> {
-    const environment = environmentKey(owner);
-    const key = `${environment} ${this.#changes.get(environment) ?? 0} ${idOrName}`;
+    const key = environmentKey(owner) + idOrName;
     const cached = this.#cached.get(key);
     if (cached !== undefined && performance.now() < cached.until) return cached.found;
     const which = whichTemplate(idOrName);
     return which && this.#query(owner, key, which);
   }
 
-  /** Forgets the templates of an environment. Called after each change in this process; other processes see the change within a second. */
+  /** Forgets the templates of an environment, also those whose query is still running. Called after each change in this process; other
+   *  processes see the change within a second. */
   forget(owner: Owner): void {
-    this.#count += 1;
-    this.#changes.renew(environmentKey(owner), this.#count);
+    const environment = environmentKey(owner);
+    for (const key of this.#cached.keys()) if (key.startsWith(environment)) this.#cached.delete(key);
   }
 
   #query(owner: Owner, key: string, which: Which): Promise<Template | undefined> {
@@ -59,7 +55,7 @@ export class Templates {
   }
 }
 
-const environmentKey = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
+const environmentKey = ({ accountId, environment }: Owner): string => `${idKey(accountId)} ${environment} `;
 
 /** Finds a template with the content of one version, for messages that keep the version they used. All other fields are current. */
 export const findTemplateVersion = (db: Queryable, owner: Owner, id: TemplateId, version: number): Promise<Template | undefined> =>
