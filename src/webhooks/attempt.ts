@@ -75,10 +75,10 @@ const outcomeOf = (reply: HttpOutcome): Attributes =>
 /** Only 2xx is a success. Everything else is a failure, also a redirection; after 410 the delivery is not retried. */
 export const isSuccess = (reply: HttpOutcome): boolean => reply.kind === "response" && reply.status >= 200 && reply.status < 300;
 
-function settlementOf({ row, endpoint }: ClaimedDelivery, reply: HttpOutcome, startedAtMs: number): Settlement {
+function settlementOf({ row }: ClaimedDelivery, reply: HttpOutcome, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
   const settlement = {
-    ...deliveryIds({ row, endpoint }),
+    ...deliveryIds(row),
     attempts,
     attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
   };
@@ -89,37 +89,23 @@ function settlementOf({ row, endpoint }: ClaimedDelivery, reply: HttpOutcome, st
   return { ...settlement, outcome: delayMs === null ? "failed" : "later", delayMs };
 }
 
-/** The settlement of a delivery that is given up without an attempt, because its endpoint is disabled. */
-export const abandoned = (delivery: ClaimedDelivery): Settlement => ({
-  ...deliveryIds(delivery),
-  outcome: "failed",
+/** The settlement without an attempt: `failed` because the endpoint is disabled, `dropped` because the endpoint or the event does not exist
+ *  any more. */
+export const settledWithoutAttempt = (row: ClaimedRow, outcome: "failed" | "dropped"): Settlement => ({
+  ...deliveryIds(row),
+  outcome,
   delayMs: null,
-  attempts: delivery.row.attempts,
+  attempts: row.attempts,
   attempt: "[]",
 });
 
-/** The settlement of a row whose endpoint or event does not exist any more. */
-export const dropped = (row: ClaimedRow): Settlement => ({
+const deliveryIds = (row: ClaimedRow) => ({
   id: row.id,
   accountId: row.account_id,
   environment: row.environment,
   endpointId: row.endpoint_id,
   eventId: row.event_id,
   eventType: row.type ?? "",
-  leasedUntilMs: row.leased_until.getTime(),
-  outcome: "dropped",
-  delayMs: null,
-  attempts: row.attempts,
-  attempt: "[]",
-});
-
-const deliveryIds = ({ row, endpoint }: ClaimedDelivery) => ({
-  id: row.id,
-  accountId: row.account_id,
-  environment: row.environment,
-  endpointId: endpoint.id,
-  eventId: row.event_id,
-  eventType: row.type,
   leasedUntilMs: row.leased_until.getTime(),
 });
 

@@ -16,7 +16,7 @@ import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from ".
 import { describeFailure } from "../outbound/failure.ts";
 import type { HttpClient, HttpFailure, HttpOutcome } from "../outbound/http-client.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { abandoned, attemptDelivery, dropped, isSuccess, type ClaimedDelivery } from "./attempt.ts";
+import { attemptDelivery, isSuccess, settledWithoutAttempt, type ClaimedDelivery } from "./attempt.ts";
 import { CallLimits, type Slot } from "./call-limits.ts";
 import { planShares } from "./claim-shares.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
@@ -213,13 +213,13 @@ export class WebhookWorker {
   }
 
   #take(row: ClaimedRow, endpoint: Endpoint | undefined, leaseEndsAtMs: number): void {
-    if (endpoint === undefined || !hasEvent(row)) return this.#settler.settle(dropped(row));
-    const delivery = { row, endpoint };
-    if (endpoint.status !== "enabled") return this.#settler.settle(abandoned(delivery));
+    if (endpoint === undefined || !hasEvent(row)) return this.#settler.settle(settledWithoutAttempt(row, "dropped"));
+    if (endpoint.status !== "enabled") return this.#settler.settle(settledWithoutAttempt(row, "failed"));
     const name = idKey(row.endpoint_id);
+    const leased = { delivery: { row, endpoint }, leaseEndsAtMs };
     const waiting = this.#waiting.get(name);
-    if (waiting === undefined) this.#waiting.set(name, [{ delivery, leaseEndsAtMs }]);
-    else waiting.push({ delivery, leaseEndsAtMs });
+    if (waiting === undefined) this.#waiting.set(name, [leased]);
+    else waiting.push(leased);
   }
 
   /** Begins the calls that have room. */
