@@ -1,7 +1,7 @@
 /** All SQL of events and of timelines, which also have the ignored signals of a message. */
 import type { AccountId, EventId, MessageId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../database/batch.ts";
+import { batchStatement, column, type Column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Environment, Owner } from "../model/owner.ts";
@@ -77,12 +77,14 @@ export const listEntries = (
 
 type Owned = Owner & { entry: { id: EventId } };
 
+const ownedColumns: readonly Column<Owned>[] = [
+  column("account_id", "uuid", ({ accountId }) => accountId),
+  column("environment", "text", ({ environment }) => environment),
+  column("id", "uuid", ({ entry }) => entry.id),
+];
+
 const existing = batchStatement<Owned>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("id", "uuid", ({ entry }) => entry.id),
-  ],
+  ownedColumns,
   (items) => `
 select item.ordinal::integer
   from ${items}
@@ -97,12 +99,7 @@ export const existingEntries = (db: Queryable, entries: readonly Owned[]): Promi
   db.rows<{ ordinal: number }>(existing(entries));
 
 const rewrite = batchStatement<Owned & { entry: { record: string } }>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("id", "uuid", ({ entry }) => entry.id),
-    column("record", "text", ({ entry }) => entry.record),
-  ],
+  [...ownedColumns, column("record", "text", ({ entry }) => entry.record)],
   (items) => `
 update events e
    set record = item.record
@@ -251,11 +248,7 @@ export const listEntriesAfter = (
   });
 
 const whole = batchStatement<Owned>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("id", "uuid", ({ entry }) => entry.id),
-  ],
+  ownedColumns,
   (items) => `
 select found.*
   from ${items}

@@ -33,17 +33,16 @@ const ListQuery = Type.Object(
 const StreamQuery = Type.Object({ type: typeParameter }, { additionalProperties: false });
 const IdParams = Type.Object({ id: Type.String({ description: "The id of the event." }) });
 
+const READ = { method: "GET", tag: "Events", scope: "events:read", isIdempotent: false } as const;
+
 export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
-    method: "GET",
+    ...READ,
     path: "/v1/events",
     weight: "heavy",
     summary: "List events",
     description:
       "Returns the events of the environment, newest first. Filters can be combined. Use the list to look up past events, and [webhooks](/docs/webhooks) or the event stream to receive new ones. A filter that would have to read very many events may return a short page with `has_more: true`: continue with `next_cursor`.",
-    tag: "Events",
-    scope: "events:read",
-    isIdempotent: false,
     query: ListQuery,
     reply: { status: 200, description: "A page of events.", schema: pageOf("EventPage", Event) },
     problems: [],
@@ -55,14 +54,11 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     },
   }),
   route({
-    method: "GET",
+    ...READ,
     path: "/v1/events/stream",
     summary: "Stream events",
     description:
       "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it if you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
-    tag: "Events",
-    scope: "events:read",
-    isIdempotent: false,
     query: StreamQuery,
     reply: { status: 200, description: "A stream of events, which does not end.", schema: Type.String(), contentType: "text/event-stream" },
     problems: [],
@@ -79,14 +75,11 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     }),
   }),
   route({
-    method: "GET",
+    ...READ,
     path: "/v1/events/{id}",
     summary: "Retrieve an event",
     description:
       "Returns an event as it was delivered. Data that was redacted or erased since then is missing. See [Events](/docs/webhooks#events).",
-    tag: "Events",
-    scope: "events:read",
-    isIdempotent: false,
     params: IdParams,
     reply: { status: 200, description: "The event.", schema: Event },
     problems: ["not_found"],
