@@ -177,12 +177,12 @@ async function* exportLines(person: Person, read: ReadPage, nowMs: () => number)
   const windows = (after: string | null) => read((db) => listWindows(db, person, { recipient, after }, ENTRIES));
   for await (const each of bySender(windows)) yield windowLine(each);
   const verifications = (before: Uuid) => read((db) => listVerifications(db, person, { recipient, before }, ENTRIES));
-  for await (const each of rowsOf(verifications)) yield toLine(verificationRecord(each, nowMs()));
+  for await (const each of byId(verifications)) yield toLine(verificationRecord(each, nowMs()));
 }
 
 async function* messageLines(message: Message, read: ReadPage): AsyncGenerator<ExportLine> {
   yield toLine(messageRecord(message));
-  for await (const entry of rowsOf((before) => read((db) => listEntries(db, message, before, ENTRIES)))) yield entryLine(message, entry);
+  for await (const entry of byId((before) => read((db) => listEntries(db, message, before, ENTRIES)))) yield entryLine(message, entry);
 }
 
 /** An entry of the timeline, with the record of the message at that moment. The record is JSON already. */
@@ -194,7 +194,7 @@ function entryLine({ id }: Message, entry: EntryRow): ExportLine {
 async function* suppressionLines(suppression: Suppression, read: ReadPage): AsyncGenerator<ExportLine> {
   yield toLine(suppressionRecord(suppression));
   const suppressionId = encodeId("sup", suppression.id);
-  for await (const change of rowsOf((before) => read((db) => listChanges(db, suppression, before, ENTRIES))))
+  for await (const change of byId((before) => read((db) => listChanges(db, suppression, before, ENTRIES))))
     yield toLine({ object: "suppression_change", suppression_id: suppressionId, ...changeRecord(change) });
 }
 
@@ -211,17 +211,6 @@ const toLine = (record: { object: string } & Readonly<Record<string, unknown>>):
   text: JSON.stringify(record),
 });
 
-/** The rows of a list in the order of their senders. */
-async function* bySender<T extends { sender: string }>(list: (after: string | null) => Promise<T[]>): AsyncGenerator<T> {
-  for (let after: string | null = null; ;) {
-    const rows: T[] = await list(after);
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < ENTRIES) return;
-    after = last.sender;
-  }
-}
-
 /** The items of a list with cursors, page by page. */
 async function* itemsOf<T>(list: (before: Uuid) => Promise<ListPage<T>>): AsyncGenerator<T> {
   for (let before: Uuid | null = MAX_UUID; before !== null;) {
@@ -231,13 +220,16 @@ async function* itemsOf<T>(list: (before: Uuid) => Promise<ListPage<T>>): AsyncG
   }
 }
 
-/** The rows of a list that returns full pages until its end. */
-async function* rowsOf<T extends { id: Uuid }>(list: (before: Uuid) => Promise<T[]>): AsyncGenerator<T> {
-  for (let before: Uuid = MAX_UUID; ;) {
-    const rows: T[] = await list(before);
+/** The rows of a list that returns full pages until its end. `placeOf` is the place after which the next page begins. */
+async function* rowsOf<T, P>(list: (place: P) => Promise<T[]>, start: P, placeOf: (row: T) => P): AsyncGenerator<T> {
+  for (let place = start; ;) {
+    const rows: T[] = await list(place);
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < ENTRIES) return;
-    before = last.id;
+    place = placeOf(last);
   }
 }
+
+const bySender = <T extends { sender: string }>(list: (after: string | null) => Promise<T[]>) => rowsOf(list, null, (row) => row.sender);
+const byId = <T extends { id: Uuid }>(list: (before: Uuid) => Promise<T[]>) => rowsOf(list, MAX_UUID, (row): Uuid => row.id);
