@@ -7,7 +7,7 @@ import { isFinished, STATUSES } from "../messages/states.ts";
 import type { Queryable } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import { listWeeks, type Week } from "../database/partitions.ts";
-import { prepare, sql, type Sql } from "../database/sql.ts";
+import { prepare, sql, type Prepared, type Sql } from "../database/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
 
@@ -134,7 +134,7 @@ const AGING_TABLES = {
 } as const;
 export type AgingTable = keyof typeof AGING_TABLES;
 
-function deleteOld(table: AgingTable): { name: string; text: string } {
+function deleteOld(table: AgingTable): Prepared {
   const age = AGING_TABLES[table];
   return prepare(`
 delete from ${table}
@@ -147,17 +147,10 @@ delete from ${table}
 returning 1`);
 }
 
-const DELETE_OLD: Readonly<Record<AgingTable, ReturnType<typeof deleteOld>>> = {
-  batches: deleteOld("batches"),
-  verifications: deleteOld("verifications"),
-  message_parts: deleteOld("message_parts"),
-  kept_inbound: deleteOld("kept_inbound"),
-  parked_receipts: deleteOld("parked_receipts"),
-  inbound_names: deleteOld("inbound_names"),
-};
+const DELETE_OLD = new Map(Object.keys(AGING_TABLES).map((table) => [table, deleteOld(table as AgingTable)]));
 
 /** Deletes up to `most` rows from before a time, and returns how many. */
 export const deleteOldRows = async (db: Queryable, table: AgingTable, beforeMs: number, most: number): Promise<number> => {
   const before = AGING_TABLES[table] === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
-  return (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;
+  return (await db.rows({ ...(DELETE_OLD.get(table) as Prepared), values: [before, most] })).length;
 };
