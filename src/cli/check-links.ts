@@ -31,7 +31,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
       Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined,
     );
   });
-  checks.push(...shown.flatMap((link) => [...plaintextWarning(link), ...unverifiedWarning(link), ...countryWarning(link)]));
+  checks.push(...shown.flatMap(warningsOf));
   if (typeof records === "string")
     checks.push(warn("links", `their states are unknown: ${records}`, "correct the problem of the database first"));
   if (links.length > MAX_LINKS)
@@ -74,47 +74,34 @@ function linkAddress({ provider, settings }: Link): SocketTarget | undefined {
   return targetOf(url);
 }
 
-/** Warns about a link that is permitted to do without TLS, whether or not it does at present. */
-const plaintextWarning = ({ name, settings }: Link): Check[] =>
-  (settings as { allowPlaintext?: boolean }).allowPlaintext === true
-    ? [
-        warn(
-          `link ${name} transport`,
-          "allow_plaintext is set: passwords and messages may travel in clear text",
-          "use TLS, and remove allow_plaintext",
-        ),
-      ]
-    : [];
-
-/** Warns about a link whose carrier may write numbers in national format, and of which no country is configured. */
-const countryWarning = (link: Link): Check[] =>
-  link.country === null && mayWriteNationalNumbers(link)
-    ? [
-        warn(
-          `link ${link.name} country`,
-          "country is not set: a STOP from a number in national format would not be matched with its recipient",
-          'set country = "US", or the country of the carrier',
-        ),
-      ]
-    : [];
+/** Warns about settings of a link that work, and are not safe. */
+function warningsOf(link: Link): Check[] {
+  const { allowPlaintext, definition } = link.settings as Partial<ConfiguredCarrier> & { allowPlaintext?: boolean };
+  const warnings: Check[] = [];
+  const warnOf = (subject: string, detail: string, hint: string) => warnings.push(warn(`link ${link.name} ${subject}`, detail, hint));
+  // Whether or not the link does without TLS at present.
+  if (allowPlaintext === true)
+    warnOf("transport", "allow_plaintext is set: passwords and messages may travel in clear text", "use TLS, and remove allow_plaintext");
+  if (definition?.callbacks?.verification.type === "none")
+    warnOf(
+      "callbacks",
+      "callbacks are not verified: anyone who knows the URL can report receipts and inbound messages",
+      "set a verification, at least of type query-token",
+    );
+  if (link.country === null && mayWriteNationalNumbers(link))
+    warnOf(
+      "country",
+      "country is not set: a STOP from a number in national format would not be matched with its recipient",
+      'set country = "US", or the country of the carrier',
+    );
+  return warnings;
+}
 
 /** Twilio and WhatsApp write international numbers only. */
 function mayWriteNationalNumbers({ provider, settings }: Link): boolean {
   const { inbound = [] }: Partial<CarrierDefinition> = (settings as Partial<ConfiguredCarrier>).definition ?? {};
   return provider === "smpp" || [inbound].flat().some(({ number_type: type }) => type !== "international");
 }
-
-/** Warns about a link that accepts callbacks of any caller. */
-const unverifiedWarning = ({ name, settings }: Link): Check[] =>
-  (settings as Partial<ConfiguredCarrier>).definition?.callbacks?.verification.type === "none"
-    ? [
-        warn(
-          `link ${name} callbacks`,
-          "callbacks are not verified: anyone who knows the URL can report receipts and inbound messages",
-          "set a verification, at least of type query-token",
-        ),
-      ]
-    : [];
 
 const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
