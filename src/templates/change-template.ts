@@ -76,10 +76,22 @@ export class TemplateChanger {
     });
   }
 
-  /** Stores the decision of a reviewer. Returns undefined when that changes nothing. */
-  decide(owner: Owner, id: TemplateId, decision: ReviewDecision | Decide): Promise<Template | undefined> {
-    const { clock } = this.#parts;
-    return this.#transaction(owner, (tx) => decideTemplate(tx, clock, owner, id, decision));
+  /** Stores a decision about a submitted template. Returns undefined when that changes nothing: the template does not exist, is not
+   *  submitted, or has that status already. */
+  decide(owner: Owner, id: TemplateId, decide: Decide): Promise<Template | undefined> {
+    return this.#transaction(owner, async (tx) => {
+      const template = await lockTemplate(tx, owner, { id });
+      if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
+      const decision = await decide(tx, template);
+      if (decision === undefined) return undefined;
+      const { status, reason } = decision;
+      const statusReason = reason === null ? null : shortened(reason);
+      if (template.status === status && template.statusReason === statusReason) return undefined;
+      const decided: Template = { ...template, status, statusReason, updatedAtMs: this.#now() };
+      await storeTemplate(tx, decided);
+      await publishReview(tx, decided);
+      return decided;
+    });
   }
 
   /** Imports a template of a carrier with its decision. `beside` writes more in the same transaction. Returns undefined when there is no
@@ -179,8 +191,6 @@ export type ReviewDecision = {
   status: "approved" | "rejected" | "paused";
   /** In the words of the reviewer. */
   reason: string | null;
-  /** The version that was reviewed. A decision about an older version has no effect. Absent: the newest. */
-  version?: number;
 };
 
 /** Decides on the locked template, and may write more in the same transaction. Returns undefined when there is nothing to decide. */
@@ -188,29 +198,6 @@ type Decide = (tx: Tx, template: Template) => Promise<ReviewDecision | undefined
 
 // The record is part of events, and the reason of a carrier may be long.
 const MAX_REASON = 500;
-
-/** Stores a decision about a submitted template. Returns undefined when that changes nothing: the template does not exist, is not
- *  submitted, has another version, or has that status already. The caller wakes the webhook workers and drops the cached template. */
-async function decideTemplate(
-  tx: Tx,
-  clock: Clock,
-  owner: Owner,
-  id: TemplateId,
-  decision: ReviewDecision | Decide,
-): Promise<Template | undefined> {
-  const template = await lockTemplate(tx, owner, { id });
-  if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
-  const result = typeof decision === "function" ? await decision(tx, template) : decision;
-  if (result === undefined) return undefined;
-  const { status, reason, version } = result;
-  if (version !== undefined && version !== template.version) return undefined;
-  const statusReason = reason === null ? null : shortened(reason);
-  if (template.status === status && template.statusReason === statusReason) return undefined;
-  const decided: Template = { ...template, status, statusReason, updatedAtMs: clock.now() };
-  await storeTemplate(tx, decided);
-  await publishReview(tx, decided);
-  return decided;
-}
 
 /** Cuts a long reason, with a visible mark. */
 function shortened(reason: string): string {
