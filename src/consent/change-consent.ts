@@ -167,7 +167,8 @@ const publish = (tx: Tx, changes: readonly Changed[]): Promise<void> =>
   );
 
 /** Erases the consent of a recipient: suppressions, their history and service windows. Active opt-outs stay as keyed hashes, so that the
- *  recipient gets no messages although the number is not stored any more. Returns how many suppressions were erased, active or lifted. The caller's transaction keeps sends to the recipient out. */
+ *  recipient gets no messages although the number is not stored any more. Returns how many suppressions were erased, active or lifted. The
+ *  caller's transaction keeps sends to the recipient out. */
 export async function eraseConsent(tx: Tx, owner: Owner, recipient: Recipient, nowMs: number): Promise<number> {
   await lockConsent(tx, [{ ...owner, recipient }]);
   await keepErasedOptOuts(tx, owner, recipient, nowMs);

@@ -1,6 +1,5 @@
 /** Sends recorded spans to the collector: many spans in a request, one request at a time. The number of waiting spans is limited. If the
  *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
-import { Counter, type Registry } from "prom-client";
 import { backoffMs } from "../lib/backoff.ts";
 import type { Log } from "../model/log.ts";
 import { causeOf } from "../outbound/failure.ts";
@@ -10,7 +9,7 @@ import type { EndedSpan } from "./otlp.ts";
 /** Counts spans. */
 export type SpanWatch = { exported(count: number): void; dropped(count: number): void };
 
-type ExporterParts = {
+export type ExporterParts = {
   url: string;
   headers: Readonly<Record<string, string>>;
   write: (spans: readonly EndedSpan[]) => string;
@@ -133,17 +132,4 @@ export class Exporter {
       this.#parts.log.warn({ event: "tracing.spans_dropped", waiting: this.#waiting.length }, "spans are dropped; logged once");
     this.#isDropping = true;
   }
-}
-
-export function spanWatch(registry: Registry): SpanWatch {
-  const spans = new Counter({
-    name: "godwit_spans_total",
-    help: "Spans of traces: exported to the collector, or dropped because it was unreachable, slow or refused them.",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
-  return {
-    exported: (count) => spans.inc({ outcome: "exported" }, count),
-    dropped: (count) => spans.inc({ outcome: "dropped" }, count),
-  };
 }

@@ -1,5 +1,6 @@
-/** Repetition on request: one delivery, or a recovery, which queues again the events of a time that an endpoint has not acknowledged, including those that it never received. There may be
- *  millions, so each page is one transaction, which also stores the position; after a restart the recovery continues from there.
+/** Repetition on request: one delivery, or a recovery. A recovery queues again the events of a time that an endpoint has not acknowledged,
+ *  including those that it never received. There may be millions, so each page is one transaction, which also stores the position; after
+ *  a restart the recovery continues from there.
  *
  *  A transaction that did not see the endpoint as enabled queued nothing for it, and may commit after the recovery was requested. So a
  *  page is read when all such transactions have ended (`events/positions.ts`); each later one queues its deliveries itself. */
@@ -67,7 +68,7 @@ export const retryDelivery = (
     return jsonResponse(deliveryRecord(delivery), 202);
   });
 
-/** Begins a recovery; `recover.ts` then goes through the events page by page. A recovery that is under way starts again from `sinceMs`. */
+/** Begins a recovery; `recoverStep` then goes through the events page by page. A recovery that is under way starts again from `sinceMs`. */
 export const beginRecovery = (
   changer: EndpointChanger,
   call: AuditedCall,
