@@ -63,7 +63,7 @@ async function startCarrier(mode: "answers" | "is silent"): Promise<string> {
 test("the provider of docs/providers.md compiles, can be configured and passes the conformance suite", async () => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-provider-"));
   try {
-    for (const name of ["src", "test", "scripts", "package.json", "tsconfig.json"])
+    for (const name of ["src", "test", "scripts", "docs", "package.json", "tsconfig.json"])
       cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
     follow(folder);
