@@ -20,12 +20,9 @@ import { STATUSES } from "./messages/states.ts";
 import type { RecipientEraser } from "./recipients/erase-recipient.ts";
 import type { RecipientExporter } from "./recipients/export-recipient.ts";
 import { recipientRoutes } from "./recipients/routes.ts";
-import type { LinkChanger } from "./links/link-setup.ts";
 import type { LinkTester } from "./links/link-test.ts";
-import type { RouteChanger } from "./links/route-setup.ts";
 import { setupRoutes } from "./links/routes.ts";
-import type { SenderChanger } from "./links/sender-setup.ts";
-import type { Setup } from "./links/setup.ts";
+import type { SetupContext } from "./links/setup.ts";
 import type { Database } from "./database/database.ts";
 import type { Clock } from "./database/database-clock.ts";
 import type { TemplateChanger } from "./templates/change-template.ts";
@@ -50,11 +47,8 @@ type RouteParts = {
   consentSettings: ConsentSettingsChanger;
   templates: TemplateChanger;
   streams: EventStreams;
-  setup: Setup;
-  links: LinkChanger;
+  setup: SetupContext;
   linkTester: LinkTester;
-  senders: SenderChanger;
-  routes: RouteChanger;
   eraser: RecipientEraser;
   exporter: RecipientExporter;
 };
@@ -62,7 +56,7 @@ type RouteParts = {
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi/`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
   const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams } = parts;
-  const { consentSettings, eraser, exporter, setup, links, linkTester: tester, senders, routes } = parts;
+  const { consentSettings, eraser, exporter, setup, linkTester } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -75,7 +69,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...recipientRoutes(eraser, exporter),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
-    ...setupRoutes({ setup, links, tester, senders, routes }),
+    ...setupRoutes(setup, linkTester),
     ...keyRoutes(db, keys),
     ...auditRoutes(db),
   ];

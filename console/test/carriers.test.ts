@@ -31,7 +31,7 @@ const fill = (carrier: Carrier, isFilled: (field: CarrierField) => boolean): Dra
 function pointers(body: NewLink): string[] {
   const { name: _, settings, ...rest } = body;
   const { plain, secrets } = splitSecrets(body.provider, settings);
-  const created = { accountId: newId("acct", 0), id: "lnk_0", definition: { ...rest, settings: plain }, secrets };
+  const created = { account_id: newId("acct", 0), id: newId("lnk", 0), definition: { ...rest, settings: plain }, secrets };
   const read = readCreatedLink(created, gate);
   const faults = [...settingFaults(body), ...("faults" in read ? read.faults : [])];
   return [...new Set(faults.map((fault) => ("pointer" in fault ? fault.pointer : "")))].toSorted();

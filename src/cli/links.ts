@@ -9,8 +9,9 @@ import { listLinks, type LinkReport } from "../links/link-record.ts";
 import { simulatorLink, type Link } from "../links/link.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { NewLinkBody, settingFaults, type NewLink } from "../links/link-definition.ts";
-import { LinkChanger } from "../links/link-setup.ts";
+import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
+import { createRecord, deleteRecord } from "../links/setup.ts";
 import { readAllLinks, readPauseReasons, setPaused } from "../links/operator.ts";
 import { EXIT, neededFlag, pairFlags, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup } from "./open-setup.ts";
@@ -116,13 +117,13 @@ const add: Verb = (input) =>
     const request = readRequest(input.flags);
     const faults = [...compile(NewLinkBody, "body")(request), ...settingFaults(request)];
     if (faults.length > 0) throw new UsageError(faults.map(faultText).join("; "));
-    print(input.flags, recordIn(await new LinkChanger(setup).create(call, request as unknown as NewLink)));
+    print(input.flags, recordIn(await createRecord(setup, LINKS, call, request as unknown as NewLink)));
   });
 
 const test: Verb = async (input) => {
   let isOk = false;
   await withSetup(input, "links", async ({ setup, call }) => {
-    const tester = new LinkTester({ setup, links: new LinkChanger(setup), providers: PROVIDERS, log: createLog("silent").log });
+    const tester = new LinkTester({ setup, providers: PROVIDERS, log: createLog("silent").log });
     const result = await tester.test(call, wordOf(input.words));
     isOk = result.ok;
     print(input.flags, result);
@@ -133,7 +134,7 @@ const test: Verb = async (input) => {
 const remove: Verb = (input) =>
   withSetup(input, "links", async ({ setup, call }) => {
     const id = wordOf(input.words);
-    await new LinkChanger(setup).delete(call, id);
+    await deleteRecord(setup, LINKS, call, id);
     print(input.flags, { id, deleted: true });
   });
 

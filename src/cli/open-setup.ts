@@ -2,19 +2,19 @@
 import { listAccounts } from "../access/queries.ts";
 import type { Config } from "../config.ts";
 import { Problem } from "../http/problem.ts";
-import type { AuditedCall } from "../idempotency/once.ts";
+import { Once, type AuditedCall } from "../idempotency/once.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { LinkChooser } from "../links/choose-links.ts";
 import { simulatorLink } from "../links/link.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
-import { LinkReader } from "../links/link-reader.ts";
-import { Setup } from "../links/setup.ts";
+import { LinkReader } from "../links/stored-link.ts";
+import type { SetupContext } from "../links/setup.ts";
 import { readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
 import { textFlag, UsageError, type Input } from "./command.ts";
 import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
 
-export type OpenedSetup = OpenedDatabase & { setup: Setup; call: AuditedCall };
+export type OpenedSetup = OpenedDatabase & { setup: SetupContext; call: AuditedCall };
 
 /** Runs work on the setup of the account of `--account`. A refusal is wrong use of the command. */
 export const withSetup = (input: Input, command: string, work: (opened: OpenedSetup) => Promise<void>): Promise<void> =>
@@ -24,16 +24,17 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
     const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
     const box = new SecretBox(secretKeyOf(config), config.previousSecretKey);
     const gate = new AddressGate(config.webhookAddresses);
-    const setup = new Setup({
+    const setup: SetupContext = {
       db,
       clock,
       box,
       gate,
+      once: new Once(db, clock, box),
       linkReader: new LinkReader(box, gate),
       linkChooser: new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts),
       // The nodes look at the version of the tables every few seconds.
       changed: async () => undefined,
-    });
+    };
     const call = {
       credential: { accountId, environment: "live" },
       claim: undefined,

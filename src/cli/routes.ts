@@ -1,6 +1,7 @@
 /** godwit routes: lists, adds and removes the routes among the links of an account. */
 import { compile } from "../http/validate.ts";
-import { NewRouteBody, RouteChanger } from "../links/route-setup.ts";
+import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
+import { createRecord, deleteRecord } from "../links/setup.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
@@ -43,13 +44,12 @@ export const routes: Command = {
   run: (input) => withSetup(input, "routes", (opened) => act(input, opened)),
 };
 
-async function act({ flags, words }: Input, { setup, db, call }: OpenedSetup): Promise<void> {
-  const changer = new RouteChanger(setup);
+async function act({ flags, words }: Input, { setup, call }: OpenedSetup): Promise<void> {
   const [verb, word = ""] = words;
-  if (verb === "list") return print(flags, await changer.list(db, call.credential));
+  if (verb === "list") return print(flags, await ROUTES.list(setup, call.credential));
   if (verb === "remove") {
     if (word === "") throw new UsageError("name the route by its id, rte_…");
-    await changer.delete(call, word);
+    await deleteRecord(setup, ROUTES, call, word);
     return print(flags, { id: word, deleted: true });
   }
   const priority = numberFlag(flags, "priority");
@@ -65,5 +65,5 @@ async function act({ flags, words }: Input, { setup, db, call }: OpenedSetup): P
   };
   const [fault] = compile(NewRouteBody, "body")(request);
   if (fault !== undefined) throw new UsageError(`${"pointer" in fault ? fault.pointer.slice(1) : ""}: ${fault.detail}`);
-  print(flags, recordIn(await changer.create(call, request)));
+  print(flags, recordIn(await createRecord(setup, ROUTES, call, request)));
 }

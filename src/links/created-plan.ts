@@ -10,7 +10,6 @@ import type { CreatedPlan } from "./routing.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import type { LinkReader } from "./link-reader.ts";
 import {
   raiseVersion,
   readLinksById,
@@ -22,9 +21,7 @@ import {
   writePause,
   type PauseRow,
 } from "./setup-queries.ts";
-import type { RouteDefinition } from "./route-setup.ts";
-import type { SenderOptions } from "./sender-setup.ts";
-import type { UsableLink } from "./stored-link.ts";
+import type { LinkReader, UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
 const SETUP_LANE = "@setup";
@@ -125,13 +122,13 @@ export class CreatedPlans {
       links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
       closed: usable.flatMap(({ link, fault }) => (fault === undefined ? [] : [link])),
       senders: senders.map(({ account_id: accountId, link_id: linkId, number, definition }): OwnedSender => ({
-        ...(definition as SenderOptions),
+        ...definition,
         accountId,
         environment: "live",
         number,
         link: encodeId("lnk", linkId),
       })),
-      routes: routes.map(({ account_id: accountId, definition }) => ({ ...(definition as RouteDefinition), accountId })),
+      routes: routes.map(({ account_id: accountId, definition }) => ({ ...definition, accountId })),
       pauses: new Map([...pauses.map(({ link, reason }) => [link, reason] as const), ...faults]),
     };
     linkChooser.replaceCreated(created);
@@ -153,7 +150,7 @@ export class CreatedPlans {
             changed.map(({ id }) => id),
           );
     for (const row of rows) {
-      const { link, fault } = linkReader.read(row);
+      const { link, fault } = linkReader.readRow(row);
       if (fault !== undefined) log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
     }
     // A link that has changed once more since follows with the next look.

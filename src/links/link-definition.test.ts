@@ -10,7 +10,7 @@ const gate = new AddressGate({ allow: addressSet([]), deny: addressSet([]) }, ()
 /** The pointers of the faults in an HTTP carrier's link. */
 function pointers(carrier: "aws" | "telnyx", settings: Record<string, unknown>, secrets: LinkSecrets): string[] {
   const definition: LinkDefinition = { provider: "http", carrier, settings };
-  const read = readCreatedLink({ accountId: newId("acct", 0), id: "lnk_0", definition, secrets }, gate);
+  const read = readCreatedLink({ account_id: newId("acct", 0), id: newId("lnk", 0), definition, secrets }, gate);
   return "faults" in read ? read.faults.map((fault) => ("pointer" in fault ? fault.pointer : "")) : [];
 }
 

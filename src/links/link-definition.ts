@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { escapePointer, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
-import type { AccountId } from "../model/id.ts";
+import { encodeId, type AccountId, type LinkId } from "../model/id.ts";
 import { UNSEEN } from "../model/unseen-characters.ts";
 import { hostOf } from "../lib/addresses.ts";
 import { uuidToText } from "../lib/uuid.ts";
@@ -166,19 +166,20 @@ export function splitSecrets(
   };
 }
 
-export type CreatedLink = { accountId: AccountId; id: string; definition: LinkDefinition; secrets: LinkSecrets };
+export type CreatedLink = { account_id: AccountId; id: LinkId; definition: LinkDefinition; secrets: LinkSecrets };
 
 export type ReadLink = { kind: "read"; link: Link } | { kind: "faulty"; faults: Fault[] } | { kind: "refused"; fault: Fault };
 
 /** Reads a definition as the configuration file is read. Returns the link, the faults of the definition, or the address that the account
  *  may not connect to. */
 export function readCreatedLink(created: CreatedLink, gate: AddressGate): ReadLink {
-  const { accountId, id, definition, secrets } = created;
+  const { account_id: accountId, definition, secrets } = created;
+  const linkName = encodeId("lnk", created.id);
   const texts: string[] = [];
   const merged = withCarrierFiles({ link: [toTable(created)] }, undefined, texts) as { link: unknown[] };
   const link = readLink(merged.link[0], "link", { secretOf: (variable) => secrets[variable.toLowerCase()], faults: texts });
   const faults = [
-    ...distinct(texts.map((text) => toFault(text.replace(`link ${id}: `, ""), secrets))),
+    ...distinct(texts.map((text) => toFault(text.replace(`link ${linkName}: `, ""), secrets))),
     ...(definition.provider === "http" && !definition.carrier
       ? [{ pointer: "/carrier", code: "required", detail: `is required with provider http: one of ${CARRIERS.join(", ")}` }]
       : []),
@@ -233,7 +234,7 @@ function toTable({ id, definition, secrets }: CreatedLink): Record<string, unkno
   const variables = Object.fromEntries(Object.keys(secrets).map((key) => [`${key}${SUFFIX}`, key.toUpperCase()]));
   const present = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== undefined));
   return {
-    name: id,
+    name: encodeId("lnk", id),
     provider,
     ...present,
     ...own,

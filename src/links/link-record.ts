@@ -1,5 +1,5 @@
 /** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
-import { createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../model/id.ts";
 import { RECEIPT_IDS } from "../providers/provider.ts";
 import type { SmppSettings } from "../providers/smpp/settings.ts";
@@ -7,6 +7,7 @@ import type { Queryable } from "../database/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
 import type { Owner } from "../model/owner.ts";
+import { sourceField, stampFields } from "./setup.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
 
 /** A node that has reported nothing for this long is gone. */
@@ -24,7 +25,6 @@ const LINK_REASONS = [
   "paused_by_operator",
 ] as const;
 type LinkReason = (typeof LINK_REASONS)[number];
-const SOURCES = ["file", "api"] as const;
 
 const REASONS: Readonly<Record<(typeof LINK_STATES)[number], LinkReason | null>> = {
   connected: null,
@@ -42,10 +42,7 @@ export const LinkRecord = Type.Object(
     }),
     object: Type.Literal("link"),
     name: Type.String({ examples: ["Acme"], description: "The name of the link." }),
-    source: openEnum(
-      SOURCES,
-      "The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account.",
-    ),
+    source: sourceField,
     provider: Type.String({ examples: ["smpp"], description: "The kind of connection." }),
     carrier: nullable(Type.String({ examples: ["telnyx"], description: "The carrier, with the provider `http`." })),
     channels: Type.Array(openEnum(CHANNELS), { description: "The channels on which it sends." }),
@@ -79,9 +76,7 @@ export const LinkRecord = Type.Object(
     last_error: nullable(Type.String({ description: "The last error. Null for links of the operator." })),
     last_error_at: nullable(timestamp("The time of the last error. Null for links of the operator.")),
     nodes: Type.Array(Type.String(), { description: "Only for the operator; empty here." }),
-    created_at: nullable(timestamp("The time of creation. Null for a link of the configuration file.")),
-    updated_at: nullable(timestamp("The time of the last change. Null for a link of the configuration file.")),
-    created_by: createdByField,
+    ...stampFields("link"),
   },
   { title: "Link", description: "A configured connection to a carrier." },
 );

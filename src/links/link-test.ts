@@ -8,11 +8,10 @@ import type { Log } from "../model/log.ts";
 import { isoTime } from "../lib/time.ts";
 import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers/connection-test.ts";
 import type { Provider } from "../providers/provider.ts";
-import { linkRecordOf } from "./account-links.ts";
 import { readCreatedLink } from "./link-definition.ts";
-import type { LinkChanger } from "./link-setup.ts";
-import type { Setup } from "./setup.ts";
-import { toCreated, type StoredLink } from "./stored-link.ts";
+import { linkRecordOf, LINKS } from "./link-setup.ts";
+import { findRow, recordSetup, type SetupContext } from "./setup.ts";
+import type { StoredLink } from "./stored-link.ts";
 
 const TEST_MS = 15_000;
 // A person tries a few settings in a row. A program that tries ports gets nowhere.
@@ -34,7 +33,7 @@ export const LinkTestResult = Type.Object(
 );
 export type LinkTestResult = Static<typeof LinkTestResult>;
 
-export type LinkTesterParts = { setup: Setup; links: LinkChanger; providers: Readonly<Record<string, Provider<never>>>; log: Log };
+export type LinkTesterParts = { setup: SetupContext; providers: Readonly<Record<string, Provider<never>>>; log: Log };
 
 export class LinkTester {
   readonly #parts: LinkTesterParts;
@@ -46,28 +45,28 @@ export class LinkTester {
   }
 
   async test(call: AuditedCall, id: string): Promise<LinkTestResult> {
-    const { setup, links } = this.#parts;
-    const stored = await links.find(setup.db, call.credential, id);
+    const { setup } = this.#parts;
+    const { row: stored } = await findRow(setup, setup.db, LINKS, call.credential, id);
     this.#count(idKey(call.credential.accountId));
     const isBound = await this.#isBound(stored);
-    const result = isBound ? succeeded("The link is connected.") : await this.#connect(toCreated(stored));
+    const result = isBound ? succeeded("The link is connected.") : await this.#connect(stored);
     await setup.db.transaction((tx) =>
-      setup.record(tx, call, { action: "link.tested", target: { type: "link", id }, changes: { ok: result.step === null } }),
+      recordSetup(setup, tx, call, { action: "link.tested", target: { type: "link", id }, changes: { ok: result.step === null } }),
     );
-    return { object: "link_test", link_id: id, ok: result.step === null, ...result, tested_at: isoTime(setup.now()) };
+    return { object: "link_test", link_id: id, ok: result.step === null, ...result, tested_at: isoTime(setup.clock.now()) };
   }
 
   /** A carrier may count binds, so a link that is bound is not bound again. Its state says nothing about settings that have just changed, and
    *  a link of another protocol is called connected before it has sent anything. */
   async #isBound(stored: StoredLink): Promise<boolean> {
     const { setup } = this.#parts;
-    if (stored.definition.provider !== "smpp" || setup.now() - stored.updated_at.getTime() < SETTLED_MS) return false;
+    if (stored.definition.provider !== "smpp" || setup.clock.now() - stored.updated_at.getTime() < SETTLED_MS) return false;
     return (await linkRecordOf(setup, setup.db, stored)).state === "connected";
   }
 
-  async #connect(created: ReturnType<typeof toCreated>): Promise<ConnectionTest> {
+  async #connect(stored: StoredLink): Promise<ConnectionTest> {
     const { setup, providers, log } = this.#parts;
-    const read = readCreatedLink(created, setup.gate);
+    const read = readCreatedLink(stored, setup.gate);
     if (read.kind === "faulty") return failed("address", read.faults.map(({ detail }) => detail).join(" "));
     if (read.kind === "refused") return failed("address", `The host ${read.fault.detail}.`);
     const { provider, settings } = read.link;

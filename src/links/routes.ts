@@ -1,103 +1,142 @@
 /** The HTTP routes of links, senders and routes. */
 import { route, toResponse, type Route } from "../api/route.ts";
-import { Type, type Schema } from "../http/schema.ts";
-import { LinkRecord } from "./link-record.ts";
-import { listLinkRecords } from "./account-links.ts";
+import type { ErrorCode } from "../http/codes.ts";
+import type { Fault } from "../http/problem.ts";
+import { Type, type Schema, type Static } from "../http/schema.ts";
+import type { Uuid } from "../lib/uuid.ts";
 import { EditLinkBody, NewLinkBody, settingFaults } from "./link-definition.ts";
-import type { LinkChanger } from "./link-setup.ts";
+import { LinkRecord } from "./link-record.ts";
+import { LINKS } from "./link-setup.ts";
 import { LinkTestResult, type LinkTester } from "./link-test.ts";
-import { EditRouteBody, NewRouteBody, RouteRecord, type RouteChanger } from "./route-setup.ts";
-import { EditSenderBody, NewSenderBody, SenderRecord, type SenderChanger } from "./sender-setup.ts";
-import type { Setup } from "./setup.ts";
-
-const params = (noun: string) => Type.Object({ id: Type.String({ description: `The id of the ${noun}.` }) });
-const list = <S extends Schema>(title: string, record: S) =>
-  Type.Object(
-    { data: Type.Array(record, { description: "All records, without pages." }) },
-    { title, description: "A list that is not paged." },
-  );
-const deleted = <const N extends "link" | "sender" | "route">(title: string, noun: N) =>
-  Type.Object(
-    { id: Type.String({ description: `The id of the deleted ${noun}.` }), object: Type.Literal(noun), deleted: Type.Literal(true) },
-    { title, description: `The confirmation that a ${noun} was deleted.` },
-  );
+import { EditRouteBody, NewRouteBody, RouteRecord, ROUTES } from "./route-setup.ts";
+import { EditSenderBody, NewSenderBody, SenderRecord, SENDERS } from "./sender-setup.ts";
+import type { Stamps } from "./setup-queries.ts";
+import { createRecord, deleteRecord, editRecord, findRecord, type Resource, type SetupContext } from "./setup.ts";
 
 const READ = { tag: "Links, senders and routes", scope: "links:read", isIdempotent: false, problems: [] } as const;
 const WRITE = { tag: "Links, senders and routes", scope: "links:write", isIdempotent: true } as const;
 const CREATE_PROBLEMS = ["live_only", "limit_reached", "already_exists"] as const;
 const CHANGE_PROBLEMS = ["not_found", "defined_in_file"] as const;
 
-export type SetupRoutesParts = { setup: Setup; links: LinkChanger; tester: LinkTester; senders: SenderChanger; routes: RouteChanger };
+const REPEATED = "Send an `Idempotency-Key`, so that you can repeat the request safely.";
 
-export const setupRoutes = (parts: SetupRoutesParts): Route[] => [...linkRoutes(parts), ...senderRoutes(parts), ...routeRoutes(parts)];
+const paramsOf = (noun: string) => Type.Object({ id: Type.String({ description: `The id of the ${noun}.` }) });
 
-const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/links",
-    summary: "List links",
-    description:
-      "Returns the links of the account and those of the operator, each with its state within the last seconds. The list is not paged. `test` has only the simulator. See [Connect carriers](/docs/links).",
-    reply: { status: 200, description: "The links of this environment.", schema: list("LinkList", LinkRecord) },
-    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await listLinkRecords(setup, setup.db, credential) }) }),
-  }),
-  route({
-    ...WRITE,
-    method: "POST",
-    path: "/v1/links",
-    summary: "Create a link",
-    description:
-      "Connects the account to a carrier, in `live`. All nodes open the connection within seconds; check it with `POST /v1/links/{id}/test`. A host must use TLS and be on the public internet, unless the operator allows its network. Secrets are stored encrypted and never returned. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).",
-    body: NewLinkBody,
+type Described<N extends Schema, E extends Schema> = {
+  record: Schema;
+  newBody: N;
+  editBody: E;
+  check?: (body: Readonly<Record<string, unknown>>) => Fault[];
+  /** The description of the list. */
+  listed: string;
+  /** The sentences of each description before the link to the docs. */
+  texts: Readonly<Record<"list" | "create" | "retrieve" | "update" | "delete", string>>;
+  /** Further problems of writes. */
+  problems?: { create: readonly ErrorCode[]; update: readonly ErrorCode[]; delete: readonly ErrorCode[] };
+};
+
+/** The five rows of a resource. */
+function rowsOf<N extends Schema, E extends Schema, Row extends Stamps & { id: Uuid }, Shown extends { id: string }>(
+  context: SetupContext,
+  resource: Resource<Row, Shown, Static<N>, Static<E>>,
+  { record, newBody, editBody, check, listed, texts, problems }: Described<N, E>,
+): Route[] {
+  const { noun } = resource;
+  const title = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;
+  const path = `/v1/${noun}s`;
+  const one = { path: `${path}/{id}`, params: paramsOf(noun) };
+  const list = Type.Object(
+    { data: Type.Array(record, { description: "All records, without pages." }) },
+    { title: `${title}List`, description: "A list that is not paged." },
+  );
+  const deleted = Type.Object(
+    { id: Type.String({ description: `The id of the deleted ${noun}.` }), object: Type.Literal(noun), deleted: Type.Literal(true) },
+    { title: `Deleted${title}`, description: `The confirmation that a ${noun} was deleted.` },
+  );
+  return [
+    route({
+      ...READ,
+      method: "GET",
+      path,
+      summary: `List ${noun}s`,
+      description: texts.list,
+      reply: { status: 200, description: listed, schema: list },
+      handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await resource.list(context, credential) }) }),
+    }),
+    route({
+      ...WRITE,
+      method: "POST",
+      path,
+      summary: `Create a ${noun}`,
+      description: texts.create,
+      body: newBody,
+      ...(check && { check }),
+      reply: { status: 201, description: `The ${noun} was created.`, schema: record, hasLocation: true },
+      problems: [...CREATE_PROBLEMS, ...(problems?.create ?? [])],
+      handle: async (call) => toResponse(await createRecord(context, resource, call, call.body)),
+    }),
+    route({
+      ...READ,
+      ...one,
+      method: "GET",
+      summary: `Retrieve a ${noun}`,
+      description: texts.retrieve,
+      reply: { status: 200, description: `The ${noun}.`, schema: record },
+      problems: ["not_found"],
+      handle: async ({ params: { id }, credential }) => ({
+        status: 200,
+        body: JSON.stringify(await findRecord(context, resource, credential, id)),
+      }),
+    }),
+    route({
+      ...WRITE,
+      ...one,
+      method: "PATCH",
+      summary: `Update a ${noun}`,
+      description: texts.update,
+      body: editBody,
+      reply: { status: 200, description: `The ${noun} after the change.`, schema: record },
+      problems: [...CHANGE_PROBLEMS, ...(problems?.update ?? [])],
+      handle: async (call) => toResponse(await editRecord(context, resource, call, { id: call.params.id, request: call.body })),
+    }),
+    route({
+      ...WRITE,
+      ...one,
+      isIdempotent: false,
+      method: "DELETE",
+      summary: `Delete a ${noun}`,
+      description: texts.delete,
+      reply: { status: 200, description: `The ${noun} was deleted.`, schema: deleted },
+      problems: [...CHANGE_PROBLEMS, ...(problems?.delete ?? [])],
+      handle: async (call) => {
+        const { id } = call.params;
+        await deleteRecord(context, resource, call, id);
+        return { status: 200, body: JSON.stringify({ id, object: noun, deleted: true }) };
+      },
+    }),
+  ];
+}
+
+export const setupRoutes = (context: SetupContext, tester: LinkTester): Route[] => [
+  ...rowsOf(context, LINKS, {
+    record: LinkRecord,
+    newBody: NewLinkBody,
+    editBody: EditLinkBody,
     check: settingFaults,
-    reply: { status: 201, description: "The link was created.", schema: LinkRecord, hasLocation: true },
-    problems: [...CREATE_PROBLEMS, "link_address_refused"],
-    handle: async (call) => toResponse(await links.create(call, call.body)),
-  }),
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/links/{id}",
-    summary: "Retrieve a link",
-    description:
-      "Returns a link with its current state and its settings, without its secrets. See [States of a link](/docs/links#states-of-a-link).",
-    params: params("link"),
-    reply: { status: 200, description: "The link.", schema: LinkRecord },
-    problems: ["not_found"],
-    handle: async ({ params: { id }, credential }) => {
-      const found = (await listLinkRecords(setup, setup.db, credential)).find((each) => each.id === id);
-      if (found === undefined) throw setup.unknown("link");
-      return { status: 200, body: JSON.stringify(found) };
+    listed: "The links of this environment.",
+    texts: {
+      list: "Returns the links of the account and those of the operator, each with its state within the last seconds. The list is not paged. `test` has only the simulator. See [Connect carriers](/docs/links).",
+      create: `Connects the account to a carrier, in \`live\`. All nodes open the connection within seconds; check it with \`POST /v1/links/{id}/test\`. A host must use TLS and be on the public internet, unless the operator allows its network. Secrets are stored encrypted and never returned. ${REPEATED} See [Links of an account](/docs/links#links-of-an-account).`,
+      retrieve:
+        "Returns a link with its current state and its settings, without its secrets. See [States of a link](/docs/links#states-of-a-link).",
+      update: `Changes the given fields. In \`settings\`, each given member replaces its previous value, and null removes it. Secrets that are not given stay, unless the address changes: then they are required again. The connection of this link is opened again. ${REPEATED} See [Links of an account](/docs/links#links-of-an-account).`,
+      delete:
+        "Closes the connection and deletes the link together with its senders. Messages that wait for the link use another link, or expire. A link that a route uses is refused with `link_in_use`. See [Links of an account](/docs/links#links-of-an-account).",
     },
-  }),
-  route({
-    ...WRITE,
-    method: "PATCH",
-    path: "/v1/links/{id}",
-    summary: "Update a link",
-    description:
-      "Changes the given fields. In `settings`, each given member replaces its previous value, and null removes it. Secrets that are not given stay, unless the address changes: then they are required again. The connection of this link is opened again. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Links of an account](/docs/links#links-of-an-account).",
-    params: params("link"),
-    body: EditLinkBody,
-    reply: { status: 200, description: "The link after the change.", schema: LinkRecord },
-    problems: [...CHANGE_PROBLEMS, "link_address_refused", "already_exists", "link_in_use", "paused_by_operator"],
-    handle: async (call) => toResponse(await links.edit(call, call.params.id, call.body)),
-  }),
-  route({
-    ...WRITE,
-    isIdempotent: false,
-    method: "DELETE",
-    path: "/v1/links/{id}",
-    summary: "Delete a link",
-    description:
-      "Closes the connection and deletes the link together with its senders. Messages that wait for the link use another link, or expire. A link that a route uses is refused with `link_in_use`. See [Links of an account](/docs/links#links-of-an-account).",
-    params: params("link"),
-    reply: { status: 200, description: "The link was deleted.", schema: deleted("DeletedLink", "link") },
-    problems: [...CHANGE_PROBLEMS, "link_in_use"],
-    handle: async (call) => {
-      await links.delete(call, call.params.id);
-      return { status: 200, body: JSON.stringify({ id: call.params.id, object: "link", deleted: true }) };
+    problems: {
+      create: ["link_address_refused"],
+      update: ["link_address_refused", "already_exists", "link_in_use", "paused_by_operator"],
+      delete: ["link_in_use"],
     },
   }),
   route({
@@ -108,142 +147,37 @@ const linkRoutes = ({ setup, links, tester }: SetupRoutesParts): Route[] => [
     summary: "Test a link",
     description:
       "Connects to the carrier and signs in, without sending a message, and reports the step that failed. A link that is connected is not connected a second time. An account can test its links a few times per minute. See [Links of an account](/docs/links#links-of-an-account).",
-    params: params("link"),
+    params: paramsOf("link"),
     reply: { status: 200, description: "The result of the test.", schema: LinkTestResult },
     problems: [...CHANGE_PROBLEMS, "rate_limit_exceeded"],
     handle: async (call) => ({ status: 200, body: JSON.stringify(await tester.test(call, call.params.id)) }),
   }),
-];
-
-const senderRoutes = ({ setup, senders }: SetupRoutesParts): Route[] => [
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/senders",
-    summary: "List senders",
-    description:
-      "Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).",
-    reply: { status: 200, description: "The senders.", schema: list("SenderList", SenderRecord) },
-    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await senders.list(setup.db, credential) }) }),
-  }),
-  route({
-    ...WRITE,
-    method: "POST",
-    path: "/v1/senders",
-    summary: "Create a sender",
-    description:
-      "Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).",
-    body: NewSenderBody,
-    reply: { status: 201, description: "The sender was created.", schema: SenderRecord, hasLocation: true },
-    problems: CREATE_PROBLEMS,
-    handle: async (call) => toResponse(await senders.create(call, call.body)),
-  }),
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/senders/{id}",
-    summary: "Retrieve a sender",
-    description: "Returns one sender with its link and its rules. See [Senders](/docs/links#senders).",
-    params: params("sender"),
-    reply: { status: 200, description: "The sender.", schema: SenderRecord },
-    problems: ["not_found"],
-    handle: async ({ params: { id }, credential }) => ({
-      status: 200,
-      body: JSON.stringify(await senders.read(setup.db, credential, id)),
-    }),
-  }),
-  route({
-    ...WRITE,
-    method: "PATCH",
-    path: "/v1/senders/{id}",
-    summary: "Update a sender",
-    description:
-      "Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).",
-    params: params("sender"),
-    body: EditSenderBody,
-    reply: { status: 200, description: "The sender after the change.", schema: SenderRecord },
-    problems: CHANGE_PROBLEMS,
-    handle: async (call) => toResponse(await senders.edit(call, call.params.id, call.body)),
-  }),
-  route({
-    ...WRITE,
-    isIdempotent: false,
-    method: "DELETE",
-    path: "/v1/senders/{id}",
-    summary: "Delete a sender",
-    description:
-      "Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).",
-    params: params("sender"),
-    reply: { status: 200, description: "The sender was deleted.", schema: deleted("DeletedSender", "sender") },
-    problems: CHANGE_PROBLEMS,
-    handle: async (call) => {
-      await senders.delete(call, call.params.id);
-      return { status: 200, body: JSON.stringify({ id: call.params.id, object: "sender", deleted: true }) };
+  ...rowsOf(context, SENDERS, {
+    record: SenderRecord,
+    newBody: NewSenderBody,
+    editBody: EditSenderBody,
+    listed: "The senders.",
+    texts: {
+      list: "Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).",
+      create: `Adds a number, a short code or a name to a link of the account. A message without a \`sender\` uses one of these. ${REPEATED} See [Senders](/docs/links#senders).`,
+      retrieve: "Returns one sender with its link and its rules. See [Senders](/docs/links#senders).",
+      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their sender. ${REPEATED} See [Senders](/docs/links#senders).`,
+      delete:
+        "Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).",
     },
   }),
-];
-
-const routeRoutes = ({ setup, routes }: SetupRoutesParts): Route[] => [
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/routes",
-    summary: "List routes",
-    description:
-      "Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).",
-    reply: { status: 200, description: "The routes.", schema: list("RouteList", RouteRecord) },
-    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify({ data: await routes.list(setup.db, credential) }) }),
-  }),
-  route({
-    ...WRITE,
-    method: "POST",
-    path: "/v1/routes",
-    summary: "Create a route",
-    description:
-      "Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).",
-    body: NewRouteBody,
-    reply: { status: 201, description: "The route was created.", schema: RouteRecord, hasLocation: true },
-    problems: CREATE_PROBLEMS,
-    handle: async (call) => toResponse(await routes.create(call, call.body)),
-  }),
-  route({
-    ...READ,
-    method: "GET",
-    path: "/v1/routes/{id}",
-    summary: "Retrieve a route",
-    description: "Returns one route with its links and its rules. See [Routes](/docs/links#routes).",
-    params: params("route"),
-    reply: { status: 200, description: "The route.", schema: RouteRecord },
-    problems: ["not_found"],
-    handle: async ({ params: { id }, credential }) => ({ status: 200, body: JSON.stringify(await routes.read(setup.db, credential, id)) }),
-  }),
-  route({
-    ...WRITE,
-    method: "PATCH",
-    path: "/v1/routes/{id}",
-    summary: "Update a route",
-    description:
-      "Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).",
-    params: params("route"),
-    body: EditRouteBody,
-    reply: { status: 200, description: "The route after the change.", schema: RouteRecord },
-    problems: CHANGE_PROBLEMS,
-    handle: async (call) => toResponse(await routes.edit(call, call.params.id, call.body)),
-  }),
-  route({
-    ...WRITE,
-    isIdempotent: false,
-    method: "DELETE",
-    path: "/v1/routes/{id}",
-    summary: "Delete a route",
-    description:
-      "Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).",
-    params: params("route"),
-    reply: { status: 200, description: "The route was deleted.", schema: deleted("DeletedRoute", "route") },
-    problems: CHANGE_PROBLEMS,
-    handle: async (call) => {
-      await routes.delete(call, call.params.id);
-      return { status: 200, body: JSON.stringify({ id: call.params.id, object: "route", deleted: true }) };
+  ...rowsOf(context, ROUTES, {
+    record: RouteRecord,
+    newBody: NewRouteBody,
+    editBody: EditRouteBody,
+    listed: "The routes.",
+    texts: {
+      list: "Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).",
+      create: `Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. ${REPEATED} See [Routes](/docs/links#routes).`,
+      retrieve: "Returns one route with its links and its rules. See [Routes](/docs/links#routes).",
+      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their link. ${REPEATED} See [Routes](/docs/links#routes).`,
+      delete:
+        "Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).",
     },
   }),
 ];

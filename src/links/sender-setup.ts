@@ -1,18 +1,21 @@
 /** The senders that an account has created on its links: requests, records and changes. */
 import { Problem } from "../http/problem.ts";
-import { createdByField, nullable, openEnum, optional, timestamp, Type, type Static } from "../http/schema.ts";
-import type { AuditedCall, Executed, Replay } from "../idempotency/once.ts";
+import { nullable, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId, encodeId, newId, type LinkId } from "../model/id.ts";
-import { actorText } from "../model/origin.ts";
-import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs } from "../lib/uuid.ts";
 import { countryField, nameField, senderField } from "./address.ts";
-import type { Queryable, Tx } from "../database/database.ts";
-import type { Owner } from "../model/owner.ts";
-import { deleteSender, lockSetup, readLinks, readSenders, writeSender, type SenderRow } from "./setup-queries.ts";
-import { FILE_PREFIX, limitReached, requireCountries, requireLive, type Setup } from "./setup.ts";
-
-const MAX_SENDERS = 500;
+import { deleteSender, readLinks, readSenders, writeSender, type SenderOptions, type SenderRow } from "./setup-queries.ts";
+import {
+  FILE_PREFIX,
+  newStamps,
+  presentFields,
+  requireCountries,
+  shownStamps,
+  sourceField,
+  stampFields,
+  unknownLink,
+  type Resource,
+  type SetupWrite,
+} from "./setup.ts";
 
 const options = {
   countries: optional(
@@ -47,26 +50,18 @@ export const EditSenderBody = Type.Object(options, {
 });
 type EditSender = Static<typeof EditSenderBody>;
 
-/** The fields that may be absent. */
-export type SenderOptions = { countries?: string[]; pool?: string; preference?: number; rate?: number };
-
 export const SenderRecord = Type.Object(
   {
     id: Type.String({ examples: ["snd_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the sender." }),
     object: Type.Literal("sender"),
-    source: openEnum(
-      ["file", "api"],
-      "The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account.",
-    ),
+    source: sourceField,
     number: Type.String({ examples: ["+14155550100"], description: "The number, short code or name." }),
     link_id: Type.String({ examples: ["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of its link." }),
     countries: nullable(Type.Array(Type.String(), { description: "The countries to which it sends. Null: all." })),
     pool: nullable(Type.String({ description: "The pool of senders." })),
     preference: nullable(Type.Integer({ description: "Senders with a higher preference are used first." })),
     rate: nullable(Type.Number({ description: "The maximum number of messages per second." })),
-    created_at: nullable(timestamp("The time of creation. Null for a sender of the configuration file.")),
-    updated_at: nullable(timestamp("The time of the last change. Null for a sender of the configuration file.")),
-    created_by: createdByField,
+    ...stampFields("sender"),
   },
   { title: "Sender", description: "A number, short code or name from which messages are sent, on one link." },
 );
@@ -79,131 +74,67 @@ const toOptions = ({ countries, pool, preference, rate }: SenderOptions) => ({
   rate: rate ?? null,
 });
 
-const senderRecord = ({
-  id,
-  link_id: linkId,
-  number,
-  definition,
-  updated_at: updatedAt,
-  created_by: createdBy,
-}: SenderRow): SenderRecord => ({
-  id: encodeId("snd", id),
+const senderRecord = (row: SenderRow): SenderRecord => ({
+  id: encodeId("snd", row.id),
   object: "sender",
   source: "api",
-  number,
-  link_id: encodeId("lnk", linkId),
-  ...toOptions(definition as SenderOptions),
-  created_at: isoTime(uuidTimeMs(id)),
-  updated_at: updatedAt.toISOString(),
-  created_by: createdBy,
+  number: row.number,
+  link_id: encodeId("lnk", row.link_id),
+  ...toOptions(row.definition),
+  ...shownStamps(row),
 });
 
-/** The options that have a value. */
-const present = (fields: EditSender): SenderOptions =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+export const SENDERS: Resource<SenderRow, SenderRecord, NewSender, EditSender> = {
+  noun: "sender",
+  prefix: "snd",
+  max: 500,
 
-export class SenderChanger {
-  readonly #setup: Setup;
-
-  constructor(setup: Setup) {
-    this.#setup = setup;
-  }
-
-  /** The senders of an account: those of the configuration file first. */
-  async list(db: Queryable, owner: Owner): Promise<SenderRecord[]> {
+  async list({ db, linkChooser }, owner) {
     if (owner.environment !== "live") return [];
-    const ofFile = this.#setup.linkChooser.fileSenders(owner).map(({ number, link, ...options_ }): SenderRecord => ({
+    const ofFile = linkChooser.fileSenders(owner).map(({ number, link, ...rules }): SenderRecord => ({
       id: `${FILE_PREFIX}${link}:${number}`,
       object: "sender",
       source: "file",
       number,
       link_id: link,
-      ...toOptions(options_),
-      created_at: null,
-      updated_at: null,
-      created_by: null,
+      ...toOptions(rules),
+      ...shownStamps(),
     }));
     return [...ofFile, ...(await readSenders(db, owner.accountId)).map(senderRecord)];
-  }
+  },
 
-  async read(db: Queryable, owner: Owner, id: string): Promise<SenderRecord> {
-    const found = (await this.list(db, owner)).find((each) => each.id === id);
-    if (found === undefined) throw this.#setup.unknown("sender");
-    return found;
-  }
+  readRows: (_, db, accountId) => readSenders(db, accountId),
+  record: (_, __, row) => senderRecord(row),
 
-  async create(call: AuditedCall, { number, link_id: linkText, ...rest }: NewSender): Promise<Executed | Replay> {
-    const { credential, origin } = call;
-    requireLive(credential);
+  async create(write, { number, link_id: linkText, ...rest }, others) {
     requireCountries(rest.countries);
-    return this.#setup.write(call, async (tx) => {
-      const linkId = await this.#findLink(tx, credential, linkText);
-      const all = await readSenders(tx, credential.accountId);
-      if (all.length >= MAX_SENDERS) return limitReached(`an account can have at most ${MAX_SENDERS} senders`);
-      if (all.some((each) => each.number === number && each.link_id.equals(linkId)))
-        return new Problem("already_exists", {
-          errors: [{ pointer: "/number", code: "taken", detail: "the link already has this sender" }],
-        });
-      const nowMs = this.#setup.now();
-      const row: SenderRow = {
-        account_id: credential.accountId,
-        id: newId("snd", nowMs),
-        link_id: linkId,
-        number,
-        definition: present(rest),
-        updated_at: new Date(nowMs),
-        created_by: actorText(origin().actor),
-      };
-      await writeSender(tx, row);
-      const id = encodeId("snd", row.id);
-      await this.#setup.record(tx, call, { action: "sender.created", target: { type: "sender", id }, changes: { link: linkText } });
-      return { status: 201, location: `/v1/senders/${id}`, body: JSON.stringify(senderRecord(row)), eventId: null };
-    });
-  }
+    const linkId = await findLink(write, linkText);
+    if (others.some((each) => each.number === number && each.link_id.equals(linkId)))
+      return new Problem("already_exists", {
+        errors: [{ pointer: "/number", code: "taken", detail: "the link already has this sender" }],
+      });
+    const id = newId("snd", write.context.clock.now());
+    const row = { ...newStamps(write), id, link_id: linkId, number, definition: presentFields<SenderOptions>(rest) };
+    return { row, changes: { link: linkText } };
+  },
 
-  async edit(call: AuditedCall, text: string, request: EditSender): Promise<Executed | Replay> {
+  async edit({ context }, request, { row }) {
     requireCountries(request.countries);
-    return this.#setup.write(call, async (tx) => {
-      const row = await this.#find(tx, call.credential, text);
-      const edited: SenderRow = {
-        ...row,
-        definition: present({ ...(row.definition as SenderOptions), ...request }),
-        updated_at: new Date(this.#setup.now()),
-      };
-      await writeSender(tx, edited);
-      const changes = { fields: Object.keys(request) };
-      await this.#setup.record(tx, call, { action: "sender.changed", target: { type: "sender", id: text }, changes });
-      return { status: 200, location: null, body: JSON.stringify(senderRecord(edited)), eventId: null };
-    });
-  }
+    const definition = presentFields<SenderOptions>({ ...row.definition, ...request });
+    return { row: { ...row, definition, updated_at: new Date(context.clock.now()) }, fields: Object.keys(request) };
+  },
 
-  delete(call: AuditedCall, text: string): Promise<void> {
-    return this.#setup.change(async (tx) => {
-      await lockSetup(tx, call.credential.accountId);
-      const { id } = await this.#find(tx, call.credential, text);
-      await deleteSender(tx, call.credential.accountId, id);
-      await this.#setup.record(tx, call, { action: "sender.deleted", target: { type: "sender", id: text } });
-    });
-  }
+  write: (_, tx, row) => writeSender(tx, row),
 
-  async #find(tx: Tx, owner: Owner, text: string): Promise<SenderRow> {
-    const id = owner.environment === "live" ? decodeId("snd", text) : undefined;
-    const rows = id === undefined ? [] : await readSenders(tx, owner.accountId);
-    const row = rows.find((each) => id !== undefined && each.id.equals(id));
-    if (row === undefined) throw this.#setup.missing(owner, text, "sender");
-    return row;
-  }
+  async delete(tx, row) {
+    await deleteSender(tx, row);
+    return undefined;
+  },
+};
 
-  async #findLink(tx: Tx, { accountId }: Owner, text: string): Promise<LinkId> {
-    const id = decodeId("lnk", text);
-    const found = id === undefined ? undefined : (await readLinks(tx, accountId)).find((each) => each.id.equals(id));
-    if (found === undefined) throw unknownLink("/link_id");
-    return found.id;
-  }
+async function findLink({ tx, call }: SetupWrite, text: string): Promise<LinkId> {
+  const id = decodeId("lnk", text);
+  const found = id === undefined ? undefined : (await readLinks(tx, call.credential.accountId)).find((each) => each.id.equals(id));
+  if (found === undefined) throw unknownLink("/link_id");
+  return found.id;
 }
-
-/** The fault of a request that names a link that the account does not have. */
-export const unknownLink = (pointer: string): Problem =>
-  new Problem("invalid_request_payload", {
-    errors: [{ pointer, code: "unknown_value", detail: "must be a link that this account has created" }],
-  });

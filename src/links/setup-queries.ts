@@ -4,13 +4,17 @@ import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
 import { sql } from "../database/sql.ts";
+import type { LinkDefinition } from "./link-definition.ts";
+import type { RouteRow, Sender } from "./plan.ts";
 
-type Stamps = { account_id: AccountId; updated_at: Date; created_by: string | null };
+export type Stamps = { account_id: AccountId; updated_at: Date; created_by: string | null };
 
 /** `revision` changes with each change of the row. */
-export type LinkRow = Stamps & { id: LinkId; name: string; definition: unknown; secrets: string; revision: string };
-export type SenderRow = Stamps & { id: SenderId; link_id: LinkId; number: string; definition: unknown };
-export type RouteRecordRow = Stamps & { id: RouteId; definition: unknown };
+export type LinkRow = Stamps & { id: LinkId; name: string; definition: LinkDefinition; secrets: string; revision: string };
+export type SenderOptions = Pick<Sender, "countries" | "pool" | "preference" | "rate">;
+export type SenderRow = Stamps & { id: SenderId; link_id: LinkId; number: string; definition: SenderOptions };
+export type RouteDefinition = Omit<RouteRow, "account" | "environment">;
+export type RouteRecordRow = Stamps & { id: RouteId; definition: RouteDefinition };
 export type PauseRow = { link: string; reason: string; ends_at: Date | null; paused_by: string | null };
 
 /** Waits for other changes of the account, so that its limits and its names hold. */
@@ -104,23 +108,23 @@ export const writeRoute = async (tx: Tx, row: RouteRecordRow): Promise<void> => 
 };
 
 /** Deletes a link with its senders. */
-export const deleteLink = (tx: Tx, accountId: AccountId, id: LinkId): Promise<unknown[]> =>
-  tx.rows(sql`
+export const deleteLink = async (tx: Tx, row: Pick<LinkRow, "account_id" | "id">): Promise<void> => {
+  await tx.rows(sql`
   delete from created_links
-   where account_id = ${accountId} and id = ${id}
-  returning 1`);
+   where account_id = ${row.account_id} and id = ${row.id}`);
+};
 
-export const deleteSender = (tx: Tx, accountId: AccountId, id: SenderId): Promise<unknown[]> =>
-  tx.rows(sql`
+export const deleteSender = async (tx: Tx, row: Pick<SenderRow, "account_id" | "id">): Promise<void> => {
+  await tx.rows(sql`
   delete from created_senders
-   where account_id = ${accountId} and id = ${id}
-  returning 1`);
+   where account_id = ${row.account_id} and id = ${row.id}`);
+};
 
-export const deleteRoute = (tx: Tx, accountId: AccountId, id: RouteId): Promise<unknown[]> =>
-  tx.rows(sql`
+export const deleteRoute = async (tx: Tx, row: Pick<RouteRecordRow, "account_id" | "id">): Promise<void> => {
+  await tx.rows(sql`
   delete from created_routes
-   where account_id = ${accountId} and id = ${id}
-  returning 1`);
+   where account_id = ${row.account_id} and id = ${row.id}`);
+};
 
 /** The pauses that have not ended. */
 export const readPauses = (db: Queryable, nowMs: number): Promise<PauseRow[]> =>

@@ -1,106 +1,206 @@
-/** The parts that the changes of links, senders and routes share. */
-import type { AuditedChange } from "../audit/audit-event.ts";
+/** The changes of the links, senders and routes that accounts create. The three resources share their writes: each is one transaction with its
+ *  idempotency key, its stored response and its entry in the audit log. */
 import { recordChange } from "../audit/record-change.ts";
+import type { AuditedChange } from "../audit/audit-event.ts";
 import { Problem } from "../http/problem.ts";
-import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
+import { createdByField, nullable, openEnum, timestamp } from "../http/schema.ts";
+import type { AuditedCall, Executed, Once, Replay, WriteResponse } from "../idempotency/once.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { decodeId, type AccountId } from "../model/id.ts";
+import { actorText } from "../model/origin.ts";
 import { isKnownCountry } from "../model/phone-number.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import type { Clock } from "../database/database-clock.ts";
-import type { Database, Tx } from "../database/database.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
-import type { LinkReader } from "./link-reader.ts";
-import { lockSetup, raiseVersion } from "./setup-queries.ts";
+import type { LinkReader } from "./stored-link.ts";
+import { lockSetup, raiseVersion, type Stamps } from "./setup-queries.ts";
 
-export type SetupParts = {
+export type SetupContext = {
   db: Database;
   clock: Clock;
   box: SecretBox;
   gate: AddressGate;
+  once: Once;
   linkReader: LinkReader;
   linkChooser: LinkChooser;
   /** Applies a committed change on this node, and announces it to the others. */
   changed: () => Promise<void>;
 };
 
-export class Setup {
-  readonly #parts: SetupParts;
-  readonly #once: Once;
+/** A write in its transaction. */
+export type SetupWrite = { context: SetupContext; tx: Tx; call: AuditedCall };
 
-  constructor(parts: SetupParts) {
-    this.#parts = parts;
-    this.#once = new Once(parts.db, parts.clock, parts.box);
-  }
+type Changes = Readonly<Record<string, unknown>>;
 
-  get db(): Database {
-    return this.#parts.db;
-  }
+/** A kind of record that accounts create. `Row` is the stored form. A refusal that is returned is stored with the idempotency key of the
+ *  request; a fault of the request is thrown. */
+export type Resource<Row extends Stamps & { id: Uuid }, Shown extends { id: string }, New, Edit> = {
+  noun: "link" | "sender" | "route";
+  prefix: "lnk" | "snd" | "rte";
+  /** The maximum number of rows of an account. */
+  max: number;
+  /** The records that an account can see: those of the configuration file first. */
+  list: (context: SetupContext, owner: Owner) => Promise<Shown[]>;
+  readRows: (context: SetupContext, db: Queryable, accountId: AccountId) => Promise<Row[]>;
+  record: (context: SetupContext, db: Queryable, row: Row) => Shown | Promise<Shown>;
+  create: (write: SetupWrite, request: New, others: readonly Row[]) => Promise<{ row: Row; changes: Changes } | Problem>;
+  /** `fields`: the names of the changed fields. The values may be secrets or numbers. */
+  edit: (
+    write: SetupWrite,
+    request: Edit,
+    found: { row: Row; others: readonly Row[] },
+  ) => Promise<{ row: Row; fields: readonly string[] } | Problem>;
+  write: (context: SetupContext, tx: Tx, row: Row) => Promise<void>;
+  /** Deletes a row. Returns what the audit log says about it. */
+  delete: (tx: Tx, row: Row) => Promise<Changes | undefined>;
+};
 
-  get box(): SecretBox {
-    return this.#parts.box;
-  }
+type Stored = Stamps & { id: Uuid };
 
-  get gate(): AddressGate {
-    return this.#parts.gate;
-  }
+/** Any resource, for functions that do not depend on its requests. */
+type AnyResource<Row extends Stored, Shown extends { id: string }> = Resource<Row, Shown, never, never>;
 
-  get linkReader(): LinkReader {
-    return this.#parts.linkReader;
-  }
-
-  get linkChooser(): LinkChooser {
-    return this.#parts.linkChooser;
-  }
-
-  now(): number {
-    return this.#parts.clock.now();
-  }
-
-  /** Runs a write of an account, one at a time for each account. */
-  async write(call: AuditedCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const response = await this.#once.write(call, async (tx) => {
-      await lockSetup(tx, call.credential.accountId);
-      const done = await work(tx);
-      if (!(done instanceof Problem)) await raiseVersion(tx);
-      return done;
-    });
-    if (response.kind === "executed" && response.status < 300) await this.#parts.changed();
-    return response;
-  }
-
-  /** Runs a change that needs no idempotency key. */
-  async change(work: (tx: Tx) => Promise<void>): Promise<void> {
-    await this.#parts.db.transaction(async (tx) => {
-      await work(tx);
-      await raiseVersion(tx);
-    });
-    await this.#parts.changed();
-  }
-
-  record(tx: Tx, { credential, origin }: AuditedCall, change: AuditedChange): Promise<void> {
-    return recordChange(tx, this.now(), { ...credential, origin: origin() }, change);
-  }
-
-  /** The problem of an id that names nothing that the account may see. */
-  unknown(noun: "link" | "sender" | "route"): Problem {
-    return new Problem("not_found", { detail: `no such ${noun} in this environment` });
-  }
-
-  /** The problem of an id that names nothing that the account may change. */
-  missing({ environment }: Owner, id: string, noun: "link" | "sender" | "route"): Problem {
-    const isOfFile = id.startsWith(FILE_PREFIX) || this.linkChooser.find(id)?.accountId === null;
-    return environment === "live" && isOfFile ? new Problem("defined_in_file") : this.unknown(noun);
-  }
+/** The record of an id that an account can see. */
+export async function findRecord<Row extends Stored, Shown extends { id: string }>(
+  context: SetupContext,
+  { list, noun }: AnyResource<Row, Shown>,
+  owner: Owner,
+  id: string,
+): Promise<Shown> {
+  const found = (await list(context, owner)).find((each) => each.id === id);
+  if (found === undefined) throw unknownRecord(noun);
+  return found;
 }
+
+/** The row of an id that an account may change, and the other rows of the account. */
+export async function findRow<Row extends Stored, Shown extends { id: string }>(
+  context: SetupContext,
+  db: Queryable,
+  { readRows, prefix, noun }: AnyResource<Row, Shown>,
+  owner: Owner,
+  text: string,
+): Promise<{ row: Row; others: readonly Row[] }> {
+  const id = owner.environment === "live" ? decodeId(prefix, text) : undefined;
+  const all = id === undefined ? [] : await readRows(context, db, owner.accountId);
+  const row = all.find((each) => id !== undefined && each.id.equals(id));
+  if (row !== undefined) return { row, others: all.filter((each) => each !== row) };
+  const isOfFile = text.startsWith(FILE_PREFIX) || context.linkChooser.find(text)?.accountId === null;
+  throw owner.environment === "live" && isOfFile ? new Problem("defined_in_file") : unknownRecord(noun);
+}
+
+export async function createRecord<Row extends Stored, Shown extends { id: string }, New>(
+  context: SetupContext,
+  resource: Resource<Row, Shown, New, never>,
+  call: AuditedCall,
+  request: New,
+): Promise<Executed | Replay> {
+  const { noun, max } = resource;
+  // Links belong to `live`. `test` has the simulator.
+  if (call.credential.environment !== "live") throw new Problem("live_only");
+  return write(context, call, async (tx) => {
+    const others = await resource.readRows(context, tx, call.credential.accountId);
+    if (others.length >= max) return new Problem("limit_reached", { detail: `an account can have at most ${max} ${noun}s` });
+    const created = await resource.create({ context, tx, call }, request, others);
+    if (created instanceof Problem) return created;
+    const { row, changes } = created;
+    await resource.write(context, tx, row);
+    const shown = await resource.record(context, tx, row);
+    await recordSetup(context, tx, call, { action: `${noun}.created`, target: { type: noun, id: shown.id }, changes });
+    return { status: 201, location: `/v1/${noun}s/${shown.id}`, body: JSON.stringify(shown), eventId: null };
+  });
+}
+
+export const editRecord = <Row extends Stored, Shown extends { id: string }, Edit>(
+  context: SetupContext,
+  resource: Resource<Row, Shown, never, Edit>,
+  call: AuditedCall,
+  { id, request }: { id: string; request: Edit },
+): Promise<Executed | Replay> =>
+  write(context, call, async (tx) => {
+    const edited = await resource.edit({ context, tx, call }, request, await findRow(context, tx, resource, call.credential, id));
+    if (edited instanceof Problem) return edited;
+    const { noun } = resource;
+    const { row, fields } = edited;
+    await resource.write(context, tx, row);
+    if (fields.length > 0)
+      await recordSetup(context, tx, call, { action: `${noun}.changed`, target: { type: noun, id }, changes: { fields } });
+    return { status: 200, location: null, body: JSON.stringify(await resource.record(context, tx, row)), eventId: null };
+  });
+
+export async function deleteRecord<Row extends Stored, Shown extends { id: string }>(
+  context: SetupContext,
+  resource: AnyResource<Row, Shown>,
+  call: AuditedCall,
+  id: string,
+): Promise<void> {
+  const { noun } = resource;
+  await context.db.transaction(async (tx) => {
+    await lockSetup(tx, call.credential.accountId);
+    const { row } = await findRow(context, tx, resource, call.credential, id);
+    const changes = await resource.delete(tx, row);
+    await recordSetup(context, tx, call, { action: `${noun}.deleted`, target: { type: noun, id }, ...(changes && { changes }) });
+    await raiseVersion(tx);
+  });
+  await context.changed();
+}
+
+/** Runs a write of an account, one at a time for each account. */
+async function write(
+  { once, changed }: SetupContext,
+  call: AuditedCall,
+  work: (tx: Tx) => Promise<WriteResponse | Problem>,
+): Promise<Executed | Replay> {
+  const response = await once.write(call, async (tx) => {
+    await lockSetup(tx, call.credential.accountId);
+    const done = await work(tx);
+    if (!(done instanceof Problem)) await raiseVersion(tx);
+    return done;
+  });
+  if (response.kind === "executed" && response.status < 300) await changed();
+  return response;
+}
+
+export const recordSetup = ({ clock }: SetupContext, tx: Tx, { credential, origin }: AuditedCall, change: AuditedChange): Promise<void> =>
+  recordChange(tx, clock.now(), { ...credential, origin: origin() }, change);
+
+const unknownRecord = (noun: string): Problem => new Problem("not_found", { detail: `no such ${noun} in this environment` });
 
 /** The ids of senders and routes of the configuration file begin with this. */
 export const FILE_PREFIX = "file:";
 
-/** Links belong to `live`. `test` has the simulator. */
-export function requireLive({ environment }: Owner): void {
-  if (environment !== "live") throw new Problem("live_only");
-}
+/** The fields of a row that a write creates now. */
+export const newStamps = ({ context, call }: SetupWrite): Stamps => ({
+  account_id: call.credential.accountId,
+  updated_at: new Date(context.clock.now()),
+  created_by: actorText(call.origin().actor),
+});
+
+export const sourceField = openEnum(
+  ["file", "api"],
+  "The origin. `file`: the configuration file of the operator; it cannot be changed here. `api`: created by the account.",
+);
+
+/** The last fields of every record. */
+export const stampFields = (noun: string) => ({
+  created_at: nullable(timestamp(`The time of creation. Null for a ${noun} of the configuration file.`)),
+  updated_at: nullable(timestamp(`The time of the last change. Null for a ${noun} of the configuration file.`)),
+  created_by: createdByField,
+});
+
+/** The stamps of a record; none for one of the configuration file. */
+export const shownStamps = (row?: Stored) => ({
+  created_at: row === undefined ? null : isoTime(uuidTimeMs(row.id)),
+  updated_at: row?.updated_at.toISOString() ?? null,
+  created_by: row?.created_by ?? null,
+});
+
+/** The fields that have a value. */
+export const presentFields = <T extends object>(fields: { [K in keyof T]?: T[K] | null | undefined }): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as T;
 
 /** Refuses codes that no country has: a rule for them would never take effect. */
 export function requireCountries(countries: readonly string[] | null | undefined): void {
@@ -110,4 +210,8 @@ export function requireCountries(countries: readonly string[] | null | undefined
   if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }
 
-export const limitReached = (detail: string): Problem => new Problem("limit_reached", { detail });
+/** The fault of a request that names a link that the account does not have. */
+export const unknownLink = (pointer: string): Problem =>
+  new Problem("invalid_request_payload", {
+    errors: [{ pointer, code: "unknown_value", detail: "must be a link that this account has created" }],
+  });

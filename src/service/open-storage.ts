@@ -20,7 +20,7 @@ import { migrate } from "../database/migrate.ts";
 import { openDatabase } from "../embedded/open-database.ts";
 import { createPartitions, partitionJob, type PartitionReport } from "../database/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
-import { resealLinks } from "../links/link-secrets.ts";
+import { resealLinks } from "../links/stored-link.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import { sharesOf } from "./shares.ts";
 import type { Stops } from "./stops.ts";

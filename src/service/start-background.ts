@@ -26,7 +26,7 @@ import { oldRowsJob } from "../retention/old-rows.ts";
 import { startReviews, type Reviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../links/created-plan.ts";
 import { holdRestored } from "../links/hold.ts";
-import { LinkReader } from "../links/link-reader.ts";
+import { LinkReader } from "../links/stored-link.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
 import { StartupError } from "../database/startup-error.ts";

@@ -18,6 +18,7 @@ import { SuppressionChanger } from "../consent/suppression-changer.ts";
 import { watchPositions } from "../events/metrics.ts";
 import { EventPositions } from "../events/positions.ts";
 import { EventStreams } from "../events/stream.ts";
+import { Once } from "../idempotency/once.ts";
 import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
@@ -25,11 +26,7 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { RecipientEraser } from "../recipients/erase-recipient.ts";
 import { RecipientExporter } from "../recipients/export-recipient.ts";
 import { allRoutes } from "../routes.ts";
-import { LinkChanger } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
-import { RouteChanger } from "../links/route-setup.ts";
-import { SenderChanger } from "../links/sender-setup.ts";
-import { Setup } from "../links/setup.ts";
 import type { Database } from "../database/database.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
@@ -113,8 +110,8 @@ function makeRoutes(
   watchPositions(metrics.registry, positions);
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
-  const setup = new Setup({ db, clock, box, gate, linkReader, linkChooser, changed: () => createdPlans.changed() });
-  const links = new LinkChanger(setup);
+  const once = new Once(db, clock, box);
+  const setup = { db, clock, box, gate, once, linkReader, linkChooser, changed: () => createdPlans.changed() };
   return allRoutes({
     db,
     clock,
@@ -122,10 +119,7 @@ function makeRoutes(
     composer,
     streams,
     setup,
-    links,
-    linkTester: new LinkTester({ setup, links, providers: PROVIDERS, log }),
-    senders: new SenderChanger(setup),
-    routes: new RouteChanger(setup),
+    linkTester: new LinkTester({ setup, providers: PROVIDERS, log }),
     batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
