@@ -232,11 +232,13 @@ describe("a migration beside a running service", () => {
 
   test("does not keep others waiting while it waits for a table, and is applied when the table is free", async () => {
     const holder = open(url);
-    const release = Promise.withResolvers<void>();
+    const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const held = holder.transaction(async (tx) => {
       await tx.rows({ name: "hold", text: "lock table accounts in access share mode", values: [] });
+      locked.resolve();
       await release.promise;
     });
+    await locked.promise;
     let attempts = 0;
     const watch = { begun: () => undefined, advanced: () => undefined, waiting: () => void (attempts += 1) };
     const migrating = migrate(db, next("alter table accounts add column for_test integer"), watch);
