@@ -3,7 +3,7 @@
 import { causeOf } from "../outbound/failure.ts";
 import { reach, targetOf, type SocketTarget } from "../outbound/open-socket.ts";
 import type { Link } from "../links/link.ts";
-import { readAllLinks } from "../links/operator.ts";
+import { readAllLinks } from "../links/stored-link.ts";
 import type { LinkReport } from "../links/link-record.ts";
 import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";

@@ -12,7 +12,8 @@ import { NewLinkBody, settingFaults, type NewLink } from "../links/link-definiti
 import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { createRecord, deleteRecord } from "../links/setup.ts";
-import { readAllLinks, readPauseReasons, setPaused } from "../links/operator.ts";
+import { readAllLinks } from "../links/stored-link.ts";
+import { readPauses, setPaused } from "../links/pauses.ts";
 import { EXIT, neededFlag, pairFlags, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
@@ -79,13 +80,13 @@ type Shown = LinkReport & { title: string | null };
 async function reportAll(opened: OpenedDatabase): Promise<Shown[]> {
   const { db, clock } = opened;
   const { all, titles } = await everyLink(opened);
-  const pauses = await readPauseReasons(db, clock.now());
+  const pauses = await readPauses(db, clock.now());
   return (await listLinks(db, all, clock.now())).map((report) => {
     const pause = pauses.get(report.name);
     return {
       ...report,
       title: titles.get(report.name) ?? null,
-      ...(pause === undefined ? {} : { state: "paused" as const, reason: pause }),
+      ...(pause === undefined ? {} : { state: "paused" as const, reason: pause.detail }),
     };
   });
 }

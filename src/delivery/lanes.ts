@@ -9,6 +9,7 @@ import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
+
 import type { OpenLink } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import { reportError, type Log } from "../model/log.ts";
@@ -215,7 +216,7 @@ export class Lanes {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
       const pause = this.#parts.linkChooser.hold ?? this.#parts.linkChooser.pauseOf(name);
       const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
-      const state = pause === undefined ? own : { kind: "paused" as const, reason: pause };
+      const state = pause === undefined ? own : { kind: "paused" as const, reason: pause.detail };
       return [{ name, state, inFlight: ownedCount, lastError }];
     });
   }

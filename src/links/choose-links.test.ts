@@ -6,6 +6,7 @@ import { USUAL_RULES } from "../model/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import { LinkChooser, type RouteQuery } from "./choose-links.ts";
+import { unusable } from "./pauses.ts";
 import { NOTHING_CREATED, type CreatedPlan } from "./routing.ts";
 
 const HOUSE = newId("acct", 1);
@@ -384,7 +385,7 @@ describe("a message that waits", () => {
   const created = link("lnk_1", { accountId: HOUSE });
   const withPaused = (fields: Partial<CreatedPlan>): LinkChooser => {
     const linkChooser = linkChooserWith({});
-    linkChooser.replaceCreated({ ...NOTHING_CREATED, pauses: new Map([["lnk_1", "paused by request"]]), ...fields });
+    linkChooser.replaceCreated({ ...NOTHING_CREATED, pauses: new Map([["lnk_1", unusable("its password is missing")]]), ...fields });
     return linkChooser;
   };
   const namesOf = (choice: ReturnType<LinkChooser["choose"]>): readonly string[] =>

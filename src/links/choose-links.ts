@@ -5,10 +5,10 @@ import type { Owner } from "../model/owner.ts";
 import type { Channel } from "./channel.ts";
 import { candidatesFor, mayNameFor, pickSender, type Candidates, type OwnedSender, type SenderChoice } from "./choose-sender.ts";
 import { isSameAccount, SIMULATOR_LINK, type Link } from "./link.ts";
+import { HOLD, type Pause } from "./pauses.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow } from "./plan.ts";
 import {
   bestRoute,
-  HOLD,
   highestRank,
   linksWith,
   NOTHING_CREATED,
@@ -88,12 +88,12 @@ export class LinkChooser {
   }
 
   /** Why a link is paused; undefined where it is not. */
-  pauseOf(name: string): string | undefined {
+  pauseOf(name: string): Pause | undefined {
     return this.#routing.created.pauses.get(name);
   }
 
   /** Why no link sends; undefined where they may. Messages are accepted for their links meanwhile. */
-  get hold(): string | undefined {
+  get hold(): Pause | undefined {
     return this.pauseOf(HOLD);
   }
 

@@ -10,17 +10,8 @@ import type { CreatedPlan } from "./routing.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import {
-  raiseVersion,
-  readLinksById,
-  readRevisions,
-  readPauses,
-  readRoutes,
-  readSenders,
-  readVersion,
-  writePause,
-  type PauseRow,
-} from "./setup-queries.ts";
+import { readPauses, unusable, writePause, type Pause, type Pauses } from "./pauses.ts";
+import { raiseVersion, readLinksById, readRevisions, readRoutes, readSenders, readVersion } from "./setup-queries.ts";
 import type { LinkReader, UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
@@ -43,7 +34,7 @@ export class CreatedPlans {
   readonly #parts: CreatedPlansParts;
   readonly #job: RepeatingJob;
   #version = "";
-  #pauses: readonly PauseRow[] = [];
+  #pauses: Pauses = new Map();
   #applying: Promise<void> = Promise.resolve();
 
   constructor(parts: CreatedPlansParts) {
@@ -84,9 +75,9 @@ export class CreatedPlans {
     const { db, clock, log } = this.#parts;
     const endsAt = new Date(clock.now() + CARRIER_PAUSE_MS);
     const isNew = await db.transaction(async (tx) => {
-      const isPaused = (await readPauses(tx, clock.now())).some((each) => each.link === link);
-      if (!isPaused && (await writePause(tx, { link, reason, ends_at: endsAt, paused_by: actorText(carrierOrigin(link).actor) })))
-        await raiseVersion(tx);
+      const isPaused = (await readPauses(tx, clock.now())).has(link);
+      const pause: Pause = { kind: "carrier", detail: reason, endsAt, by: actorText(carrierOrigin(link).actor) };
+      if (!isPaused && (await writePause(tx, link, pause))) await raiseVersion(tx);
       return !isPaused;
     });
     if (!isNew) return;
@@ -105,7 +96,7 @@ export class CreatedPlans {
     const { db, clock } = this.#parts;
     const version = await readVersion(db);
     const nowMs = clock.now();
-    const hasEnded = this.#pauses.some(({ ends_at: endsAt }) => endsAt !== null && endsAt.getTime() <= nowMs);
+    const hasEnded = this.#pauses.values().some(({ endsAt }) => endsAt !== null && endsAt.getTime() <= nowMs);
     if (version !== this.#version || hasEnded) await this.#read(version);
   }
 
@@ -117,7 +108,7 @@ export class CreatedPlans {
       readRoutes(db, null),
       readPauses(db, clock.now()),
     ]);
-    const faults = usable.flatMap(({ link, fault }): [string, string][] => (fault === undefined ? [] : [[link.name, fault]]));
+    const faults = usable.flatMap(({ link, fault }): [string, Pause][] => (fault === undefined ? [] : [[link.name, unusable(fault)]]));
     const created: CreatedPlan = {
       links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
       closed: usable.flatMap(({ link, fault }) => (fault === undefined ? [] : [link])),
@@ -129,7 +120,7 @@ export class CreatedPlans {
         link: encodeId("lnk", linkId),
       })),
       routes: routes.map(({ account_id: accountId, definition }) => ({ ...definition, accountId })),
-      pauses: new Map([...pauses.map(({ link, reason }) => [link, reason] as const), ...faults]),
+      pauses: new Map([...pauses, ...faults]),
     };
     linkChooser.replaceCreated(created);
     this.#version = version;

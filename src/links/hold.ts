@@ -3,11 +3,11 @@
 import { recordInstallationChange } from "../audit/record-change.ts";
 import { actorText, SYSTEM_ORIGIN, type ChangeOrigin } from "../model/origin.ts";
 import { isoTime } from "../lib/time.ts";
-import { HOLD } from "./routing.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { forgetRestored, isRestored } from "../embedded/restore-backup.ts";
-import { deletePause, newestQueuedMs, raiseVersion, readPauses, writePause } from "./setup-queries.ts";
+import { HOLD, readPauses, writePause } from "./pauses.ts";
+import { deletePause, newestQueuedMs, raiseVersion } from "./setup-queries.ts";
 
 /** `sinceMs`: messages from before may have been handed over after the backup. */
 export type Hold = { sinceMs: number; reason: string };
@@ -20,8 +20,8 @@ export const beginHold = (db: Database, clock: Clock, why: string, origin: Chang
     const nowMs = clock.now();
     // The clock of the machine that accepted the newest message may have been ahead of this one.
     const sinceMs = Math.max(nowMs, (await newestQueuedMs(tx)) + 1);
-    const reason = `on hold since ${isoTime(sinceMs)}: ${why}`;
-    if (!(await writePause(tx, { link: HOLD, reason, ends_at: null, paused_by: actorText(origin.actor) }))) return false;
+    const detail = `on hold since ${isoTime(sinceMs)}: ${why}`;
+    if (!(await writePause(tx, HOLD, { kind: "hold", detail, endsAt: null, by: actorText(origin.actor) }))) return false;
     await raiseVersion(tx);
     await recordInstallationChange(tx, nowMs, origin, { action: "link.paused", target: { type: "link", id: HOLD } });
     return true;
@@ -39,10 +39,10 @@ export async function holdRestored(
 }
 
 export async function readHold(db: Queryable, nowMs: number): Promise<Hold | undefined> {
-  const hold = (await readPauses(db, nowMs)).find(({ link }) => link === HOLD);
+  const hold = (await readPauses(db, nowMs)).get(HOLD);
   if (hold === undefined) return undefined;
-  const sinceMs = Date.parse(SINCE.exec(hold.reason)?.[1] ?? "");
-  return { sinceMs: Number.isNaN(sinceMs) ? nowMs : sinceMs, reason: hold.reason };
+  const sinceMs = Date.parse(SINCE.exec(hold.detail)?.[1] ?? "");
+  return { sinceMs: Number.isNaN(sinceMs) ? nowMs : sinceMs, reason: hold.detail };
 }
 
 /** Ends the hold on all nodes. */

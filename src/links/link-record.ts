@@ -7,6 +7,7 @@ import type { Queryable } from "../database/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
 import type { Owner } from "../model/owner.ts";
+import { publicReason, type Pauses } from "./pauses.ts";
 import { sourceField, stampFields } from "./setup.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
 
@@ -26,11 +27,10 @@ const LINK_REASONS = [
 ] as const;
 type LinkReason = (typeof LINK_REASONS)[number];
 
-const REASONS: Readonly<Record<(typeof LINK_STATES)[number], LinkReason | null>> = {
+const REASONS: Readonly<Record<Exclude<(typeof LINK_STATES)[number], "paused">, LinkReason | null>> = {
   connected: null,
   connecting: "carrier_unreachable",
   throttled: "carrier_throttles",
-  paused: "needs_operator",
   down: "no_node",
 };
 
@@ -115,8 +115,8 @@ export async function listLinks(db: Queryable, links: readonly Link[], nowMs: nu
   return links.map((link) => linkReport(link, states));
 }
 
-/** `details`: of the links that the account has created. `pauses`: the reasons of paused links. Both by the names of links. */
-type Setups = { details: ReadonlyMap<string, CreatedDetails>; pauses: ReadonlyMap<string, string> };
+/** `details`: of the links that the account has created, by their names. */
+type Setups = { details: ReadonlyMap<string, CreatedDetails>; pauses: Pauses };
 
 /** Lists links for an account: nothing of other accounts, of the operator's nodes, or of the texts that carriers sent to the operator. */
 export async function listLinksFor(
@@ -140,8 +140,8 @@ export async function listLinksFor(
       id: report.name,
       name: own?.name ?? report.name,
       state,
-      reason: REQUESTED[pause ?? ""] ?? (own !== undefined && state === "paused" ? "needs_account" : REASONS[state]),
-      reason_detail: own === undefined ? null : (pause ?? detailOf(report)),
+      reason: state === "paused" ? publicReason(pause ?? CARRIERS_PAUSE, own !== undefined) : REASONS[state],
+      reason_detail: own === undefined ? null : (pause?.detail ?? detailOf(report)),
       paused: pause !== undefined,
       country: link?.country ?? null,
       in_flight: sending.get(report.name) ?? 0,
@@ -160,13 +160,8 @@ const detailOf = ({ state, reason }: Pick<LinkReport, "state" | "reason">): stri
 /** The providers whose carriers call this service. */
 const CALLED: ReadonlySet<string> = new Set(["twilio", "whatsapp", "http"]);
 
-/** The reasons of pauses that people asked for, and no carrier caused. An account cannot end a pause of the operator. */
-export const PAUSED_BY_REQUEST = "paused by request";
-export const PAUSED_BY_OPERATOR = "paused by the operator";
-const REQUESTED: Readonly<Record<string, LinkReason>> = {
-  [PAUSED_BY_REQUEST]: "paused_by_request",
-  [PAUSED_BY_OPERATOR]: "paused_by_operator",
-};
+/** The pause of a connection that its carrier refuses: a node reports it with the state. */
+const CARRIERS_PAUSE = { kind: "carrier" } as const;
 
 const OF_FILE = {
   source: "file",

@@ -1,7 +1,6 @@
 /** The links that an account has created: records and changes. */
 import { Problem } from "../http/problem.ts";
 import { encodeId, newId, type AccountId } from "../model/id.ts";
-import { actorText } from "../model/origin.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import {
@@ -14,10 +13,11 @@ import {
   type LinkSecrets,
   type NewLink,
 } from "./link-definition.ts";
-import { listLinksFor, PAUSED_BY_OPERATOR, PAUSED_BY_REQUEST, type CreatedDetails, type LinkRecord } from "./link-record.ts";
+import { listLinksFor, type CreatedDetails, type LinkRecord } from "./link-record.ts";
 import type { Link } from "./link.ts";
 import { deleteCursor } from "./queries.ts";
-import { deleteLink, deletePause, readPauses, readRoutes, writePause } from "./setup-queries.ts";
+import { pauseByRequest, readPauses, unusable, writePause } from "./pauses.ts";
+import { deleteLink, deletePause, readRoutes } from "./setup-queries.ts";
 import { newStamps, recordSetup, shownStamps, type Resource, type SetupContext, type SetupWrite } from "./setup.ts";
 import { readStoredLinks, sendingChannels, writeStoredLink, type StoredLink } from "./stored-link.ts";
 
@@ -84,8 +84,8 @@ type Seen = { stored: readonly StoredLink[]; ofOperator: readonly Link[] };
 async function recordsOf(context: SetupContext, db: Queryable, owner: Owner, { stored, ofOperator }: Seen): Promise<LinkRecord[]> {
   const usable = stored.map((each) => context.linkReader.read(each));
   const nowMs = context.clock.now();
-  const pauses = new Map((await readPauses(db, nowMs)).map(({ link, reason }) => [link, reason]));
-  for (const { link, fault } of usable) if (fault !== undefined) pauses.set(link.name, fault);
+  const pauses = await readPauses(db, nowMs);
+  for (const { link, fault } of usable) if (fault !== undefined) pauses.set(link.name, unusable(fault));
   const details = new Map(stored.map((each) => [encodeId("lnk", each.id) as string, detailsOf(each)]));
   return listLinksFor(owner, db, [...ofOperator, ...usable.map(({ link }) => link)], { nowMs, details, pauses });
 }
@@ -157,12 +157,9 @@ function findRefusal({ gate }: SetupContext, link: StoredLink, others: readonly 
 
 async function setPausedByRequest({ context, tx, call }: SetupWrite, link: string, isPaused: boolean | null): Promise<Problem | undefined> {
   if (isPaused === null) return undefined;
-  const pause = (await readPauses(tx, context.clock.now())).find((each) => each.link === link);
-  if (!isPaused && pause?.reason === PAUSED_BY_OPERATOR) return new Problem("paused_by_operator");
-  const pausedBy = actorText(call.origin().actor);
-  const isChanged = isPaused
-    ? await writePause(tx, { link, reason: PAUSED_BY_REQUEST, ends_at: null, paused_by: pausedBy })
-    : await deletePause(tx, link);
+  const pause = (await readPauses(tx, context.clock.now())).get(link);
+  if (!isPaused && pause?.kind === "operator") return new Problem("paused_by_operator");
+  const isChanged = await (isPaused ? writePause(tx, link, pauseByRequest(call.origin())) : deletePause(tx, link));
   const action = isPaused ? "link.paused" : "link.resumed";
   if (isChanged) await recordSetup(context, tx, call, { action, target: { type: "link", id: link } });
   return undefined;

@@ -4,6 +4,7 @@ import { idKey, type AccountId } from "../model/id.ts";
 import { countryOf, type Recipient } from "../model/phone-number.ts";
 import type { OwnedSender } from "./choose-sender.ts";
 import type { Link } from "./link.ts";
+import type { Pauses } from "./pauses.ts";
 import type { Plan, RouteRow } from "./plan.ts";
 
 /** The ids of accounts by their names, since a plan names accounts. */
@@ -17,12 +18,8 @@ export type CreatedPlan = {
   closed: readonly Link[];
   senders: readonly OwnedSender[];
   routes: readonly (RouteRow & { accountId: AccountId })[];
-  /** The reasons of pauses, by the names of links. */
-  pauses: ReadonlyMap<string, string>;
+  pauses: Pauses;
 };
-
-/** The name under which a pause of all links is stored. No link has it. */
-export const HOLD = "*";
 
 export const NOTHING_CREATED: CreatedPlan = { links: [], closed: [], senders: [], routes: [], pauses: new Map() };
 

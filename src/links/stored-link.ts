@@ -31,6 +31,15 @@ const sealSecrets = (box: SecretBox, id: LinkId, secrets: LinkSecrets): string =
 
 const toStored = (box: SecretBox, row: LinkRow): StoredLink => ({ ...row, secrets: openSecrets(box, row) ?? {} });
 
+/** The links of all accounts, as far as lists show them, without their secrets; and the names that people gave them. */
+export async function readAllLinks(db: Queryable): Promise<{ links: Link[]; titles: ReadonlyMap<string, string> }> {
+  const rows = await readLinks(db, null);
+  return {
+    links: rows.map(toListedLink),
+    titles: new Map(rows.map(({ id, name }) => [encodeId("lnk", id) as string, name])),
+  };
+}
+
 /** The links of an account, the oldest first. */
 export const readStoredLinks = async (db: Queryable, box: SecretBox, accountId: AccountId): Promise<StoredLink[]> =>
   (await readLinks(db, accountId)).map((row) => toStored(box, row));
@@ -96,7 +105,7 @@ export const sendingChannels = ({ provider, settings }: LinkDefinition): Link["c
   settings["bind_mode"] === "receiver" ? [] : LINK_KINDS[provider].channels;
 
 /** A link as far as lists and the choice of links need it, without its secrets. */
-export function toListedLink({ account_id: accountId, id, definition }: Pick<LinkRow, "account_id" | "id" | "definition">): Link {
+function toListedLink({ account_id: accountId, id, definition }: Pick<LinkRow, "account_id" | "id" | "definition">): Link {
   const { provider, sender, country, rate, window } = definition;
   const { defaults, rateName } = LINK_KINDS[provider];
   return {

@@ -87,7 +87,7 @@ export async function startBackground(shared: Process): Promise<Background> {
   await holdRestored(config, db, clock);
   await createdPlans.load();
   if (linkChooser.hold !== undefined)
-    log.warn({ event: "delivery.on_hold", reason: linkChooser.hold }, "no message is handed over until godwit resume");
+    log.warn({ event: "delivery.on_hold", reason: linkChooser.hold.detail }, "no message is handed over until godwit resume");
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
   watchLinks(metrics.registry, { db, clock, linkChooser });

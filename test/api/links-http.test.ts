@@ -12,7 +12,11 @@ import type { Limiter } from "../../src/access/limiter.ts";
 import { createLog } from "../../src/model/log.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { newId, type AccountId } from "../../src/model/id.ts";
+import { sql } from "../../src/database/sql.ts";
 import { listLinksFor } from "../../src/links/link-record.ts";
+import { pauseByOperator, readPauses, writePause } from "../../src/links/pauses.ts";
+import { writeState } from "../../src/links/queries.ts";
+import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
 import type { CarrierRequest, Host, Provider, SendOutcome } from "../../src/providers/provider.ts";
 import type { Environment } from "../../src/model/owner.ts";
 import type { Link } from "../../src/links/link.ts";
@@ -194,6 +198,48 @@ test("the messages in flight are those of the caller's account and environment",
   response.resolve({ kind: "refused", code: "no", message: "no", providerCode: null, isPermanent: true });
   await until("all to fail", async () => (await rig.count("failed")) === 3);
   assert.equal(await inFlight(rig.accountId, "test"), 0);
+});
+
+test("a pause by the operator is not a password that the carrier refused, whichever release has stored the pause", async () => {
+  await using rig = await Rig.open();
+  const nowMs = rig.clock.now();
+  const refused = { state: "paused", reason: "the carrier refused the password", inFlight: 0, lastError: null, atMs: nowMs };
+  for (const link of ["refused", "own refused"]) await writeState(rig.db, link, "node-1", refused);
+  await rig.db.transaction((tx) => writePause(tx, "paused", pauseByOperator(SYSTEM_ORIGIN)));
+  await rig.db.rows(sql`
+    insert into link_pauses (link, reason)
+    values ('paused by 0.2', 'paused by the operator'), ('requested in 0.2', 'paused by request'), ('blocked in 0.2', 'account closed')`);
+  const details = {
+    name: "own",
+    carrier: null,
+    settings: {},
+    secrets: [],
+    created_at: null,
+    updated_at: null,
+    created_by: null,
+  };
+  const names = ["refused", "own refused", "paused", "paused by 0.2", "requested in 0.2", "blocked in 0.2"];
+  const records = await listLinksFor(
+    { accountId: rig.accountId, environment: "live" },
+    rig.db,
+    names.map((name) => linkTo(name)),
+    {
+      nowMs,
+      details: new Map([["own refused", details]]),
+      pauses: await readPauses(rig.db, nowMs),
+    },
+  );
+  assert.deepEqual(
+    records.map(({ id, state, reason, reason_detail: detail, paused }) => [id, state, reason, detail, paused]),
+    [
+      ["refused", "paused", "needs_operator", null, false],
+      ["own refused", "paused", "needs_account", "the carrier refused the password", false],
+      ["paused", "paused", "paused_by_operator", null, true],
+      ["paused by 0.2", "paused", "paused_by_operator", null, true],
+      ["requested in 0.2", "paused", "paused_by_request", null, true],
+      ["blocked in 0.2", "paused", "needs_operator", null, true],
+    ],
+  );
 });
 
 test("a configuration with an unknown account is refused at the start with the name", async () => {
