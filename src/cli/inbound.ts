@@ -6,7 +6,7 @@ import { assignKept, listKept, type Assigned } from "../delivery/kept-inbound.ts
 import { decodeId, encodeId, type KeptInboundId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import { LinkChooser } from "../links/choose-links.ts";
+import { LinkDirectory } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
 import { isEnvironment, type Environment } from "../model/owner.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
@@ -77,8 +77,8 @@ async function assignIn({ db, clock, config }: OpenedDatabase, id: KeptInboundId
   // START compares the person with the opt-outs of erased recipients, which are hashes.
   await openRecipientHasher(db, new SecretBox(secretKeyOf(config), config.previousSecretKey));
   const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
-  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
+  const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
-  return assignKept({ db, clock, linkChooser, consentDefaults }, id, { owner: { accountId, environment }, origin: cliOrigin() });
+  return assignKept({ db, clock, linkDirectory, consentDefaults }, id, { owner: { accountId, environment }, origin: cliOrigin() });
 }

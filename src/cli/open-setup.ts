@@ -5,7 +5,7 @@ import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall } from "../idempotency/once.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import { LinkChooser } from "../links/choose-links.ts";
+import { LinkDirectory } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
 import { LinkReader } from "../links/stored-link.ts";
@@ -31,7 +31,7 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
       gate,
       once: new Once(db, clock, box),
       linkReader: new LinkReader(box, gate),
-      linkChooser: new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts),
+      linkDirectory: new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts),
       // The nodes look at the version of the tables every few seconds.
       changed: async () => undefined,
     };

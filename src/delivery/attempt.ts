@@ -4,7 +4,7 @@ import { unreachable } from "../lib/assert.ts";
 import { encodeId } from "../model/id.ts";
 import { errorFields, type Log } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
@@ -51,7 +51,7 @@ export type AttemptsParts = {
   receipts: Receipts;
   consent: CarrierConsent;
   deadlines: Deadlines;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   watch: DeliveryWatch;
   box: SecretBox;
   receiptWaitMs: number;
@@ -229,10 +229,10 @@ export class Attempts {
   }
 
   #context(link: Link): SettleContext {
-    const { advancer, receiptWaitMs, linkChooser } = this.#parts;
+    const { advancer, receiptWaitMs, linkDirectory } = this.#parts;
     const next: SettleContext["next"] = (message) => {
-      const other = nextLink(linkChooser, message, link.name);
-      return other && { link: other, chosen: chosenAfter(linkChooser, message, { from: link.name, to: other }) };
+      const other = nextLink(linkDirectory, message, link.name);
+      return other && { link: other, chosen: chosenAfter(linkDirectory, message, { from: link.name, to: other }) };
     };
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }

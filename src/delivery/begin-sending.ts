@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { isDatabaseTrouble, type Database } from "../database/database.ts";
 import { moment, msSince } from "../lib/elapsed.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
@@ -28,7 +28,7 @@ export type Begun = { kind: "sending"; message: Message } | Obstacle;
 export type BeginParts = {
   db: Database;
   advancer: Advancer;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   /** Aborted when the process ends. */
   stopping: AbortSignal;
 };
@@ -93,7 +93,7 @@ async function refusalOf({ db, advancer }: BeginParts, message: Message): Promis
 /** An opt-out from one number of a pool is stored for all its numbers. A number that has joined the pool since then has none of its own. */
 async function findPoolRefusal(parts: BeginParts, message: Message): Promise<ConsentRefusal | undefined> {
   const { sender } = message;
-  const others = sender === null ? [] : parts.linkChooser.poolOf(message, sender).filter((number) => number !== sender);
+  const others = sender === null ? [] : parts.linkDirectory.current.poolOf(message, sender).filter((number) => number !== sender);
   for (const other of others) {
     const code = await refusalOf(parts, { ...message, sender: other });
     if (code === "recipient_opted_out") return code;

@@ -5,7 +5,7 @@ import type { Pair } from "../consent/suppression.ts";
 import type { Log } from "../model/log.ts";
 import { carrierOrigin } from "../model/origin.ts";
 import { ERASED } from "../model/phone-number.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import type { InboundAddresses, Preference } from "../providers/provider.ts";
@@ -14,7 +14,7 @@ import type { Database } from "../database/database.ts";
 import { consentPairs, InboundOwners } from "./inbound-owner.ts";
 import { readMessages } from "./queries.ts";
 
-export type CarrierConsentParts = { db: Database; clock: Clock; linkChooser: LinkChooser; wakeWebhooks: () => void; log: Log };
+export type CarrierConsentParts = { db: Database; clock: Clock; linkDirectory: LinkDirectory; wakeWebhooks: () => void; log: Log };
 
 export class CarrierConsent {
   readonly #parts: CarrierConsentParts;
@@ -28,11 +28,11 @@ export class CarrierConsent {
   /** Suppresses the recipient of a message that its carrier refused because of an opt-out. Resolves when that is committed. A message without
    *  a sender suppresses the recipient for all senders, since only the carrier knows which of its numbers it would have used. */
   async refused(link: string, message: Message): Promise<void> {
-    const { db, clock, linkChooser, wakeWebhooks } = this.#parts;
+    const { db, clock, linkDirectory, wakeWebhooks } = this.#parts;
     const isChanged = await db.transaction(async (tx) => {
       const [now] = await readMessages(tx, [message]);
       if (now === undefined || now.recipient === ERASED) return false;
-      const senders = message.sender === null ? [null] : linkChooser.poolOf(message, message.sender).toSorted();
+      const senders = message.sender === null ? [null] : linkDirectory.current.poolOf(message, message.sender).toSorted();
       const pairs = senders.map((sender) => ({
         pair: { ...message, sender },
         cause: { source: "carrier", origin: carrierOrigin(link) } as const,
@@ -68,6 +68,6 @@ export class CarrierConsent {
     const written = { ...addresses, channel: "whatsapp", text: "", providerMessageId: null, inReplyTo: null } as const;
     const messages = await this.#owners.identify(link, [written]);
     const [found] = await this.#owners.find(link, messages);
-    return messages.flatMap((each) => consentPairs({ ...each, link: link.name, isKnown: true }, found, this.#parts.linkChooser));
+    return messages.flatMap((each) => consentPairs({ ...each, link: link.name, isKnown: true }, found, this.#parts.linkDirectory.current));
   }
 }

@@ -73,7 +73,7 @@ export class Delivery {
   }
 
   get isOnHold(): boolean {
-    return this.#parts.linkChooser.hold !== undefined;
+    return this.#parts.linkDirectory.current.hold !== undefined;
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
@@ -81,12 +81,12 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, wakeWebhooks, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs, log } =
+    const { db, clock, announcer, wakeWebhooks, linkDirectory, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs, log } =
       this.#parts;
     await this.#lanes.open();
     // Opening and closing connections takes seconds, and no request waits for it.
     const followPlan = (): void => void this.reload().catch(reportError(log, "links.created_unread", "created links could not be opened"));
-    linkChooser.follow(followPlan);
+    linkDirectory.onChange(followPlan);
     // The plan may have changed while the links were opened.
     followPlan();
     this.#reporter.start();
@@ -94,7 +94,7 @@ export class Delivery {
       const account = accountOf(group);
       if (account !== undefined) this.lanes.get(lane)?.announced(account);
     });
-    const releaser = new Releaser({ db, advancer: this.#advancer, linkChooser, leaseMs: queueLeaseMs });
+    const releaser = new Releaser({ db, advancer: this.#advancer, linkDirectory, leaseMs: queueLeaseMs });
     this.#job.repeat(async () => {
       for (const lane of this.lanes.values()) lane.wake();
       return pollMs;
@@ -109,7 +109,7 @@ export class Delivery {
     });
     const failover = new Failover({
       db,
-      linkChooser,
+      linkDirectory,
       advancer: this.#advancer,
       receipts: this.#receipts,
       receiptWaitMs,
@@ -122,7 +122,7 @@ export class Delivery {
     const fallbacks = { db, clock, composer, box, handover: this.handover, wakeWebhooks, leaseMs: queueLeaseMs };
     // During a hold, whether these messages were handed over is not known.
     const unlessHeld = (work: () => Promise<number>) => (): Promise<number> =>
-      this.#parts.linkChooser.hold === undefined ? work() : Promise.resolve(0);
+      this.#parts.linkDirectory.current.hold === undefined ? work() : Promise.resolve(0);
     const startFallbacks = unlessHeld(() => startDueFallbacks(fallbacks));
     this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));

@@ -1,7 +1,7 @@
 /** Failover: moves the messages of a link that is down on all nodes to the next link of their route. A message moves only if it is certain
  *  that no attempt of it has left. */
 import { idKey, NO_ID } from "../model/id.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import { readUpLinks } from "../links/link-record.ts";
 import type { Advancer } from "../messages/advance.ts";
@@ -23,7 +23,7 @@ const BEGINNING: QueueCursor = { priority: -1, accountId: NO_ID, dueAt: "-infini
 
 export type FailoverParts = {
   db: Database;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   advancer: Advancer;
   receipts: Receipts;
   receiptWaitMs: number;
@@ -50,12 +50,13 @@ export class Failover {
 
   /** Runs one turn. Returns the number of moved messages; there may be more until it is zero. */
   async turn(): Promise<number> {
-    const { db, advancer, linkChooser, queuedLanes } = this.#parts;
+    const { db, advancer, linkDirectory, queuedLanes } = this.#parts;
     const up = await readUpLinks(db, advancer.now());
     let moved = 0;
-    const names = new Set([...linkChooser.links.map((link) => link.name), ...queuedLanes()]);
+    const names = new Set([...linkDirectory.current.links.map((link) => link.name), ...queuedLanes()]);
     for (const known of this.#downSince.keys()) if (!names.has(known)) this.#downSince.delete(known);
-    for (const name of names) if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
+    for (const name of names)
+      if (this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkDirectory.current.find(name) }, up);
     return moved;
   }
 
@@ -109,7 +110,7 @@ export class Failover {
   }
 
   #decide({ name, link }: QueuedLane, { message, state }: Waiting, up: ReadonlySet<string>): Change | undefined {
-    const { linkChooser, advancer, receiptWaitMs } = this.#parts;
+    const { linkDirectory, advancer, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     // No lane serves this link, so a message whose node stopped during the attempt is held here, and its hold ends here.
     if (message.status === "sending") {
@@ -118,8 +119,8 @@ export class Failover {
       return holdChange(message, PROCESS_ENDED, { link: known, nowMs, receiptWaitMs });
     }
     if (message.status !== "queued") return undefined;
-    const next = nextLink(linkChooser, message, name, (other) => up.has(other.name));
-    return next && movedMessage(linkChooser, message, { from: name, to: next }, nowMs);
+    const next = nextLink(linkDirectory, message, name, (other) => up.has(other.name));
+    return next && movedMessage(linkDirectory, message, { from: name, to: next }, nowMs);
   }
 }
 
@@ -129,8 +130,8 @@ const HOLD_MS = 300_000;
 /** Stands for a link that the plan no longer has. Its messages of unknown outcome are not sent again. */
 const removedLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
 
-function movedMessage(linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
-  const moved = { ...message, ...chosenAfter(linkChooser, message, { from, to }) };
+function movedMessage(linkDirectory: LinkDirectory, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
+  const moved = { ...message, ...chosenAfter(linkDirectory, message, { from, to }) };
   const note = noteOn(moved, nowMs, {
     type: "message.rerouted",
     isIgnored: false,

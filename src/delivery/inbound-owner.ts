@@ -7,7 +7,8 @@ import { formsOf, type Recipient } from "../model/phone-number.ts";
 import { poll } from "../lib/wait.ts";
 import { NO_RECIPIENT, readCarrierAddress, type CarrierAddress } from "../links/address.ts";
 import type { Channel } from "../links/channel.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { Directory, LinkDirectory } from "../links/directory.ts";
+import { hasNumber, inboundOwner, onlyOwnerOn, ownerOfNumber } from "../links/ownership.ts";
 import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import { storable, type WordPair } from "../messages/receive.ts";
@@ -47,11 +48,11 @@ type ReadMessage = { message: InboundMessage; to: Recipient; people: readonly (r
 
 export class InboundOwners {
   readonly #db: Database;
-  readonly #linkChooser: LinkChooser;
+  readonly #linkDirectory: LinkDirectory;
 
-  constructor({ db, linkChooser }: { db: Database; linkChooser: LinkChooser }) {
+  constructor({ db, linkDirectory }: { db: Database; linkDirectory: LinkDirectory }) {
     this.#db = db;
-    this.#linkChooser = linkChooser;
+    this.#linkDirectory = linkDirectory;
   }
 
   /** Reads the addresses of messages, with one query. Replaces characters that PostgreSQL cannot store: the carrier would repeat a message
@@ -71,7 +72,7 @@ export class InboundOwners {
 
   /** The owners of messages that came together, by position in the list. Undefined where a message belongs to no account. */
   async find(link: Link, messages: readonly IdentifiedMessage[], waitUntil = referenceWait()): Promise<(InboundOwner | undefined)[]> {
-    const ofNumbers = messages.map(({ to }) => this.#linkChooser.ownerOf(link, to));
+    const ofNumbers = messages.map(({ to }) => ownerOfNumber(this.#linkDirectory.current, link, to));
     const registered = messages.map(({ isToAssumed }, index) => (isToAssumed ? undefined : ofNumbers[index]));
     const repliedTo = await this.#findRepliedTo(link, messages, { registered, waitUntil });
     const owners = messages.map((message, index) => {
@@ -85,8 +86,8 @@ export class InboundOwners {
 
   /** The pairs whose consent an opt-out word in the message changes. */
   pairsOf(link: Link, inbound: IdentifiedMessage, found: InboundOwner | undefined): WordPair[] {
-    const isKnown = this.#linkChooser.hasNumber(link.name, inbound.to);
-    return consentPairs({ ...inbound, link: link.name, isKnown }, found, this.#linkChooser);
+    const isKnown = hasNumber(this.#linkDirectory.current, link.name, inbound.to);
+    return consentPairs({ ...inbound, link: link.name, isKnown }, found, this.#linkDirectory.current);
   }
 
   #readAddresses(link: Link, message: InboundMessage): ReadMessage {
@@ -104,7 +105,7 @@ export class InboundOwners {
   #readOwnNumber(link: Link, address: CarrierAddress): Recipient {
     const readings = readCarrierAddress(address, link.country);
     const [unchanged] = readCarrierAddress({ ...address, type: "other" }, null);
-    return [unchanged, ...readings].find((reading) => this.#linkChooser.hasNumber(link.name, reading)) ?? readings[0];
+    return [unchanged, ...readings].find((reading) => hasNumber(this.#linkDirectory.current, link.name, reading)) ?? readings[0];
   }
 
   /** Finds the messages that these reply to. Waits for a message that may decide who the owner is. */
@@ -132,9 +133,9 @@ export class InboundOwners {
 
   /** The only account on the link, or the one that the link names. */
   #otherOwner(link: Link, channel: Channel, accountIds: readonly AccountId[]): InboundOwner | undefined {
-    const only = this.#linkChooser.onlyOwnerOn(link.name, channel, accountIds);
+    const only = onlyOwnerOn(this.#linkDirectory.current, link.name, channel, accountIds);
     if (only !== undefined) return { owner: only, inReplyTo: null, isShared: true, isUnrouted: false };
-    const configured = this.#linkChooser.inboundOwner(link);
+    const configured = inboundOwner(this.#linkDirectory.current, link);
     return configured && { owner: configured, inReplyTo: null, isShared: true, isUnrouted: true };
   }
 }
@@ -202,7 +203,7 @@ type Correspondence = {
 export function consentPairs(
   { addresses, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
   found: Pick<InboundOwner, "owner" | "isShared"> | undefined,
-  { poolOf }: { poolOf: (owner: Owner, number: string) => readonly string[] },
+  directory: Directory,
 ): WordPair[] {
   if (addresses.includes(NO_RECIPIENT)) return [];
   const theirs = found === undefined || found.isShared ? sent : sent.filter((each) => isSameOwner(ownerOf(each), found.owner));
@@ -212,8 +213,8 @@ export function consentPairs(
   const senders = meant.map((each) => ({ owner: ownerOf(each), sender: each.sender }));
   if (found !== undefined) senders.push({ owner: found.owner, sender: to || null });
   const pairs = senders.flatMap(({ owner, sender }) =>
-    (sender === null ? [null] : poolOf(owner, sender)).flatMap((each): WordPair[] => {
-      const isOfNumber = each === null || poolOf(owner, to).includes(each);
+    (sender === null ? [null] : directory.poolOf(owner, sender)).flatMap((each): WordPair[] => {
+      const isOfNumber = each === null || directory.poolOf(owner, to).includes(each);
       return addresses.map((recipient) => ({ ...owner, recipient, sender: each, isOfNumber }));
     }),
   );

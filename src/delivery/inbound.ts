@@ -3,7 +3,8 @@
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { errorFields, type Log } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import { chooseLinks } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { MessageAcceptance } from "../messages/accept-statement.ts";
 import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
@@ -19,7 +20,7 @@ import type { DeliveryWatch, InboundOutcome } from "./watch.ts";
 export type InboundParts = {
   db: Database;
   clock: Clock;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   consentDefaults: ConsentDefaults;
   wakeWebhooks: () => void;
   /** Wakes the lane of an automatic reply. */
@@ -67,7 +68,7 @@ export class Inbound {
       identified.map((inbound) => ({
         inbound,
         found: undefined,
-        pairs: consentPairs({ ...inbound, link: undefined, isKnown: true }, undefined, this.#parts.linkChooser),
+        pairs: consentPairs({ ...inbound, link: undefined, isKnown: true }, undefined, this.#parts.linkDirectory.current),
       }));
     // The sender of the link is not the number that the people wrote to.
     await this.#storeAll(link, messages, keepAll, { ...link, sender: null });
@@ -176,7 +177,7 @@ export class Inbound {
 
   /** An automatic reply leaves on the link of its message. A person in a country that is not allowed gets none. */
   #replyLink(link: Link, owner: Owner, { channel, from, to }: IdentifiedMessage): Link | undefined {
-    const { kind } = this.#parts.linkChooser.choose({ ...owner, channel, recipient: from, sender: to });
+    const { kind } = chooseLinks(this.#parts.linkDirectory.current, { ...owner, channel, recipient: from, sender: to });
     return kind === "destination_not_permitted" ? undefined : link;
   }
 }

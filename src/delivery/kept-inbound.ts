@@ -8,7 +8,8 @@ import { formsOf } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readCarrierAddress } from "../links/address.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import { hasNumber } from "../links/ownership.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import { receiveMessage, storable, toMetadata, type Received } from "../messages/receive.ts";
 import type { UnmatchedReceipt } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -113,11 +114,11 @@ export type Assigned =
   | { kind: "assigned" | "already_assigned"; messageId: MessageId }
   | { kind: "unknown" | "notification" | "assigned_elsewhere" };
 
-type AssignParts = { db: Database; clock: Clock; linkChooser: LinkChooser; consentDefaults: ConsentDefaults };
+type AssignParts = { db: Database; clock: Clock; linkDirectory: LinkDirectory; consentDefaults: ConsentDefaults };
 
 /** Gives a kept message to an account, which receives it as if it had just come, without an automatic reply. Assigned to the same account again, it changes nothing. */
 export const assignKept = (
-  { db, clock, linkChooser, consentDefaults: defaults }: AssignParts,
+  { db, clock, linkDirectory, consentDefaults: defaults }: AssignParts,
   id: KeptInboundId,
   { owner, origin }: Assignment,
 ): Promise<Assigned> =>
@@ -146,9 +147,9 @@ export const assignKept = (
       provider: { name: provider, link, messageId },
       isUnrouted: false,
       pairs: consentPairs(
-        { addresses, to: recipient, sent: [...found.values()].flat(), link, isKnown: linkChooser.hasNumber(link, recipient) },
+        { addresses, to: recipient, sent: [...found.values()].flat(), link, isKnown: hasNumber(linkDirectory.current, link, recipient) },
         { owner, isShared: false },
-        linkChooser,
+        linkDirectory.current,
       ),
     };
     const { message } = await receiveMessage(tx, { nowMs, owner, received }, { defaults, replyLink: undefined });

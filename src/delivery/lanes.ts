@@ -4,12 +4,11 @@ import type { DatabaseClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { within } from "../lib/wait.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
-
 import type { OpenLink } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import { reportError, type Log } from "../model/log.ts";
@@ -33,7 +32,7 @@ export type LanesParts = {
   node: string;
   hosts: ProviderHosts;
   providers: Readonly<Record<string, Provider<never>>>;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   /** Opens sealed content, which only the carrier may see. */
   box: SecretBox;
   receiptWaitMs: number;
@@ -90,7 +89,7 @@ export class Lanes {
   }
 
   async open(): Promise<void> {
-    for (const link of this.#parts.linkChooser.links) this.#lanes.set(link.name, await this.#openLane(link));
+    for (const link of this.#parts.linkDirectory.current.links) this.#lanes.set(link.name, await this.#openLane(link));
   }
 
   /** A message was moved to a lane, where it is due at this time. */
@@ -116,7 +115,7 @@ export class Lanes {
 
   /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. No link waits for another one. */
   async reload(): Promise<void> {
-    const names = new Set([...this.#lanes.keys(), ...this.#parts.linkChooser.links.map(({ name }) => name)]);
+    const names = new Set([...this.#lanes.keys(), ...this.#parts.linkDirectory.current.links.map(({ name }) => name)]);
     await Promise.all(Array.from(names, (name) => this.#change(name)));
   }
 
@@ -135,22 +134,22 @@ export class Lanes {
 
   async #applyPlan(name: string): Promise<void> {
     if (this.#isStopped) return;
-    const { linkChooser } = this.#parts;
+    const { linkDirectory } = this.#parts;
     const lane = this.#lanes.get(name);
     // A link may be resumed.
-    if (lane !== undefined && isDeepStrictEqual(linkChooser.find(name), lane.link)) return lane.wake();
+    if (lane !== undefined && isDeepStrictEqual(linkDirectory.current.find(name), lane.link)) return lane.wake();
     if (lane !== undefined) {
       // The lane stays in the map while it drains, so that messages with a reservation still find it.
       await lane.drain(DRAIN_MS);
       this.#lanes.delete(name);
       await within(lane.close(), CLOSE_MS);
     }
-    const link = linkChooser.find(name);
+    const link = linkDirectory.current.find(name);
     if (link !== undefined) this.#lanes.set(name, await this.#openLane(link));
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, hosts, linkChooser, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
+    const { db, box, hosts, linkDirectory, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
     const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
@@ -158,7 +157,7 @@ export class Lanes {
       receipts: hosts.receipts,
       consent: hosts.consent,
       deadlines: this.#deadlines,
-      linkChooser,
+      linkDirectory,
       watch,
       box,
       receiptWaitMs,
@@ -173,10 +172,10 @@ export class Lanes {
       attempts,
       now: () => hosts.advancer.now(),
       leaseMs: queueLeaseMs,
-      rateOf: (sender) => linkChooser.rateOf(link.name, sender),
+      rateOf: (sender) => linkDirectory.current.rateOf(link.name, sender),
       backlog: this.#backlog,
       slowed: this.#slowed,
-      isHalted: () => (linkChooser.hold ?? linkChooser.pauseOf(link.name)) !== undefined,
+      isHalted: () => (linkDirectory.current.hold ?? linkDirectory.current.pauseOf(link.name)) !== undefined,
       announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.passOn(lane, message, dueAtMs),
       log,
@@ -214,7 +213,7 @@ export class Lanes {
   openLinks(): OpenLink[] {
     return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
-      const pause = this.#parts.linkChooser.hold ?? this.#parts.linkChooser.pauseOf(name);
+      const pause = this.#parts.linkDirectory.current.hold ?? this.#parts.linkDirectory.current.pauseOf(name);
       const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
       const state = pause === undefined ? own : { kind: "paused" as const, reason: pause.detail };
       return [{ name, state, inFlight: ownedCount, lastError }];

@@ -1,21 +1,25 @@
 /** The next link of a message when its link refuses it or is down, and the sender that the message has there. */
 import { decodeId } from "../model/id.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
-import { isFixed } from "../links/choose-sender.ts";
+import { chooseLinks } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
+import { isFixed, mayChoose, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 
 /** Returns the link that the message may use next, or undefined where an attempt of it may have left. */
 export function nextLink(
-  linkChooser: LinkChooser,
+  linkDirectory: LinkDirectory,
   message: Message,
   current: string,
   isFit: (link: Link) => boolean = () => true,
 ): Link | undefined {
   if (message.hasUnknown) return undefined;
   // A sender that was chosen for a link does not bind the message to that link.
-  const choice = linkChooser.choose(hasFixedSender(linkChooser, message, current) ? message : { ...message, sender: null });
+  const choice = chooseLinks(
+    linkDirectory.current,
+    hasFixedSender(linkDirectory, message, current) ? message : { ...message, sender: null },
+  );
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
   // The links of the operator are no replacement for a link of the account, also where its last link was deleted.
@@ -26,17 +30,17 @@ export function nextLink(
 
 /** Whether the message keeps its sender on every link: its request names it, or its person wrote to it. The reason of an old message is not
  *  stored; its sender counts as named unless it could have been chosen for the link. */
-function hasFixedSender(linkChooser: LinkChooser, message: Message, current: string): boolean {
+function hasFixedSender(linkDirectory: LinkDirectory, message: Message, current: string): boolean {
   const { sender, senderReason } = message;
   if (senderReason !== null || sender === null) return isFixed(senderReason);
-  const link = linkChooser.find(current);
-  return link === undefined || !linkChooser.mayChoose(link, sender, message);
+  const link = linkDirectory.current.find(current);
+  return link === undefined || !mayChoose(linkDirectory.current, link, sender, message);
 }
 
 /** The sender of a message on another link: a fixed one, otherwise one that is chosen for that link. */
-export const chosenAfter = (linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }): Chosen => ({
-  ...(hasFixedSender(linkChooser, message, from)
+export const chosenAfter = (linkDirectory: LinkDirectory, message: Message, { from, to }: { from: string; to: Link }): Chosen => ({
+  ...(hasFixedSender(linkDirectory, message, from)
     ? { sender: message.sender, senderReason: message.senderReason }
-    : linkChooser.senderOn(to, message)),
+    : senderOn(linkDirectory, to, message)),
   linkReason: "failover",
 });

@@ -4,7 +4,8 @@ import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
 import { idKey } from "../model/id.ts";
 import type { Log } from "../model/log.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
+import { siblingsOf } from "../links/ownership.ts";
 import type { Link } from "../links/link.ts";
 import { Advancer } from "../messages/advance.ts";
 import { ACCOUNT_BLOCKED, type Host, type Receipt } from "../providers/provider.ts";
@@ -24,7 +25,7 @@ export type ProviderHostsParts = {
   db: Database;
   clock: Clock;
   announcer: Announcer;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   consentDefaults: ConsentDefaults;
   /** Wakes the webhook workers when a change has queued a delivery. */
   wakeWebhooks: () => void;
@@ -51,17 +52,17 @@ export class ProviderHosts {
   readonly #brought = new FairLimit(BROUGHT);
 
   constructor(parts: ProviderHostsParts) {
-    const { db, clock, announcer, linkChooser, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
+    const { db, clock, announcer, linkDirectory, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
-    this.consent = new CarrierConsent({ db, clock, linkChooser, wakeWebhooks, log });
+    this.consent = new CarrierConsent({ db, clock, linkDirectory, wakeWebhooks, log });
     const { advancer, consent } = this;
-    const siblings = (link: string): readonly string[] => linkChooser.siblings(link);
+    const siblings = (link: string): readonly string[] => siblingsOf(linkDirectory.current, link);
     this.receipts = new Receipts({ db, advancer, consent, wakeWebhooks, watch, receiptWaitMs, siblings, log, tracing });
     this.#inbound = new Inbound({
       db,
       clock,
-      linkChooser,
+      linkDirectory,
       consentDefaults,
       wakeWebhooks,
       queued: ({ queueEntry, message }) => announceReply(announcer, queueEntry.lane, message),
@@ -77,10 +78,10 @@ export class ProviderHosts {
 
   /** Creates the host for the provider of a link. */
   hostFor(link: Link, changed: () => void): Host {
-    const { db, clock, linkChooser, log, reviews } = this.#parts;
-    const unmatched = { db, clock, linkChooser, receipts: this.receipts, inbound: this.#inbound, log };
+    const { db, clock, linkDirectory, log, reviews } = this.#parts;
+    const unmatched = { db, clock, linkDirectory, receipts: this.receipts, inbound: this.#inbound, log };
     // A link that stays open keeps its host when the country or the inbound account changes.
-    const current = (): Link => linkChooser.find(link.name) ?? link;
+    const current = (): Link => linkDirectory.current.find(link.name) ?? link;
     const inTurn = <T>(work: () => Promise<T>): Promise<T> => this.#inTurn(link, work);
     // A repetition of the carrier is stored already, and changes nothing.
     const confirmed = (work: () => Promise<void>): Promise<void> => inTurn(() => work().then(() => db.confirmRead()));

@@ -1,7 +1,8 @@
 /** Releases scheduled messages when their time has come: each moves to the lane of a link. The link is chosen at release, not when the
  *  message is accepted. */
-import type { LinkChooser, NoRoute } from "../links/choose-links.ts";
-import { isFixed } from "../links/choose-sender.ts";
+import { chooseToWait, type NoRoute } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
+import { isFixed, mayChoose, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Chosen } from "../messages/change.ts";
@@ -14,7 +15,7 @@ const BATCH = 100;
 // or returned to the schedule when its node died.
 const FROM_START_EVERY_MS = 30_000;
 
-export type ReleaseParts = { db: Database; advancer: Advancer; linkChooser: LinkChooser; leaseMs: number };
+export type ReleaseParts = { db: Database; advancer: Advancer; linkDirectory: LinkDirectory; leaseMs: number };
 
 /** A released message, and the lane in which it is due. */
 export type Released = { message: Message; lane: string; dueAtMs: number };
@@ -45,8 +46,8 @@ export class Releaser {
   }
 
   async #release(message: Message): Promise<Released | undefined> {
-    const { advancer, linkChooser } = this.#parts;
-    const { link, chosen, refusal } = chooseLink(linkChooser, message);
+    const { advancer, linkDirectory } = this.#parts;
+    const { link, chosen, refusal } = chooseLink(linkDirectory, message);
     const dueAtMs = advancer.now();
     const queued = changeBy(
       message,
@@ -68,20 +69,20 @@ export class Releaser {
 type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undefined; chosen: Chosen; refusal: NoRoute["kind"] };
 
 /** Chooses a link. A sender that was chosen for the earlier link is kept where it could be chosen for this one as well. */
-function chooseLink(linkChooser: LinkChooser, message: Message): ReleaseLink {
+function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink {
   const { sender, senderReason, linkReason } = message;
-  const isNamed = senderReason === null ? !couldBeChosen(linkChooser, message) : isFixed(senderReason);
-  const choice = linkChooser.chooseToWait(isNamed ? message : { ...message, sender: null });
+  const isNamed = senderReason === null ? !couldBeChosen(linkDirectory, message) : isFixed(senderReason);
+  const choice = chooseToWait(linkDirectory.current, isNamed ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return { link: undefined, chosen: { sender, senderReason, linkReason }, refusal: choice.kind };
   const [link] = choice.links;
-  const isKept = isNamed || linkChooser.mayChoose(link, sender, message);
-  const kept = isKept ? { sender, senderReason } : linkChooser.senderOn(link, message);
+  const isKept = isNamed || mayChoose(linkDirectory.current, link, sender, message);
+  const kept = isKept ? { sender, senderReason } : senderOn(linkDirectory, link, message);
   return { link, chosen: { ...kept, linkReason: choice.reason }, refusal: null };
 }
 
 /** Whether the sender could have been chosen for some link: the reason of an old message is not stored. */
-const couldBeChosen = (linkChooser: LinkChooser, message: Message): boolean =>
-  message.sender === null || linkChooser.links.some((link) => linkChooser.mayChoose(link, message.sender, message));
+const couldBeChosen = (linkDirectory: LinkDirectory, message: Message): boolean =>
+  message.sender === null || linkDirectory.current.links.some((link) => mayChoose(linkDirectory.current, link, message.sender, message));
 
 const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
   no_route: { message: "There was no route for the message at its send time.", permanent: false },

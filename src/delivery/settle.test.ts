@@ -21,6 +21,7 @@ const LINK: Link = {
   channels: ["sms", "whatsapp"],
   sender: null,
   country: null,
+  source: "file",
   accountId: null,
   inboundAccount: null,
   segmentRules: USUAL_RULES,

@@ -1,7 +1,7 @@
 /** Reports of carriers about numbers without a link. A receipt that names a message of ours is applied. The rest is kept for the operator. */
 import { decodeId, NO_ID } from "../model/id.ts";
 import type { Log } from "../model/log.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { UnmatchedReceipt, UnmatchedReports } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -14,7 +14,7 @@ import type { Receipts } from "./receipts.ts";
 export type UnmatchedParts = {
   db: Database;
   clock: Clock;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   receipts: Receipts;
   inbound: Inbound;
   log: Log;
@@ -51,7 +51,7 @@ export async function receiveUnmatched(parts: UnmatchedParts, link: Link, report
 /** Groups receipts by the link that sent their message; undefined: the message is not known here. A report changes only messages of links with
  *  its secret. */
 async function linksOfReceipts(
-  { db, linkChooser }: UnmatchedParts,
+  { db, linkDirectory }: UnmatchedParts,
   { receipts, links }: UnmatchedReports,
   isOfAccount: boolean,
 ): Promise<ReadonlyMap<string | undefined, UnmatchedReceipt[]>> {
@@ -59,7 +59,7 @@ async function linksOfReceipts(
   const found = receipts.length === 0 ? new Map<number, string>() : await findLinksOf(db, ids);
   return Map.groupBy(receipts, (_, index) => {
     const name = found.get(index);
-    const isOther = name !== undefined && (isOfAccount || linkChooser.find(name) !== undefined) && !links.includes(name);
+    const isOther = name !== undefined && (isOfAccount || linkDirectory.current.find(name) !== undefined) && !links.includes(name);
     return isOther ? undefined : name;
   });
 }

@@ -5,9 +5,12 @@ import { newId } from "../model/id.ts";
 import { USUAL_RULES } from "../model/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import { LinkChooser, type RouteQuery } from "./choose-links.ts";
-import { unusable } from "./pauses.ts";
-import { NOTHING_CREATED, type CreatedPlan } from "./routing.ts";
+import { chooseLinks, chooseToWait, mayTake, type RouteQuery } from "./choose-links.ts";
+import { senderOn } from "./choose-sender.ts";
+import { LinkDirectory, NOTHING_CREATED, type CreatedRecords } from "./directory.ts";
+import { hasNumber, inboundOwner, onlyOwnerOn, ownerOfNumber, ownersOn } from "./ownership.ts";
+import { SYSTEM_ORIGIN } from "../model/origin.ts";
+import { pauseByRequest, unusable } from "./pauses.ts";
 
 const HOUSE = newId("acct", 1);
 const OTHER = newId("acct", 2);
@@ -26,6 +29,7 @@ const link = (name: string, fields: Partial<Link> = {}): Link => ({
   channels: ["sms"],
   sender: null,
   country: null,
+  source: fields.accountId ? "api" : "file",
   accountId: null,
   inboundAccount: null,
   segmentRules: USUAL_RULES,
@@ -40,7 +44,7 @@ const C = link("c");
 const WA = link("wa", { provider: "whatsapp", channels: ["whatsapp"] });
 
 const planOf = (fields: Partial<Plan>): Plan => ({ ...EMPTY_PLAN, links: [A, B, C, WA], ...fields });
-const linkChooserWith = (fields: Partial<Plan>): LinkChooser => new LinkChooser(SIMULATOR, planOf(fields), ACCOUNTS);
+const linkDirectoryWith = (fields: Partial<Plan>): LinkDirectory => new LinkDirectory(SIMULATOR, planOf(fields), ACCOUNTS);
 const query = (fields: Partial<RouteQuery> = {}): RouteQuery => ({
   accountId: HOUSE,
   environment: "live",
@@ -59,23 +63,23 @@ const senderAt = (number: string, at: string, fields: Partial<Sender> = {}): Sen
 });
 
 /** The names of the links in their order, or why there are none. */
-function chosenLinks(linkChooser: LinkChooser, fields: Partial<RouteQuery> = {}): string {
-  const choice = linkChooser.choose(query(fields));
+function chosenLinks(linkDirectory: LinkDirectory, fields: Partial<RouteQuery> = {}): string {
+  const choice = chooseLinks(linkDirectory.current, query(fields));
   return choice.kind === "chosen" ? choice.links.map(({ name }) => name).join(" ") : choice.kind;
 }
 
 describe("without a route", () => {
   test("every link of the channel is chosen, in the order of the file", () => {
-    const linkChooser = linkChooserWith({});
-    assert.equal(chosenLinks(linkChooser), "a b c");
-    assert.equal(chosenLinks(linkChooser, { channel: "whatsapp" }), "wa");
+    const linkDirectory = linkDirectoryWith({});
+    assert.equal(chosenLinks(linkDirectory), "a b c");
+    assert.equal(chosenLinks(linkDirectory, { channel: "whatsapp" }), "wa");
   });
 
   test("and without a link, live has no route and test has the simulator", () => {
-    const linkChooser = new LinkChooser(SIMULATOR);
-    assert.equal(chosenLinks(linkChooser), "no_route");
-    assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
-    assert.deepEqual(linkChooser.links, [SIMULATOR]);
+    const linkDirectory = new LinkDirectory(SIMULATOR);
+    assert.equal(chosenLinks(linkDirectory), "no_route");
+    assert.equal(chosenLinks(linkDirectory, { environment: "test" }), "simulator");
+    assert.deepEqual(linkDirectory.current.links, [SIMULATOR]);
   });
 });
 
@@ -137,12 +141,12 @@ const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<
 
 describe("a route", () => {
   for (const [what, rows, who, choice] of CHOICES)
-    test(`${what}: ${choice}`, () => assert.equal(chosenLinks(linkChooserWith({ routes: rows }), who), choice));
+    test(`${what}: ${choice}`, () => assert.equal(chosenLinks(linkDirectoryWith({ routes: rows }), who), choice));
 });
 
 describe("the reason for a link", () => {
   const reasonOf = (fields: Partial<Plan>, who: Partial<RouteQuery> = {}): string => {
-    const choice = linkChooserWith(fields).choose(query(who));
+    const choice = chooseLinks(linkDirectoryWith(fields).current, query(who));
     return choice.kind === "chosen" ? choice.reason : choice.kind;
   };
   const CASES: readonly (readonly [reason: string, plan: Partial<Plan>, who: Partial<RouteQuery>])[] = [
@@ -160,11 +164,11 @@ describe("the reason for a link", () => {
 
 describe("weights", () => {
   test("decide how often each link is first, and the others follow in their order", () => {
-    const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
+    const linkDirectory = linkDirectoryWith({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
     const draws = 10_000;
     const seen = new Map<string, number>();
     for (let draw = 0; draw < draws; draw += 1) {
-      const choice = chosenLinks(linkChooser);
+      const choice = chosenLinks(linkDirectory);
       seen.set(choice, (seen.get(choice) ?? 0) + 1);
     }
     assert.deepEqual([...seen.keys()].toSorted(), ["a b c", "b a c", "c a b"]);
@@ -180,67 +184,69 @@ describe("weights", () => {
   });
 
   test("of zero are never first, but still follow", () => {
-    const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
-    for (let draw = 0; draw < 200; draw += 1) assert.equal(chosenLinks(linkChooser), "b a");
+    const linkDirectory = linkDirectoryWith({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
+    for (let draw = 0; draw < 200; draw += 1) assert.equal(chosenLinks(linkDirectory), "b a");
   });
 });
 
 describe("allowed countries", () => {
   test("hold for a user id by the two letters of its country", () => {
-    const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
-    const toId = (recipient: string): string => chosenLinks(linkChooser, { channel: "whatsapp", recipient: recipientOf(recipient) });
+    const linkDirectory = linkDirectoryWith({ allowedCountries: { live: ["US"] } });
+    const toId = (recipient: string): string => chosenLinks(linkDirectory, { channel: "whatsapp", recipient: recipientOf(recipient) });
     assert.equal(toId("US.13491208655302741918"), "wa");
     assert.equal(toId("DE.13491208655302741918"), "destination_not_permitted");
   });
 
   test("exclude every other country, and numbers without a country", () => {
-    const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
-    assert.equal(chosenLinks(linkChooser), "a b c");
-    assert.equal(chosenLinks(linkChooser, { recipient: DE }), "destination_not_permitted");
-    assert.equal(chosenLinks(linkChooser, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
-    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "simulator", "the list is of live only");
+    const linkDirectory = linkDirectoryWith({ allowedCountries: { live: ["US"] } });
+    assert.equal(chosenLinks(linkDirectory), "a b c");
+    assert.equal(chosenLinks(linkDirectory, { recipient: DE }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkDirectory, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkDirectory, { recipient: DE, environment: "test" }), "simulator", "the list is of live only");
   });
 
   test("of test apply in test and not in live", () => {
-    const linkChooser = linkChooserWith({ allowedCountries: { test: ["US"] } });
-    assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
-    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "destination_not_permitted");
-    assert.equal(chosenLinks(linkChooser, { recipient: DE }), "a b c");
+    const linkDirectory = linkDirectoryWith({ allowedCountries: { test: ["US"] } });
+    assert.equal(chosenLinks(linkDirectory, { environment: "test" }), "simulator");
+    assert.equal(chosenLinks(linkDirectory, { recipient: DE, environment: "test" }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkDirectory, { recipient: DE }), "a b c");
   });
 
   test("that are an empty list allow no country", () =>
-    assert.equal(chosenLinks(linkChooserWith({ allowedCountries: { live: [] } })), "destination_not_permitted"));
+    assert.equal(chosenLinks(linkDirectoryWith({ allowedCountries: { live: [] } })), "destination_not_permitted"));
 });
 
 describe("a sender", () => {
   const senders = [senderAt("+1222", "b"), senderAt("+1333", "a"), senderAt("+1333", "c"), senderAt("+1444", "a", { account: "other" })];
 
   test("that is registered on one link uses only that link", () =>
-    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1222" }), "b"));
+    assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "+1222" }), "b"));
 
   test("that is registered on two links uses both, in the order of the route", () => {
-    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1333" }), "a c");
-    assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
+    assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "+1333" }), "a c");
+    assert.equal(chosenLinks(linkDirectoryWith({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
   });
 
   test("whose link is not on the route has no route", () =>
-    assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
+    assert.equal(chosenLinks(linkDirectoryWith({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
 
   test("of another account is refused, and allowed for its owner", () => {
-    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444" }), "sender_not_allowed");
-    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444", accountId: OTHER }), "a");
+    assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "+1444" }), "sender_not_allowed");
+    assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "+1444", accountId: OTHER }), "a");
   });
 
   test("of another environment of the same account is refused", () => {
     const mine = [senderAt("+1555", "a", { environment: "test" })];
-    assert.equal(chosenLinks(linkChooserWith({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
+    assert.equal(chosenLinks(linkDirectoryWith({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
   });
 
-  test("without an owner may use any link", () => assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "ACME" }), "a b c"));
+  test("without an owner may use any link", () => assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "ACME" }), "a b c"));
 
   test("by default is the account's first on the link, or the link's own, or none", () => {
-    const linkChooser = linkChooserWith({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
-    const on = (at: Link, fields: Partial<RouteQuery> = {}) => Object.values(linkChooser.senderOn(at, query(fields)));
+    const linkDirectory = linkDirectoryWith({
+      senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })],
+    });
+    const on = (at: Link, fields: Partial<RouteQuery> = {}) => Object.values(senderOn(linkDirectory, at, query(fields)));
     assert.deepEqual(on(B), ["+1222", "first_sender"]);
     assert.deepEqual(on(B, { accountId: OTHER }), ["+1888", "only_sender"]);
     assert.deepEqual(on(B, { environment: "test" }), ["BEE", "link_default"]);
@@ -248,72 +254,81 @@ describe("a sender", () => {
   });
 
   test("that is a link's own uses only the links that have it", () => {
-    assert.equal(chosenLinks(linkChooserWith({}), { sender: "BEE" }), "b");
-    const linkChooser = linkChooserWith({ senders: [senderAt("BEE", "c")] });
-    assert.equal(chosenLinks(linkChooser, { sender: "BEE" }), "b c");
+    assert.equal(chosenLinks(linkDirectoryWith({}), { sender: "BEE" }), "b");
+    const linkDirectory = linkDirectoryWith({ senders: [senderAt("BEE", "c")] });
+    assert.equal(chosenLinks(linkDirectory, { sender: "BEE" }), "b c");
     assert.equal(
-      chosenLinks(linkChooserWith({ routes: [sms({ links: ["a", "c"] })] }), { sender: "BEE" }),
+      chosenLinks(linkDirectoryWith({ routes: [sms({ links: ["a", "c"] })] }), { sender: "BEE" }),
       "a c",
       "none of the route has it",
     );
   });
 
   test("with countries is refused for others, and uses the link that it is registered on for the country", () => {
-    const linkChooser = linkChooserWith({
+    const linkDirectory = linkDirectoryWith({
       senders: [senderAt("+1333", "a", { countries: ["DE"] }), senderAt("+1333", "c", { countries: ["US"] })],
     });
-    assert.equal(chosenLinks(linkChooser, { sender: "+1333" }), "c");
-    assert.equal(chosenLinks(linkChooser, { sender: "+1333", recipient: DE }), "a");
-    assert.equal(chosenLinks(linkChooser, { sender: "+1333", recipient: recipientOf("+33612345678") }), "sender_not_allowed");
+    assert.equal(chosenLinks(linkDirectory, { sender: "+1333" }), "c");
+    assert.equal(chosenLinks(linkDirectory, { sender: "+1333", recipient: DE }), "a");
+    assert.equal(chosenLinks(linkDirectory, { sender: "+1333", recipient: recipientOf("+33612345678") }), "sender_not_allowed");
   });
 
   test("of a pool is given in proportion to the rates", () => {
-    const linkChooser = linkChooserWith({
+    const linkDirectory = linkDirectoryWith({
       senders: [senderAt("+1", "a", { pool: "p", rate: 0.3 }), senderAt("+2", "a", { pool: "p", rate: 0.1 })],
     });
     const counts = new Map<string | null, number>();
     for (let index = 0; index < 400; index += 1) {
-      const { sender } = linkChooser.senderOn(A, query());
-      linkChooser.assigned("a", sender ?? "");
+      const { sender } = senderOn(linkDirectory, A, query());
+      linkDirectory.pacing.assigned("a", sender ?? "");
       counts.set(sender, (counts.get(sender) ?? 0) + 1);
     }
     assert.ok(Math.abs((counts.get("+1") ?? 0) - 300) <= 3, JSON.stringify([...counts]));
   });
 
   test("has its owner on its link, and none on other links", () => {
-    const linkChooser = linkChooserWith({ senders });
-    assert.deepEqual(linkChooser.ownerOf({ name: "b", accountId: null }, "+1222"), { accountId: HOUSE, environment: "live" });
-    assert.deepEqual(linkChooser.ownerOf({ name: "a", accountId: null }, "+1444"), { accountId: OTHER, environment: "live" });
-    assert.equal(linkChooser.ownerOf({ name: "a", accountId: null }, "+1222"), undefined);
-    assert.equal(linkChooser.ownerOf({ name: "b", accountId: null }, "+1999"), undefined);
+    const linkDirectory = linkDirectoryWith({ senders });
+    assert.deepEqual(ownerOfNumber(linkDirectory.current, { name: "b", accountId: null }, "+1222"), {
+      accountId: HOUSE,
+      environment: "live",
+    });
+    assert.deepEqual(ownerOfNumber(linkDirectory.current, { name: "a", accountId: null }, "+1444"), {
+      accountId: OTHER,
+      environment: "live",
+    });
+    assert.equal(ownerOfNumber(linkDirectory.current, { name: "a", accountId: null }, "+1222"), undefined);
+    assert.equal(ownerOfNumber(linkDirectory.current, { name: "b", accountId: null }, "+1999"), undefined);
   });
 
   test("of an unknown account has no owner", () => {
-    const linkChooser = linkChooserWith({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
-    assert.equal(linkChooser.ownerOf({ name: "a", accountId: null }, "+1666"), undefined);
-    assert.equal(chosenLinks(linkChooser, { sender: "+1666" }), "a b c");
+    const linkDirectory = linkDirectoryWith({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
+    assert.equal(ownerOfNumber(linkDirectory.current, { name: "a", accountId: null }, "+1666"), undefined);
+    assert.equal(chosenLinks(linkDirectory, { sender: "+1666" }), "a b c");
   });
 });
 
 test("a new plan applies from the next message on, and the simulator stays", () => {
-  const linkChooser = linkChooserWith({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
-  linkChooser.replace({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
-  assert.equal(chosenLinks(linkChooser), "c");
-  assert.equal(chosenLinks(linkChooser, { recipient: DE }), "c");
-  assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
-  assert.equal(linkChooser.ownerOf({ name: "b", accountId: null }, "+1222"), undefined);
-  assert.deepEqual(linkChooser.links, [SIMULATOR, C]);
-  assert.deepEqual([linkChooser.find("c"), linkChooser.find("a"), linkChooser.find("simulator")], [C, undefined, SIMULATOR]);
+  const linkDirectory = linkDirectoryWith({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
+  linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
+  assert.equal(chosenLinks(linkDirectory), "c");
+  assert.equal(chosenLinks(linkDirectory, { recipient: DE }), "c");
+  assert.equal(chosenLinks(linkDirectory, { environment: "test" }), "simulator");
+  assert.equal(ownerOfNumber(linkDirectory.current, { name: "b", accountId: null }, "+1222"), undefined);
+  assert.deepEqual(linkDirectory.current.links, [SIMULATOR, C]);
+  assert.deepEqual(
+    [linkDirectory.current.find("c"), linkDirectory.current.find("a"), linkDirectory.current.find("simulator")],
+    [C, undefined, SIMULATOR],
+  );
 });
 
 describe("whether a link can be used at all", () => {
   const wa = (fields: Partial<RouteRow> & { links: string[] }): RouteRow => ({ channel: "whatsapp", ...fields });
   const links = ["wa", "wb", "wc"].map((name) => link(name, { provider: "whatsapp", channels: ["whatsapp"] }));
-  const all = (rows: RouteRow[]): LinkChooser => linkChooserWith({ links: [A, ...links], routes: rows });
-  const taken = (linkChooser: LinkChooser, accountId = HOUSE): string =>
-    linkChooser.links
+  const all = (rows: RouteRow[]): LinkDirectory => linkDirectoryWith({ links: [A, ...links], routes: rows });
+  const taken = (linkDirectory: LinkDirectory, accountId = HOUSE): string =>
+    linkDirectory.current.links
       .map(({ name }) => name)
-      .filter((name) => linkChooser.mayTake(name, { accountId, environment: "live", channel: "whatsapp" }))
+      .filter((name) => mayTake(linkDirectory.current, name, { accountId, environment: "live", channel: "whatsapp" }))
       .join(" ");
 
   const CASES: readonly (readonly [what: string, rows: RouteRow[], house: string, other: string])[] = [
@@ -335,26 +350,26 @@ describe("whether a link can be used at all", () => {
       for (let to = at; to <= rows.length; to += 1)
         for (const accountId of [HOUSE, OTHER])
           for (const recipient of [US, DE]) {
-            const linkChooser = all(rows.slice(at, to));
+            const linkDirectory = all(rows.slice(at, to));
             const who = { accountId, environment: "live", channel: "whatsapp" } as const;
-            const choice = linkChooser.choose({ ...who, recipient, sender: null });
+            const choice = chooseLinks(linkDirectory.current, { ...who, recipient, sender: null });
             if (choice.kind === "chosen")
-              for (const { name } of choice.links) assert.ok(linkChooser.mayTake(name, who), `${name} of ${at} to ${to}`);
+              for (const { name } of choice.links) assert.ok(mayTake(linkDirectory.current, name, who), `${name} of ${at} to ${to}`);
           }
   });
 
   test("test uses only the simulator, and live does not use it by default", () => {
     const who = { accountId: HOUSE, channel: "whatsapp" } as const;
-    const linkChooser = all([]);
-    assert.ok(linkChooser.mayTake("simulator", { ...who, environment: "test" }));
-    assert.ok(!linkChooser.mayTake("wa", { ...who, environment: "test" }));
-    assert.ok(!linkChooser.mayTake("simulator", { ...who, environment: "live" }));
-    assert.ok(!linkChooser.mayTake("nobody", { ...who, environment: "live" }));
+    const linkDirectory = all([]);
+    assert.ok(mayTake(linkDirectory.current, "simulator", { ...who, environment: "test" }));
+    assert.ok(!mayTake(linkDirectory.current, "wa", { ...who, environment: "test" }));
+    assert.ok(!mayTake(linkDirectory.current, "simulator", { ...who, environment: "live" }));
+    assert.ok(!mayTake(linkDirectory.current, "nobody", { ...who, environment: "live" }));
   });
 
   test("the only account of a link is the one that its routes allow, of all that exist", () => {
-    const only = (linkChooser: LinkChooser, name: string, accounts = [HOUSE, OTHER]) =>
-      linkChooser.onlyOwnerOn(name, "whatsapp", accounts)?.accountId;
+    const only = (linkDirectory: LinkDirectory, name: string, accounts = [HOUSE, OTHER]) =>
+      onlyOwnerOn(linkDirectory.current, name, "whatsapp", accounts)?.accountId;
     assert.equal(only(all([]), "wa"), undefined, "two accounts may send");
     assert.equal(only(all([]), "wa", [OTHER]), OTHER);
     assert.equal(only(all([wa({ links: ["wa"], account: "house" })]), "wa"), HOUSE);
@@ -362,48 +377,65 @@ describe("whether a link can be used at all", () => {
   });
 
   test("the inbound account of a link and its own sender are found", () => {
-    const linkChooser = linkChooserWith({ links: [link("x", { sender: "+15550009", inboundAccount: "other" }), A] });
-    assert.deepEqual(linkChooser.inboundOwner(link("x", { inboundAccount: "other" })), { accountId: OTHER, environment: "live" });
-    assert.equal(linkChooser.inboundOwner(A), undefined);
+    const linkDirectory = linkDirectoryWith({ links: [link("x", { sender: "+15550009", inboundAccount: "other" }), A] });
+    assert.deepEqual(inboundOwner(linkDirectory.current, link("x", { inboundAccount: "other" })), {
+      accountId: OTHER,
+      environment: "live",
+    });
+    assert.equal(inboundOwner(linkDirectory.current, A), undefined);
     assert.deepEqual(
-      ["x", "a", "nowhere"].map((name) => linkChooser.hasNumber(name, "+15550009")),
+      ["x", "a", "nowhere"].map((name) => hasNumber(linkDirectory.current, name, "+15550009")),
       [true, false, false],
     );
   });
 
   test("the owners of numbers on a link are found", () => {
-    const linkChooser = linkChooserWith({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
+    const linkDirectory = linkDirectoryWith({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
     assert.deepEqual(
-      linkChooser.ownersOn("wa").map(({ accountId, environment }) => [accountId, environment]),
+      ownersOn(linkDirectory.current, "wa").map(({ accountId, environment }) => [accountId, environment]),
       [[HOUSE, "live"]],
     );
-    assert.deepEqual(linkChooser.ownersOn("nowhere"), []);
+    assert.deepEqual(ownersOn(linkDirectory.current, "nowhere"), []);
   });
 });
 
 describe("a message that waits", () => {
   const created = link("lnk_1", { accountId: HOUSE });
-  const withPaused = (fields: Partial<CreatedPlan>): LinkChooser => {
-    const linkChooser = linkChooserWith({});
-    linkChooser.replaceCreated({ ...NOTHING_CREATED, pauses: new Map([["lnk_1", unusable("its password is missing")]]), ...fields });
-    return linkChooser;
+  const UNUSABLE = new Map([["lnk_1", unusable("its password is missing")]]);
+  const withPaused = (fields: Partial<CreatedRecords>): LinkDirectory => {
+    const linkDirectory = linkDirectoryWith({});
+    linkDirectory.replaceCreated({ ...NOTHING_CREATED, pauses: new Map([["lnk_1", pauseByRequest(SYSTEM_ORIGIN)]]), ...fields });
+    return linkDirectory;
   };
-  const namesOf = (choice: ReturnType<LinkChooser["choose"]>): readonly string[] =>
+  const namesOf = (choice: ReturnType<typeof chooseLinks>): readonly string[] =>
     choice.kind === "chosen" ? choice.links.map(({ name }) => name) : [choice.kind];
 
   for (const [what, fields] of [
     ["is paused", { links: [created] }],
-    ["cannot be opened on this node", { closed: [created] }],
-    ["a route names, and that cannot be opened", { closed: [created], routes: [{ ...sms({ links: ["lnk_1"] }), accountId: HOUSE }] }],
+    ["cannot be opened on this node", { links: [created], pauses: UNUSABLE }],
+    [
+      "a route names, and that cannot be opened",
+      {
+        links: [created],
+        pauses: UNUSABLE,
+        routes: [{ ...sms({ links: ["lnk_1"] }), id: "rte_1", source: "api", accountId: HOUSE }],
+      },
+    ],
   ] as const)
     test(`keeps a link of its account that ${what}, and a new message does not take it`, () => {
-      const linkChooser = withPaused(fields);
-      assert.deepEqual(namesOf(linkChooser.choose(query())), ["no_route"]);
-      assert.deepEqual(namesOf(linkChooser.chooseToWait(query())), ["lnk_1"]);
+      const linkDirectory = withPaused(fields);
+      assert.deepEqual(namesOf(chooseLinks(linkDirectory.current, query())), ["no_route"]);
+      assert.deepEqual(namesOf(chooseToWait(linkDirectory.current, query())), ["lnk_1"]);
     });
 
+  test("has a link that cannot be opened in its directory, which no node opens", () => {
+    const { current } = withPaused({ links: [created], pauses: UNUSABLE });
+    assert.deepEqual([current.find("lnk_1"), current.findListed("lnk_1"), current.links.includes(created)], [undefined, created, false]);
+    assert.deepEqual(withPaused({ links: [created] }).current.find("lnk_1"), created, "a paused link is open");
+  });
+
   test("takes a link that is not paused where there is one", () => {
-    const linkChooser = withPaused({ links: [created, link("lnk_2", { accountId: HOUSE })] });
-    assert.deepEqual(namesOf(linkChooser.chooseToWait(query())), ["lnk_2"]);
+    const linkDirectory = withPaused({ links: [created, link("lnk_2", { accountId: HOUSE })] });
+    assert.deepEqual(namesOf(chooseToWait(linkDirectory.current, query())), ["lnk_2"]);
   });
 });

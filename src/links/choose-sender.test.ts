@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { recipientOf } from "../../test/support/recipient.ts";
 import { newId } from "../model/id.ts";
-import { candidatesFor, mayNameFor, pickSender, type OwnedSender } from "./choose-sender.ts";
+import { candidatesFor, mayNameFor, pickSender } from "./choose-sender.ts";
+import type { OwnedSender } from "./directory.ts";
 
 const US = recipientOf("+14155550123");
 const DE = recipientOf("+4915112345678");
@@ -12,6 +13,7 @@ const sender = (number: string, fields: Partial<OwnedSender> = {}): OwnedSender 
   number,
   link: "a",
   environment: "live",
+  source: "file",
   accountId,
   ...fields,
 });

@@ -1,7 +1,9 @@
 /** Chooses the sender of a message whose request names none, among the senders that an account has on a link. */
 import { createHash } from "node:crypto";
-import type { AccountId } from "../model/id.ts";
 import { countryOf, type Recipient } from "../model/phone-number.ts";
+import type { Owner } from "../model/owner.ts";
+import type { Directory, LinkDirectory, OwnedSender } from "./directory.ts";
+import type { Link } from "./link.ts";
 import type { Sender } from "./plan.ts";
 
 /** Why a message has its sender. `named`: the request names it. `reply`: the person wrote to it. The others are chosen: as the sender that the
@@ -16,8 +18,6 @@ export const isFixed = (reason: SenderReason | null): boolean => reason === "nam
 /** A sender and why it was chosen. A message without a sender has no reason either: its carrier chooses. */
 export type SenderChoice = { sender: string | null; senderReason: SenderReason | null };
 
-/** A sender of an account, by its id and not by its name. */
-export type OwnedSender = Omit<Sender, "account"> & { accountId: AccountId };
 type Rules = Pick<Sender, "number" | "countries" | "preference">;
 
 /** The senders among which one message has a choice. A pool has several, and otherwise there is one. */
@@ -71,8 +71,39 @@ export function candidatesFor(senders: readonly OwnedSender[], recipient: Recipi
   return { pool: [best], reason: rankOf(best) > rankOf(second) ? "preferred" : "first_sender" };
 }
 
+/** The properties of a message by which its sender is chosen. */
+type SenderQuery = Owner & { recipient: Recipient };
+
+/** The senders among which a message without a named sender has a choice on a link. Undefined if it has the sender of the link. */
+export function candidatesOn(directory: Directory, link: Link, query: SenderQuery): Candidates | undefined {
+  const senders = directory.sendersOn(link.name, query);
+  return senders && candidatesFor(senders, query.recipient);
+}
+
+/** Chooses the sender on a link for a message that names none. */
+export const senderOn = ({ current, pacing }: LinkDirectory, link: Link, query: SenderQuery): SenderChoice =>
+  pickFrom(candidatesOn(current, link, query), link, { recipient: query.recipient, last: null }, pacing.waitOf);
+
+/** Chooses among the candidates on a link. `last` is the sender that the recipient knows, if it is known. */
+export function pickFrom(
+  candidates: Candidates | undefined,
+  link: Link,
+  whom: { recipient: Recipient; last: string | null },
+  waitOf: WaitOf,
+): SenderChoice {
+  if (candidates !== undefined) return pickSender(candidates, whom, waitOf);
+  return { sender: link.sender, senderReason: link.sender === null ? null : "link_default" };
+}
+
+/** Whether a message without a named sender could have this one on a link. */
+export function mayChoose(directory: Directory, link: Link, sender: string | null, query: SenderQuery): boolean {
+  if (link.accountId !== null && !link.accountId.equals(query.accountId)) return false;
+  const candidates = candidatesOn(directory, link, query);
+  return candidates === undefined ? link.sender === sender : candidates.pool.some(({ number }) => number === sender);
+}
+
 /** How long a sender has to wait for its turn with what it has been given, in milliseconds. */
-export type WaitOf = (sender: OwnedSender) => number;
+type WaitOf = (sender: OwnedSender) => number;
 
 /** Chooses within a pool: the sender that the recipient knows, otherwise the best by preference, by the wait for its rate, and by a hash
  *  of the recipient, which gives a recipient the same sender on every node. */

@@ -4,13 +4,11 @@ import { RepeatingJob } from "../lib/background-job.ts";
 import { encodeId, idKey } from "../model/id.ts";
 import { reportError, type Log } from "../model/log.ts";
 import { actorText, carrierOrigin } from "../model/origin.ts";
-import type { LinkChooser } from "./choose-links.ts";
-import type { OwnedSender } from "./choose-sender.ts";
-import type { CreatedPlan } from "./routing.ts";
+import type { CreatedRecords, LinkDirectory } from "./directory.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import { readPauses, unusable, writePause, type Pause, type Pauses } from "./pauses.ts";
+import { readPauses, writePause, type Pause, type Pauses } from "./pauses.ts";
 import { raiseVersion, readLinksById, readRevisions, readRoutes, readSenders, readVersion } from "./setup-queries.ts";
 import type { LinkReader, UsableLink } from "./stored-link.ts";
 
@@ -26,7 +24,7 @@ export type CreatedPlansParts = {
   clock: Clock;
   linkReader: LinkReader;
   announcer: Announcer;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   log: Log;
 };
 
@@ -101,28 +99,27 @@ export class CreatedPlans {
   }
 
   async #read(version: string): Promise<void> {
-    const { db, clock, linkChooser } = this.#parts;
+    const { db, clock, linkDirectory } = this.#parts;
     const [usable, senders, routes, pauses] = await Promise.all([
       this.#readLinks(),
       readSenders(db, null),
       readRoutes(db, null),
       readPauses(db, clock.now()),
     ]);
-    const faults = usable.flatMap(({ link, fault }): [string, Pause][] => (fault === undefined ? [] : [[link.name, unusable(fault)]]));
-    const created: CreatedPlan = {
-      links: usable.flatMap(({ link, fault }) => (fault === undefined ? [link] : [])),
-      closed: usable.flatMap(({ link, fault }) => (fault === undefined ? [] : [link])),
-      senders: senders.map(({ account_id: accountId, link_id: linkId, number, definition }): OwnedSender => ({
-        ...definition,
-        accountId,
+    const created: CreatedRecords = {
+      links: usable.map(({ link }) => link),
+      senders: senders.map((row) => ({
+        ...row.definition,
+        source: "api",
+        accountId: row.account_id,
         environment: "live",
-        number,
-        link: encodeId("lnk", linkId),
+        number: row.number,
+        link: encodeId("lnk", row.link_id),
       })),
-      routes: routes.map(({ account_id: accountId, definition }) => ({ ...definition, accountId })),
-      pauses: new Map([...pauses, ...faults]),
+      routes: routes.map((row) => ({ ...row.definition, id: encodeId("rte", row.id), source: "api", accountId: row.account_id })),
+      pauses: new Map([...pauses, ...usable.flatMap(({ link, pause }) => (pause ? [[link.name, pause] as const] : []))]),
     };
-    linkChooser.replaceCreated(created);
+    linkDirectory.replaceCreated(created);
     this.#version = version;
     this.#pauses = pauses;
   }
@@ -141,8 +138,9 @@ export class CreatedPlans {
             changed.map(({ id }) => id),
           );
     for (const row of rows) {
-      const { link, fault } = linkReader.readRow(row);
-      if (fault !== undefined) log.warn({ event: "links.created_refused", link: link.name, fault }, "a created link is not opened");
+      const { link, pause } = linkReader.readRow(row);
+      if (pause !== undefined)
+        log.warn({ event: "links.created_refused", link: link.name, fault: pause.detail }, "a created link is not opened");
     }
     // A link that has changed once more since follows with the next look.
     const now = new Map(rows.map((row) => [idKey(row.id), row]));

@@ -194,7 +194,7 @@ export function readCreatedLink(created: CreatedLink, gate: AddressGate): ReadLi
   if (fault !== undefined) return { kind: "refused", fault };
   // Always the same gate: links with equal settings are equal.
   const owned = { ...(link.settings as object), gate, owner: uuidToText(accountId) };
-  return { kind: "read", link: { ...link, accountId, settings: owned } };
+  return { kind: "read", link: { ...link, source: "api", accountId, settings: owned } };
 }
 
 /** The fault of an address that the account may not connect to. */

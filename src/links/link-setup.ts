@@ -16,7 +16,7 @@ import {
 import { listLinksFor, type CreatedDetails, type LinkRecord } from "./link-record.ts";
 import type { Link } from "./link.ts";
 import { deleteCursor } from "./queries.ts";
-import { pauseByRequest, readPauses, unusable, writePause } from "./pauses.ts";
+import { pauseByRequest, readPauses, writePause } from "./pauses.ts";
 import { deleteLink, deletePause, readRoutes } from "./setup-queries.ts";
 import { newStamps, recordSetup, shownStamps, type Resource, type SetupContext, type SetupWrite } from "./setup.ts";
 import { readStoredLinks, sendingChannels, writeStoredLink, type StoredLink } from "./stored-link.ts";
@@ -28,9 +28,9 @@ export const LINKS: Resource<StoredLink, LinkRecord, NewLink, EditLink> = {
   max: 20,
 
   async list(context, owner) {
-    const { db, box, linkChooser } = context;
+    const { db, box, linkDirectory } = context;
     const stored = owner.environment === "live" ? await readStoredLinks(db, box, owner.accountId) : [];
-    const ofOperator = linkChooser.linksFor(owner).filter(({ accountId }) => accountId === null);
+    const ofOperator = linkDirectory.current.linksFor(owner).filter(({ source }) => source === "file");
     return recordsOf(context, db, owner, { stored, ofOperator });
   },
 
@@ -85,7 +85,7 @@ async function recordsOf(context: SetupContext, db: Queryable, owner: Owner, { s
   const usable = stored.map((each) => context.linkReader.read(each));
   const nowMs = context.clock.now();
   const pauses = await readPauses(db, nowMs);
-  for (const { link, fault } of usable) if (fault !== undefined) pauses.set(link.name, unusable(fault));
+  for (const { link, pause } of usable) if (pause !== undefined) pauses.set(link.name, pause);
   const details = new Map(stored.map((each) => [encodeId("lnk", each.id) as string, detailsOf(each)]));
   return listLinksFor(owner, db, [...ofOperator, ...usable.map(({ link }) => link)], { nowMs, details, pauses });
 }

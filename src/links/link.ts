@@ -5,10 +5,14 @@ import type { ProviderName } from "../providers/providers.ts";
 import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 import { CHANNELS, type Channel } from "./channel.ts";
 
+/** The origin of a link, a sender or a route. `file`: the configuration file, or this program. `api`: created by an account. */
+export type LinkSource = "file" | "api";
+
 export type Link = {
   /** The name of the link is also the name of its lane in the queue. */
   name: string;
   provider: ProviderName;
+  source: LinkSource;
   /** The account that created the link and that it belongs to. Null: a link of the operator, in the configuration file. */
   accountId: AccountId | null;
   /** In the form that the provider expects. */
@@ -42,6 +46,7 @@ const SIMULATOR_HOLD_MS = 60_000;
 export const simulatorLink = (speed: number): Link => ({
   name: SIMULATOR_LINK,
   provider: "simulator",
+  source: "file",
   accountId: null,
   settings: { speed },
   channels: CHANNELS,

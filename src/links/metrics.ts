@@ -3,14 +3,14 @@ import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import type { LinkChooser } from "./choose-links.ts";
+import type { LinkDirectory } from "./directory.ts";
 import { LINK_STATES, listLinks } from "./link-record.ts";
 
 const TRUST_MS = 5_000;
 
-export type WatchedLinks = { db: Database; clock: Clock; linkChooser: LinkChooser };
+export type WatchedLinks = { db: Database; clock: Clock; linkDirectory: LinkDirectory };
 
-export function watchLinks(registry: Registry, { db, clock, linkChooser }: WatchedLinks): void {
+export function watchLinks(registry: Registry, { db, clock, linkDirectory }: WatchedLinks): void {
   const states: Gauge = new Gauge({
     name: "godwit_link_state",
     help: "1 for the state that the link is in, 0 for the others.",
@@ -21,7 +21,7 @@ export function watchLinks(registry: Registry, { db, clock, linkChooser }: Watch
   });
   const refresh = remembered(TRUST_MS, async () => {
     try {
-      const links = await listLinks(db, linkChooser.links, clock.now());
+      const links = await listLinks(db, linkDirectory.current.links, clock.now());
       // A link that was removed from the configuration has no state.
       states.reset();
       for (const { name, state, account } of links) {

@@ -3,11 +3,11 @@
 import type { Page } from "../api/page.ts";
 import { Problem } from "../http/problem.ts";
 import type { Host, Provider } from "../providers/provider.ts";
-import type { LinkChooser } from "./choose-links.ts";
+import type { LinkDirectory } from "./directory.ts";
 import { isSameAccount, type Link } from "./link.ts";
 
 export type CarrierPagesParts = {
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   providers: Readonly<Record<string, Provider<never>>>;
   hostFor: (link: Link) => Host;
 };
@@ -17,11 +17,11 @@ export const MAX_CARRIER_BODY_BYTES = 1_048_576;
 const DEFAULT_BODY_BYTES = 65_536;
 const DEFAULT_METHODS: readonly ("GET" | "POST")[] = ["POST"];
 
-export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesParts): Page[] {
+export function carrierPages({ linkDirectory, providers, hostFor }: CarrierPagesParts): Page[] {
   /** The link of a path, with its provider. An unknown link, a link whose provider accepts no HTTP calls, and a method that the provider
    *  does not handle look like any unknown path. */
   const find = (method: "GET" | "POST", { provider: name = "", link: linkName = "" }: Record<string, string>) => {
-    const link = linkChooser.find(linkName);
+    const link = linkDirectory.current.find(linkName);
     const provider = link?.provider === name ? providers[name] : undefined;
     const { requestMethods = DEFAULT_METHODS, maxRequestBytes = DEFAULT_BODY_BYTES } = provider ?? {};
     if (link === undefined || provider?.handleRequest === undefined || !requestMethods.includes(method))
@@ -30,7 +30,7 @@ export function carrierPages({ linkChooser, providers, hostFor }: CarrierPagesPa
   };
   /** The links of the same provider and owner: the secret of one account says nothing about the links of another. */
   const linksBeside = ({ provider, accountId }: Link) =>
-    linkChooser.links
+    linkDirectory.current.links
       .filter((link) => link.provider === provider && isSameAccount(link.accountId, accountId))
       .map((link) => ({ name: link.name, settings: link.settings as never, host: hostFor(link) }));
   return (["GET", "POST"] as const).map((method) => ({

@@ -193,6 +193,7 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
   return {
     name: String(name),
     provider,
+    source: "file",
     accountId: null,
     settings: derived ?? settings,
     channels: isReceiveOnly?.(settings) === true ? [] : channels,

@@ -6,7 +6,6 @@ import { countryField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
 import { deleteRoute, readLinks, readRoutes, writeRoute, type RouteDefinition, type RouteRecordRow } from "./setup-queries.ts";
 import {
-  FILE_PREFIX,
   newStamps,
   presentFields,
   requireCountries,
@@ -102,10 +101,12 @@ export const ROUTES: Resource<RouteRecordRow, RouteRecord, NewRoute, EditRoute> 
   prefix: "rte",
   max: 100,
 
-  async list({ db, linkChooser }, owner) {
+  async list({ db, linkDirectory }, owner) {
     if (owner.environment !== "live") return [];
-    const ofFile = linkChooser.fileRoutes(owner).map(({ row, position }): RouteRecord => ({
-      id: `${FILE_PREFIX}${position}`,
+    const { fileRoutes } = linkDirectory.current;
+    const own = fileRoutes.filter(({ environment, accountId }) => environment !== "test" && (accountId?.equals(owner.accountId) ?? true));
+    const ofFile = own.map((row): RouteRecord => ({
+      id: row.id,
       object: "route",
       source: "file",
       ...toRules(row),

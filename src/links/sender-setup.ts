@@ -3,9 +3,9 @@ import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId, encodeId, newId, type LinkId } from "../model/id.ts";
 import { countryField, nameField, senderField } from "./address.ts";
+import { FILE_PREFIX } from "./directory.ts";
 import { deleteSender, readLinks, readSenders, writeSender, type SenderOptions, type SenderRow } from "./setup-queries.ts";
 import {
-  FILE_PREFIX,
   newStamps,
   presentFields,
   requireCountries,
@@ -89,9 +89,11 @@ export const SENDERS: Resource<SenderRow, SenderRecord, NewSender, EditSender> =
   prefix: "snd",
   max: 500,
 
-  async list({ db, linkChooser }, owner) {
+  async list({ db, linkDirectory }, owner) {
     if (owner.environment !== "live") return [];
-    const ofFile = linkChooser.fileSenders(owner).map(({ number, link, ...rules }): SenderRecord => ({
+    const { senders } = linkDirectory.current;
+    const own = senders.filter((each) => each.source === "file" && each.accountId.equals(owner.accountId) && each.environment === "live");
+    const ofFile = own.map(({ number, link, ...rules }): SenderRecord => ({
       id: `${FILE_PREFIX}${link}:${number}`,
       object: "sender",
       source: "file",

@@ -11,7 +11,7 @@ import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { decodeId, type AccountId } from "../model/id.ts";
 import { actorText } from "../model/origin.ts";
 import { isKnownCountry } from "../model/phone-number.ts";
-import type { LinkChooser } from "./choose-links.ts";
+import { FILE_PREFIX, type LinkDirectory } from "./directory.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
@@ -26,7 +26,7 @@ export type SetupContext = {
   gate: AddressGate;
   once: Once;
   linkReader: LinkReader;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   /** Applies a committed change on this node, and announces it to the others. */
   changed: () => Promise<void>;
 };
@@ -88,7 +88,7 @@ export async function findRow<Row extends Stored, Shown extends { id: string }>(
   const all = id === undefined ? [] : await readRows(context, db, owner.accountId);
   const row = all.find((each) => id !== undefined && each.id.equals(id));
   if (row !== undefined) return { row, others: all.filter((each) => each !== row) };
-  const isOfFile = text.startsWith(FILE_PREFIX) || context.linkChooser.find(text)?.accountId === null;
+  const isOfFile = text.startsWith(FILE_PREFIX) || context.linkDirectory.current.find(text)?.source === "file";
   throw owner.environment === "live" && isOfFile ? new Problem("defined_in_file") : unknownRecord(noun);
 }
 
@@ -168,9 +168,6 @@ export const recordSetup = ({ clock }: SetupContext, tx: Tx, { credential, origi
   recordChange(tx, clock.now(), { ...credential, origin: origin() }, change);
 
 const unknownRecord = (noun: string): Problem => new Problem("not_found", { detail: `no such ${noun} in this environment` });
-
-/** The ids of senders and routes of the configuration file begin with this. */
-export const FILE_PREFIX = "file:";
 
 /** The fields of a row that a write creates now. */
 export const newStamps = ({ context, call }: SetupWrite): Stamps => ({

@@ -6,15 +6,16 @@ import { simulatorLink, type Link } from "./link.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { readCreatedLink, type LinkDefinition, type LinkSecrets } from "./link-definition.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
+import { unusable, type Pause } from "./pauses.ts";
 import { readLinks, writeLink, writeSecrets, type LinkRow } from "./setup-queries.ts";
 
 /** A link with its secrets opened. Secrets that cannot be opened are missing: the account has to give them again. The revision of a link that
  *  is new or changed is empty. */
 export type StoredLink = Omit<LinkRow, "secrets"> & { secrets: LinkSecrets };
 
-/** The link, or why it cannot be opened: this version cannot read it, its secrets are missing, or the operator no longer allows its address.
+/** The link, and the pause of a link that cannot be opened: this version cannot read it, its secrets are missing, or the operator no longer allows its address.
  *  Such a link still belongs to its account, whose messages do not take other links for it. */
-export type UsableLink = { link: Link; fault?: string };
+export type UsableLink = { link: Link; pause?: Pause };
 
 const contextOf = (id: LinkId): string => `link ${encodeId("lnk", id)}`;
 
@@ -97,7 +98,7 @@ function toUsable(stored: StoredLink, gate: AddressGate): UsableLink {
   if (read.kind === "read") return { link: read.link };
   const faults = read.kind === "refused" ? [read.fault] : read.faults;
   const texts = faults.map((fault) => ("pointer" in fault ? `${fault.pointer} ${fault.detail}` : fault.detail));
-  return { link: toListedLink(stored), fault: `the link cannot be opened: ${texts.join(", ")}` };
+  return { link: toListedLink(stored), pause: unusable(`the link cannot be opened: ${texts.join(", ")}`) };
 }
 
 /** The channels on which a link sends. */
@@ -112,6 +113,7 @@ function toListedLink({ account_id: accountId, id, definition }: Pick<LinkRow, "
     ...simulatorLink(1),
     name: encodeId("lnk", id),
     provider,
+    source: "api",
     accountId,
     channels: sendingChannels(definition),
     sender: sender ?? null,

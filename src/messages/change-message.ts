@@ -11,7 +11,8 @@ import { decodeId, encodeId, type MessageId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import type { SegmentRules } from "../model/segments.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import { chooseLinks } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import { isFixed } from "../links/choose-sender.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
@@ -35,16 +36,16 @@ export type ChangeCall = {
   writeProblem: WriteProblem;
 };
 
-export type ChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; linkChooser: LinkChooser };
+export type ChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; linkDirectory: LinkDirectory };
 
 export class MessageChanger {
   readonly #clock: Clock;
   readonly #wakeWebhooks: () => void;
   readonly #once: Once;
-  readonly #linkChooser: LinkChooser;
+  readonly #linkDirectory: LinkDirectory;
 
-  constructor({ db, clock, wakeWebhooks, linkChooser }: ChangerParts) {
-    this.#linkChooser = linkChooser;
+  constructor({ db, clock, wakeWebhooks, linkDirectory }: ChangerParts) {
+    this.#linkDirectory = linkDirectory;
     this.#clock = clock;
     this.#wakeWebhooks = wakeWebhooks;
     this.#once = new Once(db, clock);
@@ -53,7 +54,7 @@ export class MessageChanger {
   /** Undefined where no link accepts the message now. */
   #segmentRules(message: Message): SegmentRules | undefined {
     const isBound = message.senderReason === null || isFixed(message.senderReason);
-    const choice = this.#linkChooser.choose(isBound ? message : { ...message, sender: null });
+    const choice = chooseLinks(this.#linkDirectory.current, isBound ? message : { ...message, sender: null });
     return choice.kind === "chosen" ? choice.links[0].segmentRules : undefined;
   }
 

@@ -8,9 +8,10 @@ import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { findOptionFaults } from "../links/carrier-options.ts";
 import type { Channel } from "../links/channel.ts";
-import type { LinkChooser, LinkReason, RouteQuery } from "../links/choose-links.ts";
+import { chooseLinks, chooseToWait, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import { explainNoRoute } from "../links/explain-no-route.ts";
-import type { SenderChoice } from "../links/choose-sender.ts";
+import { candidatesOn, pickFrom, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Owner } from "../model/owner.ts";
@@ -40,7 +41,7 @@ export type CheckedRequest = {
 
 export type ChosenLink = { link: Link; linkReason: LinkReason };
 
-export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates; lastSenders: LastSenders };
+export type ComposerParts = { clock: Clock; linkDirectory: LinkDirectory; templates: Templates; lastSenders: LastSenders };
 
 /** Templates by the id or name in the request. */
 type TemplatesByName = ReadonlyMap<string, Template | undefined>;
@@ -55,8 +56,8 @@ export class Composer {
     this.#parts = parts;
   }
 
-  get linkChooser(): LinkChooser {
-    return this.#parts.linkChooser;
+  get linkDirectory(): LinkDirectory {
+    return this.#parts.linkDirectory;
   }
 
   now(): number {
@@ -82,14 +83,14 @@ export class Composer {
   }
 
   async #senderFor({ sender, recipient }: NewMessage, owner: Owner, link: Link | undefined): Promise<SenderChoice> {
-    const { linkChooser, lastSenders } = this.#parts;
+    const { linkDirectory, lastSenders } = this.#parts;
     if (typeof sender === "string") return { sender, senderReason: "named" };
     if (link === undefined) return { sender: null, senderReason: null };
     const { accountId, environment } = owner;
     const query = { accountId, environment, recipient };
-    const candidates = linkChooser.candidatesOn(link, query);
+    const candidates = candidatesOn(linkDirectory.current, link, query);
     const last = candidates === undefined || candidates.pool.length < 2 ? null : await lastSenders.find(query, candidates.pool);
-    return linkChooser.pickFrom(candidates, link, { recipient, last });
+    return pickFrom(candidates, link, { recipient, last }, linkDirectory.pacing.waitOf);
   }
 
   async #findTemplates(request: NewMessage, owner: Owner): Promise<TemplatesByName> {
@@ -116,16 +117,16 @@ export class Composer {
   #note(message: Message, link: Link): void {
     const { sender, senderReason } = message;
     if (sender === null) return;
-    this.#parts.linkChooser.assigned(link.name, sender);
+    this.#parts.linkDirectory.pacing.assigned(link.name, sender);
     if (senderReason === "pool" || senderReason === "sticky" || senderReason === "preferred") this.#parts.lastSenders.note(message, sender);
   }
 
   linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
-    const { linkChooser } = this.#parts;
-    const choice = mayWait ? linkChooser.chooseToWait(query) : linkChooser.choose(query);
+    const { linkDirectory } = this.#parts;
+    const choice = mayWait ? chooseToWait(linkDirectory.current, query) : chooseLinks(linkDirectory.current, query);
     if (choice.kind === "chosen") return { link: choice.links[0], linkReason: choice.reason };
     return choice.kind === "no_route"
-      ? new Problem("no_route", { detail: explainNoRoute(this.#parts.linkChooser, query) })
+      ? new Problem("no_route", { detail: explainNoRoute(linkDirectory.current, query) })
       : new Problem(choice.kind);
   }
 

@@ -2,7 +2,7 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { idKey } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
-import type { OwnedSender } from "../links/choose-sender.ts";
+import type { OwnedSender } from "../links/directory.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { findLastSender } from "./queries.ts";

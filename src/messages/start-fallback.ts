@@ -4,7 +4,8 @@ import { Problem } from "../http/problem.ts";
 import { encodeId, newId, type MessageId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Channel } from "../links/channel.ts";
-import type { SenderChoice } from "../links/choose-sender.ts";
+import { hasSender } from "../links/choose-links.ts";
+import { senderOn, type SenderChoice } from "../links/choose-sender.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { storeAcceptances, toAcceptance, type MessageAcceptance } from "./accept-statement.ts";
@@ -121,17 +122,21 @@ function composeStep(composer: Composer, before: Message, step: FallbackStep, re
 
 /** The link and the sender of a step. A sender that the request named is kept, on another channel only where its link has it. */
 function routeOfStep(composer: Composer, before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
-  const { linkChooser } = composer;
+  const { linkDirectory } = composer;
   const { sender, senderReason } = before;
   const named = senderReason === "named" ? composer.linkFor({ ...before, channel }, { mayWait: true }) : undefined;
   if (named instanceof Problem && channel === before.channel) return named;
-  if (named !== undefined && !(named instanceof Problem) && (channel === before.channel || linkChooser.hasSender(named.link, before)))
+  if (
+    named !== undefined &&
+    !(named instanceof Problem) &&
+    (channel === before.channel || hasSender(linkDirectory.current, named.link, before))
+  )
     return { ...named, sender, senderReason };
   const route = composer.linkFor({ ...before, channel, sender: null }, { mayWait: true });
   if (route instanceof Problem) return route;
   // A sender of one link may not be allowed on another.
   const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;
-  return { ...route, ...(isSameLink ? { sender, senderReason } : linkChooser.senderOn(route.link, before)) };
+  return { ...route, ...(isSameLink ? { sender, senderReason } : senderOn(linkDirectory, route.link, before)) };
 }
 
 /** Undefined where the record is too large for an event, which an edit of the first message can cause. */

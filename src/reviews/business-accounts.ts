@@ -1,6 +1,8 @@
 /** The business accounts of the configuration, each with its links. */
 import type { Log } from "../model/log.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import { mayTake } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
+import { ownersOn } from "../links/ownership.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { BusinessAccountClient } from "../providers/business-account.ts";
@@ -12,7 +14,7 @@ export const REVIEWED_CHANNEL = "whatsapp";
 
 export type BusinessAccount = { name: string; links: readonly [Link, ...Link[]] };
 
-type BusinessAccountsParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
+type BusinessAccountsParts = { linkDirectory: LinkDirectory; providers: Readonly<Record<string, Provider<never>>> };
 
 export class BusinessAccounts {
   readonly #parts: BusinessAccountsParts;
@@ -24,7 +26,7 @@ export class BusinessAccounts {
   /** In the order of the configuration, which may change at any time. */
   get all(): readonly BusinessAccount[] {
     const linksByName = new Map<string, [Link, ...Link[]]>();
-    for (const link of this.#parts.linkChooser.links) {
+    for (const link of this.#parts.linkDirectory.current.links) {
       const name = this.nameOf(link);
       if (name === undefined) continue;
       const known = linksByName.get(name);
@@ -40,7 +42,7 @@ export class BusinessAccounts {
 
   /** Whether messages of the owner may be sent by a link of the account. */
   serves({ links }: BusinessAccount, owner: Owner): boolean {
-    return links.some(({ name }) => this.#parts.linkChooser.mayTake(name, { ...owner, channel: REVIEWED_CHANNEL }));
+    return links.some(({ name }) => mayTake(this.#parts.linkDirectory.current, name, { ...owner, channel: REVIEWED_CHANNEL }));
   }
 
   /** The business accounts that review templates of the owner. */
@@ -52,9 +54,9 @@ export class BusinessAccounts {
 
   /** Finds the owner of templates that were not written here: the owner of the numbers, or else the only account that may send. */
   ownerOf(businessAccount: BusinessAccount, owners: readonly Owner[]): Owner | undefined {
-    const { linkChooser } = this.#parts;
+    const { linkDirectory } = this.#parts;
     const holders = businessAccount.links
-      .flatMap(({ name }) => linkChooser.ownersOn(name))
+      .flatMap(({ name }) => ownersOn(linkDirectory.current, name))
       .filter(({ environment }) => environment === "live");
     const isSending = ({ accountId }: Owner): boolean => owners.some((owner) => owner.accountId.equals(accountId));
     const candidates = holders.length > 0 ? holders.filter(isSending) : owners;

@@ -3,7 +3,7 @@
 import type { Registry } from "prom-client";
 import type { AccountId } from "../model/id.ts";
 import { errorFields, type Log } from "../model/log.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
+import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
@@ -24,7 +24,7 @@ export type ReviewsParts = {
   node: string;
   wakeWebhooks: () => void;
   templates: Templates;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   providers: Readonly<Record<string, Provider<never>>>;
   accounts: () => Promise<readonly AccountId[]>;
   /** Whether this process syncs with business accounts. Every process receives the reports of carriers. */

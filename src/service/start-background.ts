@@ -13,8 +13,7 @@ import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
 import type { WakeWebhooks } from "../events/publish.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../model/log.ts";
-import { LinkChooser } from "../links/choose-links.ts";
-import type { Accounts } from "../links/routing.ts";
+import { LinkDirectory, type Accounts } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
 import { watchLinks } from "../links/metrics.ts";
 import { Composer } from "../messages/compose.ts";
@@ -59,7 +58,7 @@ export type Process = Storage & {
 
 export type Background = {
   wakeWebhooks: WakeWebhooks;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   reviews: Reviews;
   hosts: ProviderHosts;
   composer: Composer;
@@ -81,24 +80,24 @@ export async function startBackground(shared: Process): Promise<Background> {
   const gate = new AddressGate(config.webhookAddresses);
   const wakeWebhooks = startWebhooks(shared, gate);
   const accounts = await findAccounts(db, config);
-  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, accounts);
+  const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const linkReader = new LinkReader(shared.box, gate);
-  const createdPlans = new CreatedPlans({ ...shared, linkReader, linkChooser });
+  const createdPlans = new CreatedPlans({ ...shared, linkReader, linkDirectory });
   await holdRestored(config, db, clock);
   await createdPlans.load();
-  if (linkChooser.hold !== undefined)
-    log.warn({ event: "delivery.on_hold", reason: linkChooser.hold.detail }, "no message is handed over until godwit resume");
+  if (linkDirectory.current.hold !== undefined)
+    log.warn({ event: "delivery.on_hold", reason: linkDirectory.current.hold.detail }, "no message is handed over until godwit resume");
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
-  watchLinks(metrics.registry, { db, clock, linkChooser });
+  watchLinks(metrics.registry, { db, clock, linkDirectory });
   const templates = new Templates(db);
-  const reviews = startTemplateReviews(shared, { wakeWebhooks, linkChooser, templates });
+  const reviews = startTemplateReviews(shared, { wakeWebhooks, linkDirectory, templates });
   const watch = deliveryWatch(metrics.registry);
   const hosts = new ProviderHosts({
     db,
     clock,
     announcer,
-    linkChooser,
+    linkDirectory,
     consentDefaults,
     wakeWebhooks,
     receiptWaitMs: config.receiptWaitMs,
@@ -109,18 +108,18 @@ export async function startBackground(shared: Process): Promise<Background> {
     pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
   stops.push(() => hosts.stop());
-  const composer = new Composer({ clock, linkChooser, templates, lastSenders: new LastSenders(db) });
-  const { handover, reload } = await startDelivery(shared, { linkChooser, hosts, watch, composer, wakeWebhooks });
+  const composer = new Composer({ clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
+  const { handover, reload } = await startDelivery(shared, { linkDirectory, hosts, watch, composer, wakeWebhooks });
   startUpkeep(shared, wakeWebhooks);
   const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
     const known = await findAccounts(db, reloaded);
-    linkChooser.replace(reloaded.plan, known);
+    linkDirectory.replaceFile(reloaded.plan, known);
     consentDefaults.replace(reloaded.consent, known);
     await reload();
   };
   createdPlans.start();
   stops.push(() => createdPlans.stop());
-  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, consentDefaults, gate, linkReader, createdPlans, reloadPlan };
+  return { wakeWebhooks, linkDirectory, reviews, hosts, composer, handover, consentDefaults, gate, linkReader, createdPlans, reloadPlan };
 }
 
 /** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
@@ -158,11 +157,11 @@ function startWebhooks(
   return wakeWebhooks;
 }
 
-type ReviewParts = Pick<Background, "wakeWebhooks" | "linkChooser"> & { templates: Templates };
+type ReviewParts = Pick<Background, "wakeWebhooks" | "linkDirectory"> & { templates: Templates };
 
 function startTemplateReviews(
   { config, db, clock, node, metrics, log, stops }: Process,
-  { wakeWebhooks, linkChooser, templates }: ReviewParts,
+  { wakeWebhooks, linkDirectory, templates }: ReviewParts,
 ): Reviews {
   const reviews = startReviews({
     db,
@@ -170,7 +169,7 @@ function startTemplateReviews(
     node,
     wakeWebhooks,
     templates,
-    linkChooser,
+    linkDirectory,
     providers: PROVIDERS,
     isSyncing: config.roles.has("dispatch"),
     registry: metrics.registry,
@@ -184,12 +183,14 @@ function startTemplateReviews(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const RESPONSE_TIMEOUT_MS = 60_000;
 
-type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkDirectory" | "hosts" | "composer"> & {
+  watch: ReturnType<typeof deliveryWatch>;
+};
 
 /** Delivers messages in this process if that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
   { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
-  { linkChooser, hosts, watch, composer, wakeWebhooks }: DeliveryParts,
+  { linkDirectory, hosts, watch, composer, wakeWebhooks }: DeliveryParts,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
@@ -201,7 +202,7 @@ async function startDelivery(
     wakeWebhooks,
     hosts,
     providers: PROVIDERS,
-    linkChooser,
+    linkDirectory,
     composer,
     box,
     receiptWaitMs: config.receiptWaitMs,

@@ -55,7 +55,7 @@ export async function startServer(shared: Process, background: Background, optio
   const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns }) : [];
   const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);
   const apiPages = [
-    ...carrierPages({ linkChooser: background.linkChooser, providers: PROVIDERS, hostFor }),
+    ...carrierPages({ linkDirectory: background.linkDirectory, providers: PROVIDERS, hostFor }),
     ...tokenPages({ limiter, metrics, ...access }),
   ];
   const server = new Server({
@@ -100,7 +100,7 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 
 function makeRoutes(
   { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkChooser, reviews, consentDefaults, gate, linkReader, createdPlans }: Background,
+  { composer, handover, wakeWebhooks, linkDirectory, reviews, consentDefaults, gate, linkReader, createdPlans }: Background,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
@@ -111,7 +111,7 @@ function makeRoutes(
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   const once = new Once(db, clock, box);
-  const setup = { db, clock, box, gate, once, linkReader, linkChooser, changed: () => createdPlans.changed() };
+  const setup = { db, clock, box, gate, once, linkReader, linkDirectory, changed: () => createdPlans.changed() };
   return allRoutes({
     db,
     clock,
@@ -122,7 +122,7 @@ function makeRoutes(
     linkTester: new LinkTester({ setup, providers: PROVIDERS, log }),
     batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
-    messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
+    messages: new MessageChanger({ db, clock, wakeWebhooks, linkDirectory }),
     endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),

@@ -21,7 +21,7 @@ import type { CarrierRequest, Host, Provider, SendOutcome } from "../../src/prov
 import type { Environment } from "../../src/model/owner.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import type { Json } from "../support/client.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
@@ -271,7 +271,7 @@ describe("the endpoint for carriers", () => {
   let server: Server;
   let url: string;
   before(async () => {
-    const linkChooser = new LinkChooser(linkTo("simulator"), {
+    const linkDirectory = new LinkDirectory(linkTo("simulator"), {
       ...EMPTY_PLAN,
       links: [
         { ...linkTo("mine"), provider: "receiving" as never },
@@ -280,7 +280,7 @@ describe("the endpoint for carriers", () => {
       ],
     });
     const pages = carrierPages({
-      linkChooser,
+      linkDirectory,
       providers: { receiving, posted, silent },
       hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
     });

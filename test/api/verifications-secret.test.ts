@@ -5,7 +5,7 @@ import { decodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { NewVerification } from "../../src/verifications/new-verification.ts";
 import { Verifier } from "../../src/verifications/verifier.ts";
@@ -98,7 +98,7 @@ async function setUp(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   const { db, clock, accountId } = rig;
   const environment = "test";
   await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
-  const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
+  const composer = composerOf(rig, new LinkDirectory(linkTo(SIMULATOR_LINK)));
   const limits = { cooldownSeconds: 0, perRecipientHour: 1_000, perPrefixHour: 1_000 };
   const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, wakeWebhooks: wakeNothing });
   const credential = { ...credentialOf(accountId, environment), keyId: newId("key", clock.now()) };

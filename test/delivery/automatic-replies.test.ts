@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { ConsentSettings } from "../../src/consent/consent-settings.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { InboundMessage } from "../../src/providers/provider.ts";
@@ -172,8 +172,8 @@ describe("with texts", () => {
     await using own = await Rig.open();
     const other = new ScriptedCarrier();
     const links = [{ ...linkTo(LINK), sender: null }];
-    const linkChooser = new LinkChooser(linkTo("simulator"), { ...EMPTY_PLAN, links }, new Map([["main", own.accountId]]));
-    await own.deliver({ simulator: new ScriptedCarrier(), [LINK]: other }, { links, linkChooser });
+    const linkDirectory = new LinkDirectory(linkTo("simulator"), { ...EMPTY_PLAN, links }, new Map([["main", own.accountId]]));
+    await own.deliver({ simulator: new ScriptedCarrier(), [LINK]: other }, { links, linkDirectory });
     await own.rows("insert into accounts (id, name) values ($1, 'main')", [own.accountId]);
     await own.rows("insert into consent_settings values ($1, 'live', $2::json, now())", [
       own.accountId,
@@ -197,7 +197,7 @@ describe("with texts", () => {
     };
     await own.deliver(
       { simulator: new ScriptedCarrier(), [LINK]: other },
-      { links: plan.links, linkChooser: new LinkChooser(linkTo("simulator"), plan, new Map([["main", own.accountId]])) },
+      { links: plan.links, linkDirectory: new LinkDirectory(linkTo("simulator"), plan, new Map([["main", own.accountId]])) },
     );
     await own.rows("insert into consent_settings values ($1, 'live', $2::json, now())", [
       own.accountId,

@@ -6,7 +6,7 @@ import { CarrierConsent } from "../../src/delivery/carrier-consent.ts";
 import { findRefusal } from "../../src/consent/refusal.ts";
 import { ERASED } from "../../src/model/phone-number.ts";
 import { createLog } from "../../src/model/log.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { simulatorLink } from "../../src/links/link.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage, type Receipt } from "../../src/providers/provider.ts";
@@ -136,8 +136,8 @@ describe("the meaning of an inbound message that the carrier reports", () => {
   });
 });
 
-const chooser = (): LinkChooser =>
-  new LinkChooser(
+const chooser = (): LinkDirectory =>
+  new LinkDirectory(
     simulatorLink(1),
     {
       links: [linkTo(LINK)],
@@ -148,7 +148,13 @@ const chooser = (): LinkChooser =>
     new Map([["main", rig.accountId]]),
   );
 const consent = (): CarrierConsent =>
-  new CarrierConsent({ db: rig.db, clock: rig.clock, linkChooser: chooser(), wakeWebhooks: () => undefined, log: createLog("silent").log });
+  new CarrierConsent({
+    db: rig.db,
+    clock: rig.clock,
+    linkDirectory: chooser(),
+    wakeWebhooks: () => undefined,
+    log: createLog("silent").log,
+  });
 
 describe("the choice of a person in the carrier's app", () => {
   const choose = (from: string, isOptOut: boolean, to = OURS): Promise<void> => consent().apply(linkTo(LINK), [{ from, to, isOptOut }]);

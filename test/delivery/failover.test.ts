@@ -9,8 +9,7 @@ import { sendingSignal } from "../../src/delivery/settle.ts";
 import { encodeId, newId } from "../../src/model/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
-import { NOTHING_CREATED, type CreatedPlan } from "../../src/links/routing.ts";
+import { LinkDirectory, NOTHING_CREATED, type CreatedRecords } from "../../src/links/directory.ts";
 import { linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo, recipientOf } from "../support/recipient.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
@@ -23,12 +22,12 @@ const A = ownLink("a", "AAA");
 const B = ownLink("b", "BBB");
 
 /** Real routing, with the rig's account under the name `house`. */
-const linkChooserWith = (rig: Rig, fields: Partial<Plan> = {}): LinkChooser =>
-  new LinkChooser(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
+const linkDirectoryWith = (rig: Rig, fields: Partial<Plan> = {}): LinkDirectory =>
+  new LinkDirectory(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
 const numberOn = (number: string, link: string): Sender => ({ number, link, account: "house", environment: "live" });
 
-const send = (rig: Rig, linkChooser: LinkChooser, fields: Partial<NewMessage> = {}): Promise<Message> =>
-  rig.accept(fields, { linkChooser, environment: "live" });
+const send = (rig: Rig, linkDirectory: LinkDirectory, fields: Partial<NewMessage> = {}): Promise<Message> =>
+  rig.accept(fields, { linkDirectory, environment: "live" });
 
 const carriersOf = () => ({ simulator: new ScriptedCarrier(), a: new ScriptedCarrier(), b: new ScriptedCarrier() });
 const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
@@ -37,11 +36,11 @@ const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
 describe("a message that is refused temporarily", () => {
   test("is submitted to the next link, from the sender of that link", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, linkChooser);
+    const message = await send(rig, linkDirectory);
     assert.equal(message.sender, "AAA");
-    await rig.deliver(carriers, { linkChooser });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["b", "BBB", 2]);
     assert.deepEqual([carriers.a.sends[0]?.message.sender, carriers.b.sends[0]?.message.sender], ["AAA", "BBB"]);
@@ -51,33 +50,33 @@ describe("a message that is refused temporarily", () => {
 
   test("is submitted to the next link from the account's own number on that link", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
+    const linkDirectory = linkDirectoryWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
     const carriers = carriersOf();
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, linkChooser);
+    const message = await send(rig, linkDirectory);
     assert.equal(message.sender, "+15550001");
-    await rig.deliver(carriers, { linkChooser });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender], ["b", "+15550002"]);
   });
 
   test("keeps the sender that its request names", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, linkChooser, { sender: "MINE" });
-    await rig.deliver(carriers, { linkChooser });
+    const message = await send(rig, linkDirectory, { sender: "MINE" });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "MINE", "MINE"]);
   });
 
   test("stays with the link that owns its named number", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
+    const linkDirectory = linkDirectoryWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
     const carriers = carriersOf();
     carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
-    const message = await send(rig, linkChooser, { sender: "+15550009", recipient: recipientNo(1) });
-    await rig.deliver(carriers, { linkChooser });
+    const message = await send(rig, linkDirectory, { sender: "+15550009", recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "+15550009", 2, 0]);
   });
@@ -88,24 +87,24 @@ describe("a message that is refused temporarily", () => {
   ] as const)
     test(`keeps ${what} where its request names it, and waits for the link that has it`, async () => {
       await using rig = await Rig.open();
-      const linkChooser = linkChooserWith(rig, { senders });
+      const linkDirectory = linkDirectoryWith(rig, { senders });
       const carriers = carriersOf();
       carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
-      const message = await send(rig, linkChooser, { sender, recipient: recipientNo(1) });
+      const message = await send(rig, linkDirectory, { sender, recipient: recipientNo(1) });
       assert.deepEqual([message.sender, message.senderReason], [sender, "named"]);
-      await rig.deliver(carriers, { linkChooser });
+      await rig.deliver(carriers, { linkDirectory });
       const sent = await rig.untilStatus(message, "sent");
       assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", sender, 2, 0]);
     });
 
   test("has the reasons of its new link and sender", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550002", "b")] });
+    const linkDirectory = linkDirectoryWith(rig, { senders: [numberOn("+15550002", "b")] });
     const carriers = carriersOf();
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, linkChooser);
+    const message = await send(rig, linkDirectory);
     assert.deepEqual([message.senderReason, message.linkReason], ["link_default", "file_order"]);
-    await rig.deliver(carriers, { linkChooser });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.sender, sent.senderReason, sent.linkReason], ["+15550002", "only_sender", "failover"]);
   });
@@ -116,22 +115,22 @@ describe("a message that is refused temporarily", () => {
   ] as const)
     test(`from before reasons were stored: a sender ${what}`, async () => {
       await using rig = await Rig.open();
-      const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+      const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
       carriers.a.otherwise = refused(false);
-      const message = await send(rig, linkChooser, { sender });
+      const message = await send(rig, linkDirectory, { sender });
       await rig.rows("update messages set sender_reason = null, link_reason = null");
-      await rig.deliver(carriers, { linkChooser });
+      await rig.deliver(carriers, { linkDirectory });
       const sent = await rig.untilStatus(message, "sent");
       assert.deepEqual([sent.provider?.link, sent.sender], ["b", moved]);
     });
 
   test("moves through all links of the route and then to the first one again", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
     carriers.a.responds(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
     carriers.b.otherwise = refused(false);
-    const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
-    await rig.deliver(carriers, { linkChooser });
+    const message = await send(rig, linkDirectory, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["a", "AAA", 3]);
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [2, 1]);
@@ -139,11 +138,11 @@ describe("a message that is refused temporarily", () => {
 
   test("is submitted to the same link again where the route has no other", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] });
+    const linkDirectory = linkDirectoryWith(rig, { routes: [{ channel: "sms", links: ["a"] }] });
     const carriers = carriersOf();
     carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
-    const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
-    await rig.deliver(carriers, { linkChooser });
+    const message = await send(rig, linkDirectory, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.attempts, carriers.b.sends.length], ["a", 2, 0]);
     assert.deepEqual(await reasonsOf(rig, message), []);
@@ -152,10 +151,10 @@ describe("a message that is refused temporarily", () => {
 
 test("a message that is refused permanently fails and is submitted to no other link", async () => {
   await using rig = await Rig.open();
-  const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+  const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
   carriers.a.otherwise = refused(true);
-  const message = await send(rig, linkChooser);
-  await rig.deliver(carriers, { linkChooser });
+  const message = await send(rig, linkDirectory);
+  await rig.deliver(carriers, { linkDirectory });
   const failed = await rig.untilStatus(message, "failed");
   assert.deepEqual([failed.error?.code, failed.attempts, failed.sender], ["invalid_destination", 1, "AAA"]);
   assert.equal(carriers.b.sends.length, 0);
@@ -164,11 +163,11 @@ test("a message that is refused permanently fails and is submitted to no other l
 test("a message of unknown outcome stays with its link, also when it is resent and refused", async () => {
   await using rig = await Rig.open();
   const again = { ...A, onUnknown: { holdMs: 50, policy: "resend" as const } };
-  const linkChooser = linkChooserWith(rig, { links: [again, B] });
+  const linkDirectory = linkDirectoryWith(rig, { links: [again, B] });
   const carriers = carriersOf();
   carriers.a.responds(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
-  const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
-  await rig.deliver(carriers, { linkChooser });
+  const message = await send(rig, linkDirectory, { recipient: recipientNo(1) });
+  await rig.deliver(carriers, { linkDirectory });
   const sent = await rig.untilStatus(message, "sent");
   assert.deepEqual([sent.provider?.link, sent.attempts, sent.hasUnknown], ["a", 3, true]);
   assert.equal(carriers.b.sends.length, 0);
@@ -187,10 +186,10 @@ describe("a link that is down on every node", () => {
   test("loses its waiting messages to the next link that is up, from the sender of that link", async () => {
     await using rig = await Rig.open();
     const C = ownLink("c", "CCC");
-    const linkChooser = linkChooserWith(rig, { links: [A, B, C] });
+    const linkDirectory = linkDirectoryWith(rig, { links: [A, B, C] });
     const carriers = { ...carriersOf(), a: unreachable(), b: unreachable(), c: new ScriptedCarrier() };
-    const messages = await Promise.all([1, 2, 3].map((index) => send(rig, linkChooser, { recipient: recipientNo(index) })));
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const messages = await Promise.all([1, 2, 3].map((index) => send(rig, linkDirectory, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     for (const message of messages) {
       const sent = await rig.untilStatus(message, "sent");
       assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["c", "CCC", 1]);
@@ -210,16 +209,16 @@ describe("a link that is down on every node", () => {
 
   test("keeps messages that have no other link, in their order, and sends them when it is up again", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, {
+    const linkDirectory = linkDirectoryWith(rig, {
       routes: [
         { channel: "sms", links: ["a"] },
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
     const carriers = { ...carriersOf(), a: unreachable() };
-    const stay = await send(rig, linkChooser, { recipient: recipientNo(1) });
-    const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const stay = await send(rig, linkDirectory, { recipient: recipientNo(1) });
+    const move = await send(rig, linkDirectory, { recipient: recipientOf("+12125550123") });
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     await rig.untilStatus(move, "sent");
     const row = await until("its claim to be returned", async () => {
       const now = await rig.queueRow(stay);
@@ -236,7 +235,7 @@ describe("a link that is down on every node", () => {
 
   test("also loses messages that a node has claimed and cannot submit", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig);
+    const linkDirectory = linkDirectoryWith(rig);
     // Like a carrier over HTTP: it accepts every request and responds with throttling.
     const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
     paused.otherwise = () => {
@@ -244,34 +243,34 @@ describe("a link that is down on every node", () => {
       return { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: "190" };
     };
     const carriers = { ...carriersOf(), a: paused };
-    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, linkChooser, { recipient: recipientNo(index) })));
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, linkDirectory, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     for (const message of messages) assert.equal((await rig.untilStatus(message, "sent")).provider?.link, "b");
   });
 
   test("loses a message that may use another link, however many before it may not", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig, {
+    const linkDirectory = linkDirectoryWith(rig, {
       routes: [
         { channel: "sms", links: ["a"] },
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
     const carriers = { ...carriersOf(), a: unreachable() };
-    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { linkChooser, environment: "live" });
-    const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { linkDirectory, environment: "live" });
+    const move = await send(rig, linkDirectory, { recipient: recipientOf("+12125550123") });
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     await rig.untilStatus(move, "sent");
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
   });
 
   test("keeps a message that names its sender until it is up again", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig);
+    const linkDirectory = linkDirectoryWith(rig);
     const carriers = { ...carriersOf(), a: unreachable() };
-    const named = await send(rig, linkChooser, { sender: "AAA" });
-    const other = await send(rig, linkChooser, { recipient: recipientNo(2) });
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    const named = await send(rig, linkDirectory, { sender: "AAA" });
+    const other = await send(rig, linkDirectory, { recipient: recipientNo(2) });
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     const moved = await rig.untilStatus(other, "sent");
     assert.deepEqual([moved.provider?.link, moved.sender, moved.linkReason], ["b", "BBB", "failover"]);
     assert.deepEqual([(await rig.queueRow(named))?.link, await reasonsOf(rig, named)], ["a", []]);
@@ -284,10 +283,10 @@ describe("a link that is down on every node", () => {
 
   test("loses no message to a link that is also down", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), { ...carriersOf(), a: unreachable(), b: unreachable() }];
-    const message = await send(rig, linkChooser);
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig), { ...carriersOf(), a: unreachable(), b: unreachable() }];
+    const message = await send(rig, linkDirectory);
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     // A lane without a link is checked after the links, so both have been checked by then.
     await rig.untilStatus(marker, "sent");
     assert.equal((await rig.queueRow(message))?.link, "a");
@@ -297,14 +296,14 @@ describe("a link that is down on every node", () => {
   test("holds a message whose node ended during the submission, and then applies its policy", async () => {
     await using rig = await Rig.open();
     const brief = { ...A, onUnknown: { holdMs: 100, policy: "fail" as const } };
-    const [linkChooser, carriers] = [linkChooserWith(rig, { links: [brief, B] }), { ...carriersOf(), a: unreachable() }];
-    const message = await send(rig, linkChooser);
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig, { links: [brief, B] }), { ...carriersOf(), a: unreachable() }];
+    const message = await send(rig, linkDirectory);
     // The state after a process that ended when bytes may have left.
     const written = changeBy(message, sendingSignal(message, brief), rig.clock.now());
     assert.ok(written !== undefined);
     assert.deepEqual(await advance(rig.db, [written]), [true]);
     await rig.makeDue(message);
-    await rig.deliver(carriers, { linkChooser, ...DOWN });
+    await rig.deliver(carriers, { linkDirectory, ...DOWN });
     const failed = await rig.untilStatus(message, "failed");
     assert.equal(failed.error?.code, "outcome_unknown");
     assert.deepEqual(
@@ -316,11 +315,11 @@ describe("a link that is down on every node", () => {
 
   test("loses its waiting messages to a configured link when it is removed from the plan", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig);
+    const linkDirectory = linkDirectoryWith(rig);
     const carriers = carriersOf();
-    const message = await send(rig, linkChooser);
-    linkChooser.replace({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
-    await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { linkChooser, ...DOWN });
+    const message = await send(rig, linkDirectory);
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
+    await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { linkDirectory, ...DOWN });
     const sent = await rig.untilStatus(message, "sent");
     assert.equal(sent.provider?.link, "b");
     assert.equal(carriers.simulator.sends.length, 0);
@@ -328,23 +327,23 @@ describe("a link that is down on every node", () => {
 
   test("of an account loses its messages to other links of the account only, also when it is deleted", async () => {
     await using rig = await Rig.open();
-    const linkChooser = linkChooserWith(rig);
+    const linkDirectory = linkDirectoryWith(rig);
     const carriers = carriersOf();
     const [deleted, other] = [newId("lnk", 1), newId("lnk", 2)].map((id) => encodeId("lnk", id)) as [string, string];
-    const created = (...names: string[]): CreatedPlan => ({
+    const created = (...names: string[]): CreatedRecords => ({
       ...NOTHING_CREATED,
       links: names.map((name) => ({ ...linkTo(name), accountId: rig.accountId })),
     });
-    linkChooser.replaceCreated(created(deleted));
-    const message = await send(rig, linkChooser);
-    linkChooser.replaceCreated(NOTHING_CREATED);
+    linkDirectory.replaceCreated(created(deleted));
+    const message = await send(rig, linkDirectory);
+    linkDirectory.replaceCreated(NOTHING_CREATED);
     const own = new ScriptedCarrier();
-    const delivery = await rig.deliver({ ...carriers, [other]: own }, { linkChooser, ...DOWN });
+    const delivery = await rig.deliver({ ...carriers, [other]: own }, { linkDirectory, ...DOWN });
     // A message of the operator's link that is removed moves, so failover has had its turn.
     const moved = await rig.accept({}, { link: "removed", environment: "live" });
     assert.equal((await rig.untilStatus(moved, "sent")).provider?.link, "a");
     assert.equal((await rig.message(message)).status, "queued");
-    linkChooser.replaceCreated(created(other));
+    linkDirectory.replaceCreated(created(other));
     await delivery.reload();
     assert.equal((await rig.untilStatus(message, "sent")).provider?.link, other);
     assert.deepEqual([carriers.a.sends.length, own.sends.length], [1, 1]);
@@ -352,18 +351,18 @@ describe("a link that is down on every node", () => {
 
   test("loses no message while it is up on another node", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, exchange] = [linkChooserWith(rig), new Exchange()];
+    const [linkDirectory, exchange] = [linkDirectoryWith(rig), new Exchange()];
     const owner = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n1") };
-    const first = await rig.deliver(owner, { linkChooser, ...DOWN });
+    const first = await rig.deliver(owner, { linkDirectory, ...DOWN });
     await until(
       "the owner to be connected and to report it",
       async () => (await rig.rows("select 1 from link_states where link = 'a' and state = 'connected'")).length > 0 || undefined,
     );
     const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
-    await rig.deliver(other, { linkChooser, ...DOWN, node: "node-2", db: rig.connect("node-2") });
+    await rig.deliver(other, { linkDirectory, ...DOWN, node: "node-2", db: rig.connect("node-2") });
     // The owner is slow: the message waits while the other node checks more than once.
     owner.a.responds(recipientNo(1), "never");
-    const waiting = await send(rig, linkChooser, { recipient: recipientNo(1) });
+    const waiting = await send(rig, linkDirectory, { recipient: recipientNo(1) });
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
     await until("the marker to be rerouted", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);
     assert.equal((await rig.queueRow(waiting))?.link, "a");
@@ -377,11 +376,11 @@ describe("a scheduled message", () => {
 
   test("chooses its link at send_at", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
-    const message = await send(rig, linkChooser, { send_at: soon() });
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkDirectory, { send_at: soon() });
     assert.equal(message.status, "scheduled");
-    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
-    await rig.deliver(carriers, { linkChooser });
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, carriers.a.sends.length], ["b", 0]);
   });
@@ -390,11 +389,11 @@ describe("a scheduled message", () => {
     await using rig = await Rig.open();
     const accounts = new Map([["house", rig.accountId]]);
     const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
-    const [linkChooser, carriers] = [linkChooserWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
-    const message = await send(rig, linkChooser, { send_at: soon() });
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkDirectory, { send_at: soon() });
     assert.equal(message.sender, "+15550001");
-    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
-    await rig.deliver(carriers, { linkChooser });
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
+    await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
   });
@@ -403,21 +402,21 @@ describe("a scheduled message", () => {
     await using rig = await Rig.open();
     const accounts = new Map([["house", rig.accountId]]);
     const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
-    const [linkChooser, carriers] = [linkChooserWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
-    const message = await send(rig, linkChooser, { send_at: new Date(Date.now() + 3_600_000).toISOString(), sender: "+15550001" });
-    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkDirectory, { send_at: new Date(Date.now() + 3_600_000).toISOString(), sender: "+15550001" });
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
     await rig.makeDue(message);
-    await rig.deliver(carriers, { linkChooser });
+    await rig.deliver(carriers, { linkDirectory });
     const failed = await rig.untilStatus(message, "failed");
     assert.deepEqual([failed.error?.code, failed.sender, carriers.b.sends.length], ["no_route", "+15550001", 0]);
   });
 
   test("fails when it has no route at send_at, and nothing is submitted", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
-    const message = await send(rig, linkChooser, { send_at: soon() });
-    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
-    await rig.deliver(carriers, { linkChooser });
+    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
+    const message = await send(rig, linkDirectory, { send_at: soon() });
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
+    await rig.deliver(carriers, { linkDirectory });
     const failed = await rig.untilStatus(message, "failed");
     assert.deepEqual([failed.error?.code, failed.attempts], ["no_route", 0]);
     assert.equal(await rig.queueRow(message), undefined);
@@ -434,11 +433,11 @@ describe("a scheduled message", () => {
   ] as const)
     test(`${what} fails with ${code}, and nothing is submitted`, async () => {
       await using rig = await Rig.open();
-      const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
-      const message = await send(rig, linkChooser, { send_at: soon(), sender: "+15550009" });
+      const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
+      const message = await send(rig, linkDirectory, { send_at: soon(), sender: "+15550009" });
       const accounts = new Map([["other", newId("acct", Date.now())]]);
-      linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
-      await rig.deliver(carriers, { linkChooser });
+      linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
+      await rig.deliver(carriers, { linkDirectory });
       const failed = await rig.untilStatus(message, "failed");
       assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
       for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
@@ -458,12 +457,12 @@ describe("a fallback", () => {
     test(what, async () => {
       await using rig = await Rig.open();
       const senders = [numberOn("+15550002", "b"), numberOn("+15550002", "wa"), numberOn("+15550003", "wa")];
-      const linkChooser = linkChooserWith(rig, { links: [...SMS, WA], senders });
+      const linkDirectory = linkDirectoryWith(rig, { links: [...SMS, WA], senders });
       const carriers = { ...carriersOf(), wa: new ScriptedCarrier() };
       for (const carrier of Object.values(carriers))
         carrier.otherwise = ({ message: { body } }) => (body === "step" ? accepted() : refused(true));
-      await send(rig, linkChooser, { body: "first", fallback: [{ channel: "sms", body: "step", after_seconds: 3_600 }], ...fields });
-      await rig.deliver(carriers, { linkChooser });
+      await send(rig, linkDirectory, { body: "first", fallback: [{ channel: "sms", body: "step", after_seconds: 3_600 }], ...fields });
+      await rig.deliver(carriers, { linkDirectory });
       const step = await until("the step to be sent", async () => {
         const rows = await rig.rows<{ sender: string; sender_reason: string; link: string }>(
           "select sender, sender_reason, link from messages where fallback_of is not null and status = 'sent'",

@@ -11,7 +11,7 @@ import { CarrierConsent } from "../../src/delivery/carrier-consent.ts";
 import { createLog } from "../../src/model/log.ts";
 import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
 import type { Recipient } from "../../src/model/phone-number.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -31,7 +31,7 @@ type Scene = {
   other: AccountId;
   carrier: ScriptedCarrier;
   outcomes: string[];
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   link: Link;
   inbound: Inbound;
 };
@@ -50,19 +50,27 @@ async function withLink(
   ]);
   for (const name of accounts) await rig.rows("insert into accounts (id, name) values ($1, $2)", [ids.get(name), name]);
   const link = { ...linkTo(LINK), ...fields };
-  const linkChooser = new LinkChooser(simulatorLink(1), { ...EMPTY_PLAN, links: [link], ...plan }, ids);
+  const linkDirectory = new LinkDirectory(simulatorLink(1), { ...EMPTY_PLAN, links: [link], ...plan }, ids);
   const carrier = new ScriptedCarrier();
-  await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkChooser });
+  await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkDirectory });
   const outcomes: string[] = [];
   const watch = { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch;
   const nothing = (): undefined => undefined;
-  const parts = { db: rig.db, clock: rig.clock, linkChooser, wakeWebhooks: nothing, queued: nothing, watch, log: createLog("silent").log };
+  const parts = {
+    db: rig.db,
+    clock: rig.clock,
+    linkDirectory,
+    wakeWebhooks: nothing,
+    queued: nothing,
+    watch,
+    log: createLog("silent").log,
+  };
   await run({
     rig,
     other,
     carrier,
     outcomes,
-    linkChooser,
+    linkDirectory,
     link,
     inbound: new Inbound({ ...parts, consentDefaults: new ConsentDefaults() }),
   });
@@ -83,12 +91,12 @@ type SendOptions = { accountId?: AccountId; recipient?: Recipient; sender?: stri
 
 /** Sends a message of an account in `live`. */
 async function send(
-  { rig, linkChooser }: Scene,
+  { rig, linkDirectory }: Scene,
   { accountId = rig.accountId, recipient = PERSON, sender }: SendOptions = {},
 ): Promise<Message> {
   const message = await rig.accept(
     { recipient, ...(sender === undefined ? {} : { sender }) },
-    { accountId, environment: "live", linkChooser },
+    { accountId, environment: "live", linkDirectory },
   );
   return rig.untilStatus(message, "sent");
 }
@@ -253,14 +261,14 @@ describe("an inbound message", () => {
 
   test("without a writer is kept, and changes no consent, also when it is assigned", () =>
     withLink({ accounts: ["house"] }, async (scene) => {
-      const { rig, inbound, link, linkChooser } = scene;
+      const { rig, inbound, link, linkDirectory } = scene;
       await send(scene);
       await inbound.receive(link, [written({ from: "", text: "STOP", channel: "whatsapp" })]);
       assert.deepEqual(scene.outcomes, ["kept"]);
       const [kept] = await listKept(rig.db, 1);
       const id = decodeId("inb", kept?.id ?? "") ?? assert.fail();
       const owner = { accountId: rig.accountId, environment: "live" } as const;
-      const parts = { db: rig.db, clock: rig.clock, linkChooser, consentDefaults: new ConsentDefaults() };
+      const parts = { db: rig.db, clock: rig.clock, linkDirectory, consentDefaults: new ConsentDefaults() };
       assert.equal((await assignKept(parts, id, { owner, origin: SYSTEM_ORIGIN })).kind, "assigned");
       assert.deepEqual(await rig.rows("select sender, body from messages where direction = 'inbound'"), [{ sender: null, body: "STOP" }]);
       assert.deepEqual(await rig.rows("select recipient from suppressions union all select recipient from service_windows"), []);
@@ -330,9 +338,9 @@ describe("STOP", () => {
 
   test("keeps a message from being sent that was queued before, also one of an account that has sent nothing yet", () =>
     withLink({}, async (scene) => {
-      const { rig, other, carrier, inbound, link, linkChooser } = scene;
+      const { rig, other, carrier, inbound, link, linkDirectory } = scene;
       carrier.isReady = false;
-      const queued = await rig.accept({ recipient: PERSON }, { accountId: other, environment: "live", linkChooser });
+      const queued = await rig.accept({ recipient: PERSON }, { accountId: other, environment: "live", linkDirectory });
       await inbound.receive(link, [written({ text: "STOP" })]);
       carrier.isReady = true;
       carrier.changed();
@@ -376,15 +384,15 @@ describe("STOP", () => {
     const [first, second] = ["+14155552801", "+14155552802"];
     const sender = (number: string) => ({ number, link: LINK, account: "house", environment: "live", pool: "alerts" }) as const;
     return withLink({ plan: { senders: [sender(first)] } }, async (scene) => {
-      const { rig, other, inbound, link, linkChooser, carrier } = scene;
+      const { rig, other, inbound, link, linkDirectory, carrier } = scene;
       await inbound.receive(link, [written({ to: first, text: "STOP" })]);
       const accounts = new Map([
         ["house", rig.accountId],
         ["other", other],
       ]);
-      linkChooser.replace({ ...EMPTY_PLAN, links: [link], senders: [sender(first), sender(second)] }, accounts);
+      linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [link], senders: [sender(first), sender(second)] }, accounts);
       const { accountId } = rig;
-      const message = await rig.accept({ recipient: PERSON, sender: second }, { accountId, environment: "live", linkChooser });
+      const message = await rig.accept({ recipient: PERSON, sender: second }, { accountId, environment: "live", linkDirectory });
       assert.equal((await rig.untilStatus(message, "failed")).error?.code, "recipient_opted_out");
       assert.deepEqual(carrier.sends, []);
     });
@@ -439,7 +447,7 @@ describe("STOP", () => {
       const { rig, carrier } = scene;
       carrier.responds(PERSON, refused(true, RECIPIENT_OPTED_OUT));
       const { accountId } = rig;
-      await rig.accept({ recipient: PERSON, sender: first }, { accountId, environment: "live", linkChooser: scene.linkChooser });
+      await rig.accept({ recipient: PERSON, sender: first }, { accountId, environment: "live", linkDirectory: scene.linkDirectory });
       await until(
         "the pool to be suppressed",
         async () => (await refusalFor(scene, rig.accountId, PERSON, second)) === "recipient_opted_out",
@@ -487,14 +495,14 @@ describe("a choice in the app of the carrier", () => {
 
   test("holds for every account that has sent to the person from the number, and is taken back for all of them", () =>
     withLink({}, async (scene) => {
-      const { rig, other, link, linkChooser } = scene;
+      const { rig, other, link, linkDirectory } = scene;
       await send(scene);
       await send(scene, { accountId: other });
       const nothing = (): undefined => undefined;
       const consent = new CarrierConsent({
         db: rig.db,
         clock: rig.clock,
-        linkChooser,
+        linkDirectory,
         wakeWebhooks: nothing,
         log: createLog("silent").log,
       });
@@ -509,9 +517,9 @@ describe("a choice in the app of the carrier", () => {
 });
 
 describe("a kept message", () => {
-  const assign = ({ rig, linkChooser }: Scene, id: string, accountId: AccountId, environment: "live" | "test" = "live") =>
+  const assign = ({ rig, linkDirectory }: Scene, id: string, accountId: AccountId, environment: "live" | "test" = "live") =>
     assignKept(
-      { db: rig.db, clock: rig.clock, linkChooser, consentDefaults: new ConsentDefaults() },
+      { db: rig.db, clock: rig.clock, linkDirectory, consentDefaults: new ConsentDefaults() },
       decodeId("inb", id) ?? assert.fail(),
       {
         owner: { accountId, environment },

@@ -1,7 +1,7 @@
 /** Inbound messages, through the interface that every carrier uses: each is stored once, causes one event, and applies the opt-out words
  *  in it. */
 import { simulatorLink } from "../../src/links/link.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
@@ -446,7 +446,7 @@ describe("a reply", () => {
     const wakeWebhooks = () => (woken += 1);
     return {
       inbound: new Inbound({
-        linkChooser: new LinkChooser(simulatorLink(1)),
+        linkDirectory: new LinkDirectory(simulatorLink(1)),
         consentDefaults: new ConsentDefaults(),
         queued: () => undefined,
         db,

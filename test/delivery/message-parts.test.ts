@@ -9,7 +9,7 @@ import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/queue/announcer.ts";
 import { deleteOldRows } from "../../src/retention/queries.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { wakeNothing } from "../support/engine.ts";
@@ -222,7 +222,7 @@ describe("concurrent receipts of several parts", () => {
         db,
         announcer: new Announcer(db, name, log),
         clock: rig.clock,
-        linkChooser: new LinkChooser(linkTo(LINK)),
+        linkDirectory: new LinkDirectory(linkTo(LINK)),
         consentDefaults: new ConsentDefaults(),
         wakeWebhooks: wakeNothing,
         receiptWaitMs: 3_600_000,

@@ -1,7 +1,7 @@
 /** A process that only delivers messages. Its one link leads to the witness. Tests kill and freeze it, and cut its connections. */
 import { createLog } from "../../src/model/log.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { closeStorage, deliveryOf, openStorage } from "../support/engine.ts";
 import { witnessed } from "./witness-client.ts";
 
@@ -26,7 +26,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, responseTimeou
   const { delivery, announcer } = deliveryOf(storage, {
     node,
     providers: { simulator: witnessed({ port, node, window }) },
-    linkChooser: new LinkChooser(link),
+    linkDirectory: new LinkDirectory(link),
     receiptWaitMs: DAY_MS,
     responseTimeoutMs,
     queueLeaseMs,

@@ -8,7 +8,7 @@ import { within } from "../../src/lib/wait.ts";
 import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
 import { PRIORITIES } from "../../src/messages/message.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import type { Database } from "../../src/database/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS } from "../../src/timings.ts";
@@ -98,7 +98,7 @@ export class Scene {
         createAccount(this.db, this.#storage.clock, { name: `${name} ${randomUUID()}`, origin: SYSTEM_ORIGIN }, seed),
       ),
     );
-    const acceptor = acceptorOf(this.#storage, new LinkChooser(simulatorLink(1)));
+    const acceptor = acceptorOf(this.#storage, new LinkDirectory(simulatorLink(1)));
     const acceptOne = (index: number): Promise<unknown> => {
       const accountId = accounts[index % accounts.length]?.id ?? assert.fail();
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";

@@ -6,7 +6,7 @@ import { SecretBox } from "../../src/lib/secret-box.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { startFallback } from "../../src/messages/start-fallback.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import type { Database } from "../../src/database/database.ts";
 import { linkTo, LINK, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
@@ -75,7 +75,7 @@ describe("two nodes", () => {
   test("that start the same step concurrently start it once", async () => {
     await using rig = await Rig.open();
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
-    const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
+    const composer = composerOf(rig, new LinkDirectory(linkTo(SIMULATOR_LINK)));
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };
     for (let round = 0; round < 5; round += 1) {
       const message = await rig.accept({ ...STEPS, recipient: recipientNo(round) });

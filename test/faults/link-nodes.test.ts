@@ -8,7 +8,7 @@ import { Inbound } from "../../src/delivery/inbound.ts";
 import { newId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import { createLog } from "../../src/model/log.ts";
 import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
-import { LinkChooser } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { wakeNothing } from "../support/engine.ts";
@@ -149,11 +149,11 @@ describe("a changed plan", () => {
     );
     const simulator = new ScriptedCarrier();
     const plan = (links: ReturnType<typeof linkTo>[]) => ({ ...EMPTY_PLAN, links });
-    const linkChooser = new LinkChooser(
+    const linkDirectory = new LinkDirectory(
       { ...linkTo("simulator"), provider: "simulator" },
       plan([linkTo("same"), linkTo("other"), linkTo("gone")]),
     );
-    const delivery = await rig.deliver({ ...carriers, simulator }, { linkChooser });
+    const delivery = await rig.deliver({ ...carriers, simulator }, { linkDirectory });
     await until("three to be open", () => ["same", "other", "gone"].every((name) => carriers[name]?.exchange.open === 1) || undefined);
     const lane = delivery.lanes.get("same");
     // One message is being submitted on the link that is removed. The close waits for it.
@@ -162,7 +162,7 @@ describe("a changed plan", () => {
     const message = await rig.accept({}, { link: "gone" });
     carriers["gone"]?.changed();
     await until("the message to be at the carrier", () => carriers["gone"]?.sends[0]);
-    linkChooser.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
+    linkDirectory.replaceFile(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
     // Two concurrent calls still open a link once.
     const reloads = [delivery.reload(), delivery.reload()];
     await until("the others to be open meanwhile", () =>
@@ -192,8 +192,8 @@ describe("a changed plan", () => {
   test("loses no message that is being stored for a link during its close", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    const linkChooser = new LinkChooser({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
-    const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkChooser });
+    const linkDirectory = new LinkDirectory({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
+    const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkDirectory });
     await until("its queue to be known", async () => {
       const probe = await rig.accept({ recipient: recipientNo(1) }, { handover: delivery.handover });
       await rig.untilStatus(probe, "sent");
@@ -201,7 +201,7 @@ describe("a changed plan", () => {
     });
     // A place is reserved, its message is not stored yet, and the settings of the link change.
     const message = await rig.accept({ recipient: recipientNo(2) });
-    linkChooser.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
+    linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
     carrier.isReady = false;
     const reloading = delivery.reload();
     delivery.handover.take(LINK, message);
@@ -239,7 +239,7 @@ describe("an inbound message to one of our numbers", () => {
     new Inbound({
       db: rig.db,
       clock: rig.clock,
-      linkChooser: new LinkChooser(
+      linkDirectory: new LinkDirectory(
         linkTo("simulator"),
         { ...EMPTY_PLAN, links: [linkTo(LINK)], senders },
         new Map([

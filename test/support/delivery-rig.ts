@@ -13,7 +13,8 @@ import type { Status } from "../../src/messages/states.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { ProviderName } from "../../src/providers/providers.ts";
 import type { Link } from "../../src/links/link.ts";
-import { LinkChooser, type LinkChoice } from "../../src/links/choose-links.ts";
+import { LinkDirectory } from "../../src/links/directory.ts";
+import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import type { DatabaseClock } from "../../src/database/database-clock.ts";
 import { Database } from "../../src/database/database.ts";
 import { atEnd } from "./at-end.ts";
@@ -34,6 +35,7 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   channels: ["sms", "whatsapp"],
   sender: "+15005550000",
   country: null,
+  source: "file",
   accountId: null,
   inboundAccount: null,
   segmentRules: USUAL_RULES,
@@ -41,32 +43,13 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   onUnknown,
 });
 
-/** Chooses the first link for every message. */
-class OneLink extends LinkChooser {
-  readonly #links: readonly [Link, ...Link[]];
+/** Chooses the first link for every message of `test`, and among all of these in `live`. */
+const directoryOf = (first: Link, links: readonly Link[]): LinkDirectory => new LinkDirectory(first, { ...EMPTY_PLAN, links });
 
-  constructor(...links: readonly [Link, ...Link[]]) {
-    super(links[0]);
-    this.#links = links;
-  }
-
-  override get links(): readonly Link[] {
-    return this.#links;
-  }
-
-  override find(name: string): Link | undefined {
-    return this.#links.find((link) => link.name === name);
-  }
-
-  override choose(): LinkChoice {
-    return { kind: "chosen", links: [this.#links[0]], reason: "only_link" };
-  }
-}
-
-export type RigDeliveryOptions = Omit<DeliveryOptions, "providers" | "linkChooser"> & {
+export type RigDeliveryOptions = Omit<DeliveryOptions, "providers" | "linkDirectory"> & {
   links?: readonly Link[];
   /** A real chooser, in place of one link for all messages. */
-  linkChooser?: LinkChooser;
+  linkDirectory?: LinkDirectory;
   /** Another connection to the same database. */
   db?: Database;
 };
@@ -89,7 +72,7 @@ export type AcceptOptions = {
   handover?: Handover;
   environment?: Environment;
   /** A real chooser, in place of one link for all messages. */
-  linkChooser?: LinkChooser;
+  linkDirectory?: LinkDirectory;
 };
 
 export class Rig {
@@ -98,7 +81,7 @@ export class Rig {
   readonly clock: DatabaseClock;
   readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
-  readonly #acceptors: { target: string | LinkChooser; handover: Handover; acceptor: Acceptor }[] = [];
+  readonly #acceptors: { target: string | LinkDirectory; handover: Handover; acceptor: Acceptor }[] = [];
   // Delivery needs connections of the pool as well.
   readonly #reads = new ConcurrencyLimit(4);
   #statements = 0;
@@ -121,11 +104,11 @@ export class Rig {
 
   /** Starts delivery through these carriers, which are given by the names of their links. */
   async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: RigDeliveryOptions = {}): Promise<Delivery> {
-    const { links, db = this.db, linkChooser, ...rest } = options;
+    const { links, db = this.db, linkDirectory, ...rest } = options;
     const [first = linkTo(LINK), ...others] = links ?? Object.keys(carriers).map((name) => linkTo(name));
     const { delivery, announcer } = deliveryOf(
       { db, clock: this.clock },
-      { ...rest, providers: carriers, linkChooser: linkChooser ?? new OneLink(first, ...others) },
+      { ...rest, providers: carriers, linkDirectory: linkDirectory ?? directoryOf(first, others) },
     );
     this.atEnd(() => announcer.stop());
     this.atEnd(() => delivery.stop());
@@ -148,10 +131,10 @@ export class Rig {
   /** Accepts a message as a request does. The message waits in the queue unless a handover takes it. */
   async accept(
     fields: Partial<NewMessage> = {},
-    { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", linkChooser }: AcceptOptions = {},
+    { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", linkDirectory }: AcceptOptions = {},
   ): Promise<Message> {
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
-    const response = await this.#acceptor(linkChooser ?? link, handover).accept(request, {
+    const response = await this.#acceptor(linkDirectory ?? link, handover).accept(request, {
       credential: credentialOf(accountId, environment),
       claim: undefined,
       writeProblem: () => "",
@@ -172,10 +155,10 @@ export class Rig {
     return messages;
   }
 
-  #acceptor(target: string | LinkChooser, handover: Handover): Acceptor {
+  #acceptor(target: string | LinkDirectory, handover: Handover): Acceptor {
     const known = this.#acceptors.find((each) => each.target === target && each.handover === handover);
     if (known !== undefined) return known.acceptor;
-    const acceptor = acceptorOf(this, typeof target === "string" ? new OneLink(linkTo(target)) : target, handover);
+    const acceptor = acceptorOf(this, typeof target === "string" ? directoryOf(linkTo(target), [linkTo(target)]) : target, handover);
     this.#acceptors.push({ target, handover, acceptor });
     return acceptor;
   }

@@ -8,7 +8,7 @@ import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { NO_ID, type AccountId } from "../../src/model/id.ts";
 import { createLog, type Log } from "../../src/model/log.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import type { LinkChooser } from "../../src/links/choose-links.ts";
+import type { LinkDirectory } from "../../src/links/directory.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import { LastSenders } from "../../src/messages/last-senders.ts";
@@ -29,7 +29,7 @@ export type DeliveryOptions = {
   node?: string;
   /** The providers by the names of their links. */
   providers: Readonly<Record<string, Provider<unknown>>>;
-  linkChooser: LinkChooser;
+  linkDirectory: LinkDirectory;
   receiptWaitMs?: number;
   downAfterMs?: number;
   queueLeaseMs?: number;
@@ -74,14 +74,14 @@ export async function closeStorage({ db, clock }: Storage): Promise<void> {
   await db.close();
 }
 
-export const composerOf = ({ db, clock }: Storage, linkChooser: LinkChooser): Composer =>
-  new Composer({ clock, linkChooser, templates: new Templates(db), lastSenders: new LastSenders(db) });
+export const composerOf = ({ db, clock }: Storage, linkDirectory: LinkDirectory): Composer =>
+  new Composer({ clock, linkDirectory, templates: new Templates(db), lastSenders: new LastSenders(db) });
 
-export const acceptorOf = (storage: Storage, linkChooser: LinkChooser, handover = queueOnly): Acceptor =>
+export const acceptorOf = (storage: Storage, linkDirectory: LinkDirectory, handover = queueOnly): Acceptor =>
   new Acceptor({
     db: storage.db,
     clock: storage.clock,
-    composer: composerOf(storage, linkChooser),
+    composer: composerOf(storage, linkDirectory),
     handover,
     wakeWebhooks: wakeNothing,
     watch: { committed: () => undefined },
@@ -104,19 +104,29 @@ export const credentialOf = (accountId: AccountId, environment: Environment = "t
 /** Assembles the delivery of one node. The caller starts the delivery, and stops first the delivery and then the announcer. */
 export function deliveryOf(storage: Storage, options: DeliveryOptions): { delivery: Delivery; announcer: Announcer } {
   const { db, clock } = storage;
-  const { node = "node-1", providers, linkChooser, downAfterMs, log = createLog("silent").log } = options;
+  const { node = "node-1", providers, linkDirectory, downAfterMs, log = createLog("silent").log } = options;
   const { receiptWaitMs = 3_600_000, responseTimeoutMs = 60_000, pollMs = TIMINGS.deliveryPollMs } = options;
   const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
   const announcer = new Announcer(db, node, log);
   const consentDefaults = new ConsentDefaults();
-  const shared = { db, clock, announcer, linkChooser, consentDefaults, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
+  const shared = {
+    db,
+    clock,
+    announcer,
+    linkDirectory,
+    consentDefaults,
+    wakeWebhooks: wakeNothing,
+    receiptWaitMs,
+    watch: silentWatch,
+    log,
+  };
   const hosts = new ProviderHosts({ ...shared, pauseLink: async () => undefined });
   const delivery = new Delivery({
     ...shared,
     node,
     providers,
     hosts,
-    composer: composerOf(storage, linkChooser),
+    composer: composerOf(storage, linkDirectory),
     box: new SecretBox(Buffer.alloc(32)),
     responseTimeoutMs,
     queueLeaseMs,

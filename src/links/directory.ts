@@ -1,0 +1,206 @@
+/** The links, senders and routes among which a message has a choice: those of the configuration file and those that accounts have created, in
+ *  one list each, with the pauses of links. */
+import { idKey, type AccountId } from "../model/id.ts";
+import type { Owner } from "../model/owner.ts";
+import { SIMULATOR_LINK, type Link, type LinkSource } from "./link.ts";
+import { HOLD, type Pause, type Pauses } from "./pauses.ts";
+import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
+import { SenderPacing } from "./sender-pacing.ts";
+
+/** The ids of accounts by their names, since a plan names accounts. */
+export type Accounts = ReadonlyMap<string, AccountId>;
+
+/** A sender of an account, by its id and not by its name. */
+export type OwnedSender = Omit<Sender, "account"> & { source: LinkSource; accountId: AccountId };
+
+/** A route. `accountId`: the account that it is for; null for all accounts, and only in the file. */
+export type OwnedRoute = RouteRow & { id: string; source: LinkSource; accountId: AccountId | null };
+
+/** The records that accounts have created, all for `live`, in the order of their creation, and the pauses of all links. */
+export type CreatedRecords = {
+  /** A link that cannot be opened is among them with its pause, so that the messages of its account do not take other links. */
+  links: readonly Link[];
+  senders: readonly OwnedSender[];
+  routes: readonly OwnedRoute[];
+  pauses: Pauses;
+};
+
+export const NOTHING_CREATED: CreatedRecords = { links: [], senders: [], routes: [], pauses: new Map() };
+
+type DirectoryParts = { simulator: Link; plan: Plan; accounts: Accounts; created: CreatedRecords };
+
+/** The state at one time. It never changes, and has an index for each question of the hot path. */
+export class Directory {
+  readonly simulator: Link;
+  /** All links that can be opened, the simulator first. */
+  readonly links: readonly Link[];
+  /** The links of the configuration file. */
+  readonly fileLinks: readonly Link[];
+  readonly fileRoutes: readonly OwnedRoute[];
+  /** Without routes, the messages of the operator's links take them in the order of the file. */
+  readonly hasFileRoutes: boolean;
+  readonly senders: readonly OwnedSender[];
+  readonly allowedCountries: Plan["allowedCountries"];
+  readonly accounts: Accounts;
+  readonly #pauses: Pauses;
+  readonly #byName: ReadonlyMap<string, Link>;
+  readonly #ownLinks: ReadonlyMap<string, readonly Link[]>;
+  readonly #ownRoutes: ReadonlyMap<string, readonly OwnedRoute[]>;
+  readonly #byNumber: ReadonlyMap<string, readonly OwnedSender[]>;
+  /** By `ownKey`. */
+  readonly #onLinks: ReadonlyMap<string, readonly OwnedSender[]>;
+  /** The numbers in the pools of a number, itself among them, by `ownKey`. */
+  readonly #pools: ReadonlyMap<string, readonly string[]>;
+  readonly #rates: ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+  constructor({ simulator, plan, accounts, created }: DirectoryParts) {
+    const all = [simulator, ...plan.links, ...created.links];
+    this.simulator = simulator;
+    this.#pauses = created.pauses;
+    this.#byName = new Map(all.map((link) => [link.name, link]));
+    this.links = [...this.#byName.values()].filter(({ name }) => this.find(name) !== undefined);
+    this.fileLinks = plan.links;
+    this.fileRoutes = toFileRoutes(plan, accounts);
+    this.hasFileRoutes = plan.routes.length > 0;
+    this.allowedCountries = plan.allowedCountries;
+    this.accounts = accounts;
+    this.senders = [...toFileSenders(plan, accounts), ...created.senders];
+    this.#ownLinks = Map.groupBy(created.links, accountKey);
+    this.#ownRoutes = Map.groupBy(created.routes, accountKey);
+    this.#byNumber = Map.groupBy(this.senders, ({ number }) => number);
+    this.#onLinks = Map.groupBy(this.senders, (sender) => ownKey(sender.link, sender));
+    this.#pools = toPools(this.senders);
+    this.#rates = toRates(this.senders);
+  }
+
+  /** A link that can be opened. */
+  find(name: string): Link | undefined {
+    return this.#pauses.get(name)?.kind === "unusable" ? undefined : this.#byName.get(name);
+  }
+
+  /** A link, whether it can be opened or not. */
+  findListed(name: string): Link | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Why a link is paused; undefined if it is not. */
+  pauseOf(name: string): Pause | undefined {
+    return this.#pauses.get(name);
+  }
+
+  /** Why no link sends; undefined if they may. Messages are accepted for their links meanwhile. */
+  get hold(): Pause | undefined {
+    return this.#pauses.get(HOLD);
+  }
+
+  /** The links that an account has created. */
+  ownLinks(accountId: AccountId): readonly Link[] {
+    return this.#ownLinks.size === 0 ? NONE : (this.#ownLinks.get(idKey(accountId)) ?? NONE);
+  }
+
+  /** The routes that an account has created. */
+  ownRoutes(accountId: AccountId): readonly OwnedRoute[] {
+    return this.#ownRoutes.get(idKey(accountId)) ?? NONE;
+  }
+
+  /** The links that the messages of an owner may take, or that its operator has: not those of other accounts. */
+  linksFor({ accountId, environment }: Owner): readonly Link[] {
+    if (environment === "test") return [this.simulator];
+    const isNamed = this.fileRoutes.some(({ links }) => links.includes(SIMULATOR_LINK));
+    return [...(isNamed ? [this.simulator] : []), ...this.fileLinks, ...this.ownLinks(accountId)];
+  }
+
+  /** The senders with a number. */
+  sendersOf(number: string): readonly OwnedSender[] {
+    return this.#byNumber.get(number) ?? NONE;
+  }
+
+  /** The senders of an owner on a link. */
+  sendersOn(link: string, owner: Owner): readonly OwnedSender[] | undefined {
+    return this.#onLinks.size === 0 ? undefined : this.#onLinks.get(ownKey(link, owner));
+  }
+
+  /** The number, and the other numbers of its pools: a person who gets messages from one of them may get the next one from another. */
+  poolOf(owner: Owner, number: string): readonly string[] {
+    return this.#pools.get(ownKey(number, owner)) ?? [number];
+  }
+
+  /** The messages a second that a sender may send on a link. Undefined without a limit of its own. */
+  rateOf(link: string, sender: string): number | undefined {
+    return this.#rates.get(link)?.get(sender);
+  }
+}
+
+const NONE: readonly never[] = [];
+
+/** Holds the current directory. Messages that already have a link keep it after a change. */
+export class LinkDirectory {
+  readonly pacing = new SenderPacing((link, sender) => this.#current.rateOf(link, sender));
+  readonly #followers: (() => void)[] = [];
+  #parts: DirectoryParts;
+  #current: Directory;
+
+  constructor(simulator: Link, plan: Plan = EMPTY_PLAN, accounts: Accounts = new Map()) {
+    this.#parts = { simulator, plan, accounts, created: NOTHING_CREATED };
+    this.#current = new Directory(this.#parts);
+  }
+
+  get current(): Directory {
+    return this.#current;
+  }
+
+  replaceFile(plan: Plan, accounts: Accounts): void {
+    this.#parts = { ...this.#parts, plan, accounts };
+    this.#current = new Directory(this.#parts);
+  }
+
+  replaceCreated(created: CreatedRecords): void {
+    this.#parts = { ...this.#parts, created };
+    this.#current = new Directory(this.#parts);
+    for (const each of this.#followers) each();
+  }
+
+  /** Calls the follower after each change of what accounts have created. */
+  onChange(follower: () => void): void {
+    this.#followers.push(follower);
+  }
+}
+
+const toFileSenders = ({ senders }: Plan, accounts: Accounts): OwnedSender[] =>
+  senders.flatMap(({ account, ...sender }) => {
+    const accountId = accounts.get(account);
+    return accountId === undefined ? [] : [{ ...sender, source: "file" as const, accountId }];
+  });
+
+/** The ids of senders and routes of the configuration file begin with this. */
+export const FILE_PREFIX = "file:";
+
+/** The routes with their positions in the file, from one. A route for an account that does not exist has no messages. */
+const toFileRoutes = ({ routes }: Plan, accounts: Accounts): OwnedRoute[] =>
+  routes.flatMap((route, index) => {
+    const accountId = route.account === undefined ? null : accounts.get(route.account);
+    return accountId === undefined ? [] : [{ ...route, id: `${FILE_PREFIX}${index + 1}`, source: "file" as const, accountId }];
+  });
+
+const accountKey = ({ accountId }: { accountId: AccountId | null }): string => (accountId === null ? "" : idKey(accountId));
+
+/** The key of a name or number of an owner. */
+const ownKey = (name: string, { accountId, environment }: Owner): string => `${name} ${environment} ${idKey(accountId)}`;
+
+function toPools(senders: readonly OwnedSender[]): ReadonlyMap<string, readonly string[]> {
+  const pooled = senders.filter(({ pool }) => pool !== undefined);
+  const pools = new Map<string, Set<string>>();
+  for (const group of Map.groupBy(pooled, (sender) => ownKey(sender.pool ?? "", sender)).values())
+    for (const sender of group) {
+      const key = ownKey(sender.number, sender);
+      pools.set(key, new Set([...(pools.get(key) ?? []), ...group.map(({ number }) => number)]));
+    }
+  return new Map(pools.entries().map(([key, numbers]) => [key, [...numbers]]));
+}
+
+const toRates = (senders: readonly OwnedSender[]): ReadonlyMap<string, ReadonlyMap<string, number>> =>
+  new Map(
+    Map.groupBy(senders, ({ link }) => link)
+      .entries()
+      .map(([link, each]) => [link, new Map(each.flatMap(({ number, rate }) => (rate === undefined ? [] : [[number, rate]])))]),
+  );
