@@ -11,7 +11,6 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { NewLinkBody, settingFaults, type NewLink } from "../links/link-definition.ts";
 import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
-import { createRecord, deleteRecord } from "../links/setup.ts";
 import { readAllLinks } from "../links/stored-link.ts";
 import { readPauses, setPaused } from "../links/pauses.ts";
 import { EXIT, neededFlag, pairFlags, textFlag, UsageError, type Command, type Input } from "./command.ts";
@@ -118,7 +117,7 @@ const add: Verb = (input) =>
     const request = readRequest(input.flags);
     const faults = [...compile(NewLinkBody, "body")(request), ...settingFaults(request)];
     if (faults.length > 0) throw new UsageError(faults.map(faultText).join("; "));
-    print(input.flags, recordIn(await createRecord(setup, LINKS, call, request as unknown as NewLink)));
+    print(input.flags, recordIn(await LINKS.create(setup, call, request as unknown as NewLink)));
   });
 
 const test: Verb = async (input) => {
@@ -135,7 +134,7 @@ const test: Verb = async (input) => {
 const remove: Verb = (input) =>
   withSetup(input, "links", async ({ setup, call }) => {
     const id = wordOf(input.words);
-    await deleteRecord(setup, LINKS, call, id);
+    await LINKS.delete(setup, call, id);
     print(input.flags, { id, deleted: true });
   });
 

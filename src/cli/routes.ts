@@ -1,7 +1,6 @@
 /** godwit routes: lists, adds and removes the routes among the links of an account. */
 import { compile } from "../http/validate.ts";
 import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
-import { createRecord, deleteRecord } from "../links/setup.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
@@ -49,7 +48,7 @@ async function act({ flags, words }: Input, { setup, call }: OpenedSetup): Promi
   if (verb === "list") return print(flags, await ROUTES.list(setup, call.credential));
   if (verb === "remove") {
     if (word === "") throw new UsageError("name the route by its id, rte_…");
-    await deleteRecord(setup, ROUTES, call, word);
+    await ROUTES.delete(setup, call, word);
     return print(flags, { id: word, deleted: true });
   }
   const priority = numberFlag(flags, "priority");
@@ -65,5 +64,5 @@ async function act({ flags, words }: Input, { setup, call }: OpenedSetup): Promi
   };
   const [fault] = compile(NewRouteBody, "body")(request);
   if (fault !== undefined) throw new UsageError(`${"pointer" in fault ? fault.pointer.slice(1) : ""}: ${fault.detail}`);
-  print(flags, recordIn(await createRecord(setup, ROUTES, call, request)));
+  print(flags, recordIn(await ROUTES.create(setup, call, request)));
 }

@@ -1,7 +1,6 @@
 /** godwit senders: lists, adds and removes the senders on the links of an account. */
 import { compile } from "../http/validate.ts";
 import { NewSenderBody, SENDERS } from "../links/sender-setup.ts";
-import { createRecord, deleteRecord } from "../links/setup.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { recordIn, withSetup, type OpenedSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
@@ -39,7 +38,7 @@ async function act({ flags, words }: Input, { setup, call }: OpenedSetup): Promi
   if (verb === "list") return print(flags, await SENDERS.list(setup, call.credential));
   if (word === "") throw new UsageError(verb === "add" ? "name the number" : "name the sender by its id, snd_…");
   if (verb === "remove") {
-    await deleteRecord(setup, SENDERS, call, word);
+    await SENDERS.delete(setup, call, word);
     return print(flags, { id: word, deleted: true });
   }
   const [preference, rate] = [numberFlag(flags, "preference"), numberFlag(flags, "rate")];
@@ -54,7 +53,7 @@ async function act({ flags, words }: Input, { setup, call }: OpenedSetup): Promi
   };
   const [fault] = compile(NewSenderBody, "body")(request);
   if (fault !== undefined) throw new UsageError(`${"pointer" in fault ? fault.pointer.slice(1) : ""}: ${fault.detail}`);
-  print(flags, recordIn(await createRecord(setup, SENDERS, call, request)));
+  print(flags, recordIn(await SENDERS.create(setup, call, request)));
 }
 
 /** The words of a flag, separated by commas. */

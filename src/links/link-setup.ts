@@ -18,10 +18,10 @@ import type { Link } from "./link.ts";
 import { deleteCursor } from "./queries.ts";
 import { pauseByRequest, readPauses, writePause } from "./pauses.ts";
 import { deleteLink, deletePause, readRoutes } from "./setup-queries.ts";
-import { newStamps, recordSetup, shownStamps, type Resource, type SetupContext, type SetupWrite } from "./setup.ts";
+import { newStamps, recordSetup, shownStamps, Resource, type SetupContext, type SetupWrite } from "./setup.ts";
 import { readStoredLinks, sendingChannels, writeStoredLink, type StoredLink } from "./stored-link.ts";
 
-export const LINKS: Resource<StoredLink, LinkRecord, NewLink, EditLink> = {
+export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
   noun: "link",
   prefix: "lnk",
   // A connection to a carrier is open for each, on one node at least.
@@ -69,7 +69,7 @@ export const LINKS: Resource<StoredLink, LinkRecord, NewLink, EditLink> = {
     await deleteCursor(tx, id);
     return { name: row.name };
   },
-};
+});
 
 /** The record of one link of the account. */
 export async function linkRecordOf(context: SetupContext, db: Queryable, stored: StoredLink): Promise<LinkRecord> {

@@ -10,7 +10,7 @@ import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers
 import type { Provider } from "../providers/provider.ts";
 import { readCreatedLink } from "./link-definition.ts";
 import { linkRecordOf, LINKS } from "./link-setup.ts";
-import { findRow, recordSetup, type SetupContext } from "./setup.ts";
+import { recordSetup, type SetupContext } from "./setup.ts";
 import type { StoredLink } from "./stored-link.ts";
 
 const TEST_MS = 15_000;
@@ -46,7 +46,7 @@ export class LinkTester {
 
   async test(call: AuditedCall, id: string): Promise<LinkTestResult> {
     const { setup } = this.#parts;
-    const { row: stored } = await findRow(setup, setup.db, LINKS, call.credential, id);
+    const { row: stored } = await LINKS.findRow(setup, setup.db, call.credential, id);
     this.#count(idKey(call.credential.accountId));
     const isBound = await this.#isBound(stored);
     const result = isBound ? succeeded("The link is connected.") : await this.#connect(stored);

@@ -13,7 +13,7 @@ import {
   sourceField,
   stampFields,
   unknownLink,
-  type Resource,
+  Resource,
   type SetupWrite,
 } from "./setup.ts";
 import { sendingChannels } from "./stored-link.ts";
@@ -96,7 +96,7 @@ const routeRecord = (row: RouteRecordRow): RouteRecord => ({
   ...shownStamps(row),
 });
 
-export const ROUTES: Resource<RouteRecordRow, RouteRecord, NewRoute, EditRoute> = {
+export const ROUTES = new Resource<RouteRecordRow, RouteRecord, NewRoute, EditRoute>({
   noun: "route",
   prefix: "rte",
   max: 100,
@@ -135,11 +135,8 @@ export const ROUTES: Resource<RouteRecordRow, RouteRecord, NewRoute, EditRoute> 
 
   write: (_, tx, row) => writeRoute(tx, row),
 
-  async delete(tx, row) {
-    await deleteRoute(tx, row);
-    return undefined;
-  },
-};
+  delete: deleteRoute,
+});
 
 /** A route names links of the account that carry its channel. */
 async function checkRoute({ tx, call }: SetupWrite, { links: names, channel, countries, weights }: RouteDefinition): Promise<void> {

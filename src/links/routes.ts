@@ -11,7 +11,7 @@ import { LinkTestResult, type LinkTester } from "./link-test.ts";
 import { EditRouteBody, NewRouteBody, RouteRecord, ROUTES } from "./route-setup.ts";
 import { EditSenderBody, NewSenderBody, SenderRecord, SENDERS } from "./sender-setup.ts";
 import type { Stamps } from "./setup-queries.ts";
-import { createRecord, deleteRecord, editRecord, findRecord, type Resource, type SetupContext } from "./setup.ts";
+import type { Resource, SetupContext } from "./setup.ts";
 
 const READ = { tag: "Links, senders and routes", scope: "links:read", isIdempotent: false, problems: [] } as const;
 const WRITE = { tag: "Links, senders and routes", scope: "links:write", isIdempotent: true } as const;
@@ -73,7 +73,7 @@ function rowsOf<N extends Schema, E extends Schema, Row extends Stamps & { id: U
       ...(check && { check }),
       reply: { status: 201, description: `The ${noun} was created.`, schema: record, hasLocation: true },
       problems: [...CREATE_PROBLEMS, ...(problems?.create ?? [])],
-      handle: async (call) => toResponse(await createRecord(context, resource, call, call.body)),
+      handle: async (call) => toResponse(await resource.create(context, call, call.body)),
     }),
     route({
       ...READ,
@@ -85,7 +85,7 @@ function rowsOf<N extends Schema, E extends Schema, Row extends Stamps & { id: U
       problems: ["not_found"],
       handle: async ({ params: { id }, credential }) => ({
         status: 200,
-        body: JSON.stringify(await findRecord(context, resource, credential, id)),
+        body: JSON.stringify(await resource.find(context, credential, id)),
       }),
     }),
     route({
@@ -97,7 +97,7 @@ function rowsOf<N extends Schema, E extends Schema, Row extends Stamps & { id: U
       body: editBody,
       reply: { status: 200, description: `The ${noun} after the change.`, schema: record },
       problems: [...CHANGE_PROBLEMS, ...(problems?.update ?? [])],
-      handle: async (call) => toResponse(await editRecord(context, resource, call, { id: call.params.id, request: call.body })),
+      handle: async (call) => toResponse(await resource.edit(context, call, call.params.id, call.body)),
     }),
     route({
       ...WRITE,
@@ -110,7 +110,7 @@ function rowsOf<N extends Schema, E extends Schema, Row extends Stamps & { id: U
       problems: [...CHANGE_PROBLEMS, ...(problems?.delete ?? [])],
       handle: async (call) => {
         const { id } = call.params;
-        await deleteRecord(context, resource, call, id);
+        await resource.delete(context, call, id);
         return { status: 200, body: JSON.stringify({ id, object: noun, deleted: true }) };
       },
     }),

@@ -13,7 +13,7 @@ import {
   sourceField,
   stampFields,
   unknownLink,
-  type Resource,
+  Resource,
   type SetupWrite,
 } from "./setup.ts";
 
@@ -84,7 +84,7 @@ const senderRecord = (row: SenderRow): SenderRecord => ({
   ...shownStamps(row),
 });
 
-export const SENDERS: Resource<SenderRow, SenderRecord, NewSender, EditSender> = {
+export const SENDERS = new Resource<SenderRow, SenderRecord, NewSender, EditSender>({
   noun: "sender",
   prefix: "snd",
   max: 500,
@@ -128,11 +128,8 @@ export const SENDERS: Resource<SenderRow, SenderRecord, NewSender, EditSender> =
 
   write: (_, tx, row) => writeSender(tx, row),
 
-  async delete(tx, row) {
-    await deleteSender(tx, row);
-    return undefined;
-  },
-};
+  delete: deleteSender,
+});
 
 async function findLink({ tx, call }: SetupWrite, text: string): Promise<LinkId> {
   const id = decodeId("lnk", text);

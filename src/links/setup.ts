@@ -36,9 +36,11 @@ export type SetupWrite = { context: SetupContext; tx: Tx; call: AuditedCall };
 
 type Changes = Readonly<Record<string, unknown>>;
 
-/** A kind of record that accounts create. `Row` is the stored form. A refusal that is returned is stored with the idempotency key of the
- *  request; a fault of the request is thrown. */
-export type Resource<Row extends Stamps & { id: Uuid }, Shown extends { id: string }, New, Edit> = {
+type Stored = Stamps & { id: Uuid };
+
+/** The differences between the resources. `Row` is the stored form of a record. A refusal that is returned is stored with the idempotency key
+ *  of the request; a fault of the request is thrown. */
+type ResourceKind<Row extends Stored, Shown, New, Edit> = {
   noun: "link" | "sender" | "route";
   prefix: "lnk" | "snd" | "rte";
   /** The maximum number of rows of an account. */
@@ -49,107 +51,97 @@ export type Resource<Row extends Stamps & { id: Uuid }, Shown extends { id: stri
   record: (context: SetupContext, db: Queryable, row: Row) => Shown | Promise<Shown>;
   create: (write: SetupWrite, request: New, others: readonly Row[]) => Promise<{ row: Row; changes: Changes } | Problem>;
   /** `fields`: the names of the changed fields. The values may be secrets or numbers. */
-  edit: (
-    write: SetupWrite,
-    request: Edit,
-    found: { row: Row; others: readonly Row[] },
-  ) => Promise<{ row: Row; fields: readonly string[] } | Problem>;
+  edit: (write: SetupWrite, request: Edit, found: Found<Row>) => Promise<{ row: Row; fields: readonly string[] } | Problem>;
   write: (context: SetupContext, tx: Tx, row: Row) => Promise<void>;
   /** Deletes a row. Returns what the audit log says about it. */
-  delete: (tx: Tx, row: Row) => Promise<Changes | undefined>;
+  delete: (tx: Tx, row: Row) => Promise<Changes | void>;
 };
 
-type Stored = Stamps & { id: Uuid };
+type Found<Row> = { row: Row; others: readonly Row[] };
 
-/** Any resource, for functions that do not depend on its requests. */
-type AnyResource<Row extends Stored, Shown extends { id: string }> = Resource<Row, Shown, never, never>;
+/** A kind of record that accounts create. */
+export class Resource<Row extends Stored, Shown extends { id: string }, New, Edit> {
+  readonly #kind: ResourceKind<Row, Shown, New, Edit>;
 
-/** The record of an id that an account can see. */
-export async function findRecord<Row extends Stored, Shown extends { id: string }>(
-  context: SetupContext,
-  { list, noun }: AnyResource<Row, Shown>,
-  owner: Owner,
-  id: string,
-): Promise<Shown> {
-  const found = (await list(context, owner)).find((each) => each.id === id);
-  if (found === undefined) throw unknownRecord(noun);
-  return found;
-}
+  constructor(kind: ResourceKind<Row, Shown, New, Edit>) {
+    this.#kind = kind;
+  }
 
-/** The row of an id that an account may change, and the other rows of the account. */
-export async function findRow<Row extends Stored, Shown extends { id: string }>(
-  context: SetupContext,
-  db: Queryable,
-  { readRows, prefix, noun }: AnyResource<Row, Shown>,
-  owner: Owner,
-  text: string,
-): Promise<{ row: Row; others: readonly Row[] }> {
-  const id = owner.environment === "live" ? decodeId(prefix, text) : undefined;
-  const all = id === undefined ? [] : await readRows(context, db, owner.accountId);
-  const row = all.find((each) => id !== undefined && each.id.equals(id));
-  if (row !== undefined) return { row, others: all.filter((each) => each !== row) };
-  const isOfFile = text.startsWith(FILE_PREFIX) || context.linkDirectory.current.find(text)?.source === "file";
-  throw owner.environment === "live" && isOfFile ? new Problem("defined_in_file") : unknownRecord(noun);
-}
+  get noun(): "link" | "sender" | "route" {
+    return this.#kind.noun;
+  }
 
-export async function createRecord<Row extends Stored, Shown extends { id: string }, New>(
-  context: SetupContext,
-  resource: Resource<Row, Shown, New, never>,
-  call: AuditedCall,
-  request: New,
-): Promise<Executed | Replay> {
-  const { noun, max } = resource;
-  // Links belong to `live`. `test` has the simulator.
-  if (call.credential.environment !== "live") throw new Problem("live_only");
-  return write(context, call, async (tx) => {
-    const others = await resource.readRows(context, tx, call.credential.accountId);
-    if (others.length >= max) return new Problem("limit_reached", { detail: `an account can have at most ${max} ${noun}s` });
-    const created = await resource.create({ context, tx, call }, request, others);
-    if (created instanceof Problem) return created;
-    const { row, changes } = created;
-    await resource.write(context, tx, row);
-    const shown = await resource.record(context, tx, row);
-    await recordSetup(context, tx, call, { action: `${noun}.created`, target: { type: noun, id: shown.id }, changes });
-    return { status: 201, location: `/v1/${noun}s/${shown.id}`, body: JSON.stringify(shown), eventId: null };
-  });
-}
+  list(context: SetupContext, owner: Owner): Promise<Shown[]> {
+    return this.#kind.list(context, owner);
+  }
 
-export const editRecord = <Row extends Stored, Shown extends { id: string }, Edit>(
-  context: SetupContext,
-  resource: Resource<Row, Shown, never, Edit>,
-  call: AuditedCall,
-  { id, request }: { id: string; request: Edit },
-): Promise<Executed | Replay> =>
-  write(context, call, async (tx) => {
-    const edited = await resource.edit({ context, tx, call }, request, await findRow(context, tx, resource, call.credential, id));
-    if (edited instanceof Problem) return edited;
-    const { noun } = resource;
-    const { row, fields } = edited;
-    await resource.write(context, tx, row);
-    if (fields.length > 0)
-      await recordSetup(context, tx, call, { action: `${noun}.changed`, target: { type: noun, id }, changes: { fields } });
-    return { status: 200, location: null, body: JSON.stringify(await resource.record(context, tx, row)), eventId: null };
-  });
+  /** The record of an id that an account can see. */
+  async find(context: SetupContext, owner: Owner, id: string): Promise<Shown> {
+    const found = (await this.list(context, owner)).find((each) => each.id === id);
+    if (found === undefined) throw this.#unknown();
+    return found;
+  }
 
-export async function deleteRecord<Row extends Stored, Shown extends { id: string }>(
-  context: SetupContext,
-  resource: AnyResource<Row, Shown>,
-  call: AuditedCall,
-  id: string,
-): Promise<void> {
-  const { noun } = resource;
-  await context.db.transaction(async (tx) => {
-    await lockSetup(tx, call.credential.accountId);
-    const { row } = await findRow(context, tx, resource, call.credential, id);
-    const changes = await resource.delete(tx, row);
-    await recordSetup(context, tx, call, { action: `${noun}.deleted`, target: { type: noun, id }, ...(changes && { changes }) });
-    await raiseVersion(tx);
-  });
-  await context.changed();
+  /** The row of an id that an account may change, and the other rows of the account. */
+  async findRow(context: SetupContext, db: Queryable, owner: Owner, text: string): Promise<Found<Row>> {
+    const { prefix, readRows } = this.#kind;
+    const id = owner.environment === "live" ? decodeId(prefix, text) : undefined;
+    const all = id === undefined ? [] : await readRows(context, db, owner.accountId);
+    const row = all.find((each) => id !== undefined && each.id.equals(id));
+    if (row !== undefined) return { row, others: all.filter((each) => each !== row) };
+    const isOfFile = text.startsWith(FILE_PREFIX) || context.linkDirectory.current.find(text)?.source === "file";
+    throw owner.environment === "live" && isOfFile ? new Problem("defined_in_file") : this.#unknown();
+  }
+
+  async create(context: SetupContext, call: AuditedCall, request: New): Promise<Executed | Replay> {
+    const { noun, max, readRows, create, write, record } = this.#kind;
+    // Links belong to `live`. `test` has the simulator.
+    if (call.credential.environment !== "live") throw new Problem("live_only");
+    return writeOnce(context, call, async (tx) => {
+      const others = await readRows(context, tx, call.credential.accountId);
+      if (others.length >= max) return new Problem("limit_reached", { detail: `an account can have at most ${max} ${noun}s` });
+      const created = await create({ context, tx, call }, request, others);
+      if (created instanceof Problem) return created;
+      await write(context, tx, created.row);
+      const shown = await record(context, tx, created.row);
+      const { changes } = created;
+      await recordSetup(context, tx, call, { action: `${noun}.created`, target: { type: noun, id: shown.id }, changes });
+      return { status: 201, location: `/v1/${noun}s/${shown.id}`, body: JSON.stringify(shown), eventId: null };
+    });
+  }
+
+  edit(context: SetupContext, call: AuditedCall, id: string, request: Edit): Promise<Executed | Replay> {
+    const { noun, edit, write, record } = this.#kind;
+    return writeOnce(context, call, async (tx) => {
+      const edited = await edit({ context, tx, call }, request, await this.findRow(context, tx, call.credential, id));
+      if (edited instanceof Problem) return edited;
+      const { row, fields } = edited;
+      await write(context, tx, row);
+      if (fields.length > 0)
+        await recordSetup(context, tx, call, { action: `${noun}.changed`, target: { type: noun, id }, changes: { fields } });
+      return { status: 200, location: null, body: JSON.stringify(await record(context, tx, row)), eventId: null };
+    });
+  }
+
+  async delete(context: SetupContext, call: AuditedCall, id: string): Promise<void> {
+    const { noun, delete: deleteRow } = this.#kind;
+    await context.db.transaction(async (tx) => {
+      await lockSetup(tx, call.credential.accountId);
+      const { row } = await this.findRow(context, tx, call.credential, id);
+      const changes = await deleteRow(tx, row);
+      await recordSetup(context, tx, call, { action: `${noun}.deleted`, target: { type: noun, id }, ...(changes && { changes }) });
+      await raiseVersion(tx);
+    });
+    await context.changed();
+  }
+
+  #unknown(): Problem {
+    return new Problem("not_found", { detail: `no such ${this.noun} in this environment` });
+  }
 }
 
 /** Runs a write of an account, one at a time for each account. */
-async function write(
+async function writeOnce(
   { once, changed }: SetupContext,
   call: AuditedCall,
   work: (tx: Tx) => Promise<WriteResponse | Problem>,
@@ -166,8 +158,6 @@ async function write(
 
 export const recordSetup = ({ clock }: SetupContext, tx: Tx, { credential, origin }: AuditedCall, change: AuditedChange): Promise<void> =>
   recordChange(tx, clock.now(), { ...credential, origin: origin() }, change);
-
-const unknownRecord = (noun: string): Problem => new Problem("not_found", { detail: `no such ${noun} in this environment` });
 
 /** The fields of a row that a write creates now. */
 export const newStamps = ({ context, call }: SetupWrite): Stamps => ({
