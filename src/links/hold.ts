@@ -6,8 +6,8 @@ import { isoTime } from "../lib/time.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { forgetRestored, isRestored } from "../embedded/restore-backup.ts";
-import { HOLD, readPauses, writePause } from "./pauses.ts";
-import { deletePause, newestQueuedMs, raiseVersion } from "./setup-queries.ts";
+import { HOLD, readPauses, setPaused, writePause } from "./pauses.ts";
+import { newestQueuedMs, raiseVersion } from "./setup-queries.ts";
 
 /** `sinceMs`: messages from before may have been handed over after the backup. */
 export type Hold = { sinceMs: number; reason: string };
@@ -47,9 +47,4 @@ export async function readHold(db: Queryable, nowMs: number): Promise<Hold | und
 
 /** Ends the hold on all nodes. */
 export const endHold = (db: Database, clock: Clock, origin: ChangeOrigin): Promise<boolean> =>
-  db.transaction(async (tx) => {
-    if (!(await deletePause(tx, HOLD))) return false;
-    await raiseVersion(tx);
-    await recordInstallationChange(tx, clock.now(), origin, { action: "link.resumed", target: { type: "link", id: HOLD } });
-    return true;
-  });
+  setPaused(db, clock, { link: { name: HOLD, accountId: null }, isPaused: false, origin });
