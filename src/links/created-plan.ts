@@ -1,7 +1,7 @@
 /** Follows the links, senders and routes that accounts create, and the pauses of links. A node applies its own changes at once, and those of
  *  other nodes when they announce them, or with the next look at the version of the tables. */
 import { RepeatingJob } from "../lib/background-job.ts";
-import { encodeId, idKey } from "../model/id.ts";
+import { encodeId } from "../model/id.ts";
 import { reportError, type Log } from "../model/log.ts";
 import { actorText, carrierOrigin } from "../model/origin.ts";
 import type { CreatedRecords, LinkDirectory } from "./directory.ts";
@@ -9,7 +9,7 @@ import type { Announcer } from "../queue/announcer.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { readPauses, writePause, type Pause, type Pauses } from "./pauses.ts";
-import { raiseVersion, readLinksById, readRevisions, readRoutes, readSenders, readVersion } from "./setup-queries.ts";
+import { raiseVersion, readLinks, readRoutes, readSenders, readVersion } from "./setup-queries.ts";
 import type { LinkReader, UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
@@ -124,26 +124,19 @@ export class CreatedPlans {
     this.#pauses = pauses;
   }
 
-  /** Reads the links that have changed; the others are known. */
+  /** Reads all links. The reader keeps those that have not changed. */
   async #readLinks(): Promise<UsableLink[]> {
     const { db, linkReader, log } = this.#parts;
-    const revisions = await readRevisions(db);
-    linkReader.keep(revisions);
-    const changed = revisions.filter((row) => linkReader.find(row) === undefined);
-    const rows =
-      changed.length === 0
-        ? []
-        : await readLinksById(
-            db,
-            changed.map(({ id }) => id),
-          );
-    for (const row of rows) {
-      const { link, pause } = linkReader.readRow(row);
+    const rows = await readLinks(db, null);
+    linkReader.keep(rows);
+    return rows.map((row) => {
+      const known = linkReader.find(row);
+      if (known !== undefined) return known;
+      const usable = linkReader.readRow(row);
+      const { link, pause } = usable;
       if (pause !== undefined)
         log.warn({ event: "links.created_refused", link: link.name, fault: pause.detail }, "a created link is not opened");
-    }
-    // A link that has changed once more since follows with the next look.
-    const now = new Map(rows.map((row) => [idKey(row.id), row]));
-    return revisions.flatMap((row) => linkReader.find(now.get(idKey(row.id)) ?? row) ?? []);
+      return usable;
+    });
   }
 }

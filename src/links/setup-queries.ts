@@ -1,6 +1,6 @@
 /** All SQL of created links, senders and routes, and of pauses. */
 import type { AccountId, LinkId, MessageId, RouteId, SenderId } from "../model/id.ts";
-import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
 import { sql } from "../database/sql.ts";
@@ -54,19 +54,6 @@ export const readLinks = (db: Queryable, accountId: AccountId | null): Promise<L
     from created_links
    where account_id = ${accountId} or ${accountId}::uuid is null
    order by id`);
-
-/** The ids and revisions of all links, the oldest first. */
-export const readRevisions = (db: Queryable): Promise<Pick<LinkRow, "id" | "revision">[]> =>
-  db.rows(sql`
-  select id, xmin::text as revision
-    from created_links
-   order by id`);
-
-export const readLinksById = (db: Queryable, ids: readonly LinkId[]): Promise<LinkRow[]> =>
-  db.rows<LinkRow>(sql`
-  select account_id, id, name, definition, secrets, updated_at, created_by, xmin::text as revision
-    from created_links
-   where id = any (${ids.map(uuidToText)}::uuid[])`);
 
 export const readSenders = (db: Queryable, accountId: AccountId | null): Promise<SenderRow[]> =>
   db.rows<SenderRow>(sql`

@@ -69,7 +69,7 @@ export class LinkReader {
   }
 
   readRow(row: LinkRow): UsableLink {
-    return this.find(row) ?? this.read(toStored(this.#box, row));
+    return this.read(toStored(this.#box, row));
   }
 
   read(stored: StoredLink): UsableLink {
