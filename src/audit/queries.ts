@@ -12,16 +12,10 @@ import type { ChainLink } from "./chain.ts";
 
 export const insertAuditEvent = (tx: Tx, accountId: AccountId, event: AuditEvent): Promise<unknown> =>
   tx.rows(sql`
-  with inserted as (
-    insert into audit_events (account_id, id, environment, actor_type, actor_id, actor_name, action, target_type, target_id, changes,
-                              peer, request_id)
-    values (${accountId}, ${event.id}, ${event.environment}, ${event.actor.type}, ${event.actor.id}, ${event.actor.name}, ${event.action},
-            ${event.target.type}, ${event.target.id}, ${JSON.stringify(event.changes)}::jsonb, ${event.peer}, ${event.requestId})
-    returning account_id, id
-  )
-  insert into audit_unsealed (account_id, event_id)
-  select account_id, id
-    from inserted`);
+  insert into audit_events (account_id, id, environment, actor_type, actor_id, actor_name, action, target_type, target_id, changes, peer,
+                            request_id, is_unsealed)
+  values (${accountId}, ${event.id}, ${event.environment}, ${event.actor.type}, ${event.actor.id}, ${event.actor.name}, ${event.action},
+          ${event.target.type}, ${event.target.id}, ${JSON.stringify(event.changes)}::jsonb, ${event.peer}, ${event.requestId}, true)`);
 
 export type AuditRow = {
   account_id: AccountId;
@@ -59,33 +53,18 @@ export async function lockSealing(tx: Tx): Promise<boolean> {
 /** The entries that wait to be sealed, by account and time. */
 export const listUnsealed = (tx: Tx, limit: number): Promise<AuditRow[]> =>
   tx.rows<AuditRow>(sql`
-  select e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action, e.target_type, e.target_id, e.changes,
-         e.peer, e.request_id
-    from (select account_id, event_id
-            from audit_unsealed
-           order by account_id, event_id
-           limit ${limit}) u
-   cross join lateral (select *
-                         from audit_events
-                        where account_id = u.account_id and id = u.event_id
-                        limit 1) e
-   order by e.account_id, e.id`);
+  select account_id, id, environment, actor_type, actor_id, actor_name, action, target_type, target_id, changes, peer, request_id
+    from audit_events
+   where is_unsealed
+   order by account_id, id
+   limit ${limit}`);
 
-/** The last link of an account, which may be one that retention has deleted. */
+/** The last link of an account, whose entry retention may have deleted. */
 export async function findLastLink(db: Queryable, accountId: AccountId): Promise<ChainLink | undefined> {
   const [row] = await db.rows<ChainLink>(sql`
   select sequence, hash
-    from ((select sequence, hash
-             from audit_chain
-            where account_id = ${accountId}
-            order by sequence desc
-            limit 1)
-          union all
-          (select sequence, hash
-             from audit_checkpoints
-            where account_id = ${accountId}
-            order by sequence desc
-            limit 1)) link
+    from audit_links
+   where account_id = ${accountId}
    order by sequence desc
    limit 1`);
   return row;
@@ -94,10 +73,11 @@ export async function findLastLink(db: Queryable, accountId: AccountId): Promise
 export const storeLink = (tx: Tx, accountId: AccountId, eventId: AuditEventId, { sequence, hash }: ChainLink): Promise<unknown> =>
   tx.rows(sql`
   with sealed as (
-    delete from audit_unsealed
-     where account_id = ${accountId} and event_id = ${eventId}
+    update audit_events
+       set is_unsealed = false
+     where account_id = ${accountId} and id = ${eventId}
   )
-  insert into audit_chain (account_id, event_id, sequence, hash)
+  insert into audit_links (account_id, event_id, sequence, hash)
   values (${accountId}, ${eventId}, ${sequence}, ${hash})`);
 
 export type AuditFilter = {
@@ -126,7 +106,7 @@ const list = scanStatement({
   whole: `
   select e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action, e.target_type, e.target_id, e.changes,
          e.peer, e.request_id,
-         (select c.hash from audit_chain c where c.event_id = e.id) as hash
+         (select l.hash from audit_links l where l.event_id = e.id) as hash
     from audit_events e
    where e.account_id = $1 and e.id = found.id`,
 });
@@ -152,32 +132,24 @@ export const listChains = (db: Queryable): Promise<{ account_id: AccountId }[]> 
   select id
     from accounts`);
 
-export type ChainRow = { sequence: number; hash: Buffer; event_id: AuditEventId } & { [Name in keyof AuditRow]: AuditRow[Name] | null };
+export type ChainRow = { sequence: number; hash: Buffer; event_id: AuditEventId | null } & {
+  [Name in keyof AuditRow]: AuditRow[Name] | null;
+};
 
-/** A page of a chain with its entries, in order. The columns of a missing entry are null. */
+/** A page of a chain with its entries, in order. The columns of a missing entry are null. A link without the id of an entry is a
+ *  checkpoint: retention has deleted its entry, and all links before. */
 export const listChainLinks = (db: Queryable, accountId: AccountId, after: number, limit: number): Promise<ChainRow[]> =>
   db.rows<ChainRow>(sql`
-  select c.sequence, c.hash, c.event_id, e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action,
+  select l.sequence, l.hash, l.event_id, e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action,
          e.target_type, e.target_id, e.changes, e.peer, e.request_id
-    from audit_chain c
+    from audit_links l
     left join lateral (select *
                          from audit_events
-                        where account_id = c.account_id and id = c.event_id
+                        where account_id = l.account_id and id = l.event_id
                         limit 1) e on true
-   where c.account_id = ${accountId} and c.sequence > ${after}
-   order by c.sequence
+   where l.account_id = ${accountId} and l.sequence > ${after}
+   order by l.sequence
    limit ${limit}`);
-
-/** The checkpoint before a link. */
-export async function findCheckpoint(db: Queryable, accountId: AccountId, before: number): Promise<ChainLink | undefined> {
-  const [row] = await db.rows<ChainLink>(sql`
-  select sequence, hash
-    from audit_checkpoints
-   where account_id = ${accountId} and sequence < ${before}
-   order by sequence desc
-   limit 1`);
-  return row;
-}
 
 export type EntryState = { id: AuditEventId; is_linked: boolean };
 
@@ -185,9 +157,7 @@ export type EntryState = { id: AuditEventId; is_linked: boolean };
  *  link, or has inserted the entry. */
 export const listEntryStates = (db: Queryable, accountId: AccountId, after: Uuid, limit: number): Promise<EntryState[]> =>
   db.rows<EntryState>(sql`
-  select e.id,
-         exists (select from audit_chain c where c.event_id = e.id)
-         or exists (select from audit_unsealed u where u.account_id = e.account_id and u.event_id = e.id) as is_linked
+  select e.id, e.is_unsealed or exists (select from audit_links l where l.event_id = e.id) as is_linked
     from audit_events e
    where e.account_id = ${accountId} and e.id > ${after}
    order by e.id
@@ -195,30 +165,27 @@ export const listEntryStates = (db: Queryable, accountId: AccountId, after: Uuid
 
 export type ChainEntry = ChainLink & { event_id: AuditEventId };
 
-/** The oldest links of an account, in order. */
+/** The oldest links of an account that have an entry, in order. */
 export const listOldestLinks = (tx: Tx, accountId: AccountId, limit: number): Promise<ChainEntry[]> =>
   tx.rows<ChainEntry>(sql`
   select sequence, hash, event_id
-    from audit_chain
-   where account_id = ${accountId}
+    from audit_links
+   where account_id = ${accountId} and event_id is not null
    order by sequence
    limit ${limit}`);
 
-/** Deletes links with their entries, and stores the last of them as a checkpoint. */
-export async function deleteLinks(
-  tx: Tx,
-  accountId: AccountId,
-  { ids, last, nowMs }: { ids: readonly AuditEventId[]; last: ChainLink; nowMs: number },
-): Promise<void> {
-  await tx.rows(sql`
-  insert into audit_checkpoints (account_id, sequence, hash, created_at)
-  values (${accountId}, ${last.sequence}, ${last.hash}, ${new Date(nowMs)})`);
-  const texts = ids.map(uuidToText);
+/** Deletes the entries of the oldest links, and all these links but the last, which stays as a checkpoint. */
+export async function deleteLinks(tx: Tx, accountId: AccountId, links: readonly ChainEntry[], last: ChainEntry): Promise<void> {
+  const ids = links.map(({ event_id: id }) => uuidToText(id));
   await tx.rows(sql`select set_config('godwit.audit_retention', 'on', true)`);
   await tx.rows(sql`
-  delete from audit_chain
-   where account_id = ${accountId} and event_id = any (${texts}::uuid[])`);
+  delete from audit_links
+   where account_id = ${accountId} and sequence < ${last.sequence}`);
+  await tx.rows(sql`
+  update audit_links
+     set event_id = null
+   where account_id = ${accountId} and sequence = ${last.sequence}`);
   await tx.rows(sql`
   delete from audit_events
-   where account_id = ${accountId} and id = any (${texts}::uuid[])`);
+   where account_id = ${accountId} and id = any (${ids}::uuid[])`);
 }

@@ -1,4 +1,5 @@
-/** Deletes old entries of the audit log. The last deleted link of each chain stays as a checkpoint, from which verification continues. */
+/** Deletes old entries of the audit log. The last of their links stays as a checkpoint of the chain, from
+ *  which verification continues. */
 import type { AccountId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
@@ -24,6 +25,6 @@ const deletePage = (db: Database, accountId: AccountId, { nowMs, keptMs }: Age):
     const kept = oldest.findIndex(({ event_id: id }) => uuidTimeMs(id) >= nowMs - keptMs);
     const old = kept === -1 ? oldest : oldest.slice(0, kept);
     const last = old.at(-1);
-    if (last !== undefined) await deleteLinks(tx, accountId, { ids: old.map(({ event_id: id }) => id), last, nowMs });
+    if (last !== undefined) await deleteLinks(tx, accountId, old, last);
     return old.length;
   });

@@ -3,7 +3,7 @@ import { encodeId, type AccountId } from "../model/id.ts";
 import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
-import { findCheckpoint, listChainLinks, listEntryStates, toAuditEvent, type AuditRow, type ChainRow, type EntryState } from "./queries.ts";
+import { listChainLinks, listEntryStates, toAuditEvent, type AuditRow, type ChainRow, type EntryState } from "./queries.ts";
 
 /** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. */
 export type ChainReport = { links: number; head: ChainLink; fault: string | null };
@@ -18,18 +18,16 @@ export async function verifyChain(
   onProgress: (links: number) => void = () => undefined,
 ): Promise<ChainReport> {
   let links = 0;
-  let head: ChainLink | undefined;
-  let isExpectedFound = false;
+  let head = CHAIN_START;
+  let isExpectedFound = isSame(head, expected);
   for (let after = 0; ;) {
     const page = await listChainLinks(db, accountId, after, PAGE_ROWS);
-    head ??= page[0] === undefined ? await findCheckpoint(db, accountId, Number.MAX_SAFE_INTEGER) : await startOf(db, accountId, page[0]);
-    head ??= CHAIN_START;
-    isExpectedFound ||= isSame(head, expected);
     for (const row of page) {
-      const fault = faultOf(row, head);
+      const isCheckpoint = row.event_id === null && links === 0;
+      const fault = isCheckpoint ? null : faultOf(row, head);
       if (fault !== null) return { links, head, fault };
       head = { sequence: row.sequence, hash: row.hash };
-      links += 1;
+      if (!isCheckpoint) links += 1;
       isExpectedFound ||= isSame(head, expected);
     }
     onProgress(links);
@@ -39,15 +37,12 @@ export async function verifyChain(
   return { links, head, fault: await remainingFault(db, accountId, { head, expected, isExpectedFound }) };
 }
 
-/** The link before the first one: a checkpoint, or the start of the chain. */
-const startOf = async (db: Queryable, accountId: AccountId, { sequence }: ChainRow): Promise<ChainLink> =>
-  (await findCheckpoint(db, accountId, sequence)) ?? CHAIN_START;
-
 const isSame = (link: ChainLink, expected: ChainLink | undefined): boolean =>
   expected !== undefined && link.sequence === expected.sequence && link.hash.equals(expected.hash);
 
 function faultOf(row: ChainRow, before: ChainLink): string | null {
   if (row.sequence !== before.sequence + 1) return `the links from ${before.sequence + 1} to ${row.sequence - 1} are missing`;
+  if (row.event_id === null) return `the entry of link ${row.sequence} is missing`;
   const name = encodeId("aud", row.event_id);
   if (row.id === null) return `the entry ${name} of link ${row.sequence} is missing`;
   const { hash } = nextChainLink(before, toAuditEvent(row as unknown as AuditRow));

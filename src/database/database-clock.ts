@@ -168,7 +168,8 @@ async function readStoredTime(db: Database): Promise<StoredTime | null> {
 
 const STORE_EVERY_MS = 9_000;
 
-/** Stores the time of this node, and those of the database and the machine, unless a node has stored about the same times. */
+/** Stores the time of this node, and those of the database and the machine, unless a node has stored about the same times. It does not wait
+ *  for a transaction that has changed the row: after a wait the times would not belong to one moment. */
 const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
   db.rows(sql`
   update installation
@@ -176,6 +177,9 @@ const storeTime = (db: Database, nowMs: number): Promise<unknown> =>
          database_clock_at = clock_timestamp(),
          machine_clock_at = ${new Date()},
          machine = ${hostname()}
-   where clock_at is null
-      or clock_at not between ${new Date(nowMs - STORE_EVERY_MS)} and ${new Date(nowMs + STORE_EVERY_MS)}
-      or abs(extract(epoch from (clock_timestamp() - ${new Date(nowMs)}) - (database_clock_at - clock_at))) > 0.5`);
+   where only_row = (select only_row
+                       from installation
+                      where clock_at is null
+                         or clock_at not between ${new Date(nowMs - STORE_EVERY_MS)} and ${new Date(nowMs + STORE_EVERY_MS)}
+                         or abs(extract(epoch from (clock_timestamp() - ${new Date(nowMs)}) - (database_clock_at - clock_at))) > 0.5
+                        for update skip locked)`);

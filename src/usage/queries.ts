@@ -52,7 +52,7 @@ const moveChanges = (tx: Tx, maxRows: number) =>
            (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
     select account_id, environment, minute, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
       from taken
-     where minute >= (select since from usage_minutes_kept)
+     where minute >= (select usage_minutes_since from installation)
      group by 1, 2, 3, 4, 5, 6, 7
     having sum(messages) <> 0 or sum(segments) <> 0
     on conflict (account_id, environment, minute, channel, status, error_code, delivery_bucket) do update
@@ -116,7 +116,7 @@ const forgetText = (table: string, unit: string, keptSince: string): string => `
     from deleted`;
 
 const oldHours = prepare(forgetText("usage_hours", "hour", "$2"));
-const oldMinutes = prepare(forgetText("usage_minutes", "minute", "(select since from usage_minutes_kept)"));
+const oldMinutes = prepare(forgetText("usage_minutes", "minute", "(select usage_minutes_since from installation)"));
 
 /** Deletes up to `maxRows` hours that are older than 400 days, and returns how many. */
 export async function forgetHours(db: Database, nowMs: number, maxRows = FORGET_ROWS): Promise<number> {
@@ -133,8 +133,9 @@ export async function forgetMinutes(db: Database, nowMs: number, maxRows = FORGE
   return db.transaction(async (tx) => {
     await takeLock(tx);
     await tx.rows(sql`
-  update usage_minutes_kept
-     set since = greatest(since, date_trunc('minute', ${new Date(nowMs - KEPT_BY_MINUTE_MS)}::timestamptz))`);
+  update installation
+     set usage_minutes_since = greatest(usage_minutes_since,
+                                        date_trunc('minute', ${new Date(nowMs - KEPT_BY_MINUTE_MS)}::timestamptz))`);
     const [forgotten] = await tx.rows<{ rows: number }>({ ...oldMinutes, values: [maxRows] });
     return forgotten?.rows ?? 0;
   });
@@ -143,8 +144,8 @@ export async function forgetMinutes(db: Database, nowMs: number, maxRows = FORGE
 /** The first minute that is kept. It only moves forward, and stays more than a day behind. A database that is older than its minutes
  *  has fewer of them on the first day. */
 export async function minutesKeptSince(db: Queryable): Promise<number> {
-  const [kept] = await db.rows<{ since: Date }>(sql`select since from usage_minutes_kept`);
-  assert(kept !== undefined, "usage_minutes_kept has its row from the migration");
+  const [kept] = await db.rows<{ since: Date }>(sql`select usage_minutes_since as since from installation`);
+  assert(kept !== undefined, "the installation has a row");
   return kept.since.getTime();
 }
 

@@ -343,7 +343,7 @@ describe("usage by minute", () => {
       { atMs: begin - MINUTE_MS, status: "delivered" },
       { atMs: begin, status: "sent" },
     ]);
-    await godwit.rows("update usage_minutes_kept set since = to_timestamp($1::float8)", [begin / 1_000]);
+    await godwit.rows("update installation set usage_minutes_since = to_timestamp($1::float8)", [begin / 1_000]);
     try {
       const { from, data } = await usage(key, { interval: "minute" });
       assert.equal(from, iso(begin));
@@ -354,7 +354,7 @@ describe("usage by minute", () => {
       const earlier = await usage(key, { interval: "minute", created_before: iso(begin) });
       assert.deepEqual([earlier.from, earlier.to, earlier.data], [iso(begin), iso(begin), []]);
     } finally {
-      await godwit.rows("update usage_minutes_kept set since = to_timestamp(0)");
+      await godwit.rows("update installation set usage_minutes_since = to_timestamp(0)");
     }
   });
 

@@ -151,7 +151,7 @@ describe("the deletion of minutes", () => {
 
   test("removes minutes older than 25 hours of every account, a bounded number at a time, and no hours", async () => {
     await forgetMinutes(db, Date.now());
-    await rows("update usage_minutes_kept set since = to_timestamp(0)");
+    await rows("update installation set usage_minutes_since = to_timestamp(0)");
     const owners = [freshOwner(), freshOwner(), freshOwner()];
     const [old, young] = [25 * HOUR_MS + MINUTE_MS, 25 * HOUR_MS - 5 * MINUTE_MS];
     await Promise.all(owners.map((owner) => accept(owner, [ago(old, "failed"), ago(old + HOUR_MS, "sent"), ago(young, "read")])));
@@ -190,15 +190,15 @@ describe("the deletion of minutes", () => {
     const wantedMs = Date.now() - 25 * HOUR_MS;
     assert.ok(sinceMs % MINUTE_MS === 0 && sinceMs <= wantedMs && sinceMs > wantedMs - 3 * MINUTE_MS, new Date(sinceMs).toISOString());
     const later = new Date(floorTo(MINUTE_MS, Date.now()) - HOUR_MS);
-    await rows("update usage_minutes_kept set since = $1", [later]);
+    await rows("update installation set usage_minutes_since = $1", [later]);
     await forgetMinutes(db, Date.now());
     assert.equal(await minutesKeptSince(db), later.getTime());
-    await rows("update usage_minutes_kept set since = $1", [new Date(sinceMs)]);
+    await rows("update installation set usage_minutes_since = $1", [new Date(sinceMs)]);
   });
 
   test("starts in the background", async () => {
     const owner = freshOwner();
-    await rows("update usage_minutes_kept set since = to_timestamp(0)");
+    await rows("update installation set usage_minutes_since = to_timestamp(0)");
     await accept(owner, [ago(26 * HOUR_MS, "sent"), ago(HOUR_MS, "queued")]);
     await foldAll();
     assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);

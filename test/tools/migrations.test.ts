@@ -7,6 +7,7 @@ import { Database } from "../../src/database/database.ts";
 import { migrate, readSchema } from "../../src/database/migrate.ts";
 import { BASELINE, knownMigrations, newestOf, parseMigration, type Migration } from "../../src/database/migrations.ts";
 import { planMigrations, readLocks } from "../../src/database/plan-migrations.ts";
+import { prepare } from "../../src/database/sql.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY } from "../support/harness.ts";
@@ -156,6 +157,56 @@ describe("a database of 0.2.0", () => {
     assert.deepEqual(await migrate(db), { version: newestOf(knownMigrations()), applied: later.map(({ name }) => name) });
     assert.deepEqual(await db.rows({ name: "kept", text: "select name from accounts", values: [] }), [{ name: "kept" }]);
     assert.deepEqual(await migrate(db), { version: newestOf(knownMigrations()), applied: [] });
+    await db.close();
+  });
+
+  const ACCOUNT = "00000000-0000-0000-0000-000000000001";
+  const entry = (number: number): string => `00000000-0000-0000-0000-00000000000${number}`;
+
+  test("keeps its audit log and its minutes, and 0.2.0 reads and writes them through views", async () => {
+    const db = await databaseOf020();
+    const read = <T extends object>(text: string): Promise<T[]> => db.rows<T>({ ...prepare(text), values: [] });
+    // The statements of 0.2.0.
+    const insertEntry = (id: string): Promise<unknown> =>
+      db.script(`with inserted as (
+                   insert into audit_events (account_id, id, actor_type, action, target_type, changes)
+                   values ('${ACCOUNT}', '${id}', 'system', 'account.changed', 'account', '{}')
+                   returning account_id, id)
+                 insert into audit_unsealed (account_id, event_id) select account_id, id from inserted`);
+    const seal = (id: string, sequence: number): Promise<unknown> =>
+      db.script(`with sealed as (delete from audit_unsealed where account_id = '${ACCOUNT}' and event_id = '${id}')
+                 insert into audit_chain (account_id, event_id, sequence, hash) values ('${ACCOUNT}', '${id}', ${sequence}, '\\x0${sequence}')`);
+    const forget = (id: string, sequence: number): Promise<unknown> =>
+      db.script(`begin;
+                 insert into audit_checkpoints (account_id, sequence, hash, created_at)
+                 values ('${ACCOUNT}', ${sequence}, '\\x0${sequence}', now());
+                 select set_config('godwit.audit_retention', 'on', true);
+                 delete from audit_chain where account_id = '${ACCOUNT}' and event_id = any ('{${id}}'::uuid[]);
+                 delete from audit_events where account_id = '${ACCOUNT}' and id = any ('{${id}}'::uuid[]);
+                 commit`);
+    const unsealed = (): Promise<{ id: string }[]> => read("select right(event_id::text, 1) as id from audit_unsealed order by event_id");
+    const chain = (): Promise<object[]> => read("select right(event_id::text, 1) as id, sequence from audit_chain order by sequence");
+    const checkpoint = (): Promise<object[]> =>
+      read("select sequence, encode(hash, 'hex') as hash from audit_checkpoints order by sequence desc limit 1");
+
+    for (const id of [1, 2, 3, 4]) await insertEntry(entry(id));
+    for (const id of [1, 2]) await seal(entry(id), id);
+    await forget(entry(1), 1);
+    await db.script("update usage_minutes_kept set since = '2026-01-01Z'");
+    await migrate(db);
+    assert.deepEqual(await unsealed(), [{ id: "3" }, { id: "4" }]);
+    assert.deepEqual([await chain(), await checkpoint()], [[{ id: "2", sequence: 2 }], [{ sequence: 1, hash: "01" }]]);
+    assert.deepEqual(await read("select since from usage_minutes_kept"), [{ since: new Date("2026-01-01") }]);
+
+    await insertEntry(entry(5));
+    await seal(entry(3), 3);
+    await forget(entry(2), 2);
+    await db.script("update usage_minutes_kept set since = greatest(since, date_trunc('minute', '2026-02-02Z'::timestamptz))");
+    assert.deepEqual(await unsealed(), [{ id: "4" }, { id: "5" }]);
+    assert.deepEqual([await chain(), await checkpoint()], [[{ id: "3", sequence: 3 }], [{ sequence: 2, hash: "02" }]]);
+    assert.deepEqual(await read("select usage_minutes_since from installation"), [{ usage_minutes_since: new Date("2026-02-02") }]);
+    assert.deepEqual(await read("select link, account, base, letters, width from link_receipt_ids"), []);
+    await db.script("delete from link_receipt_ids where link = 'some'");
     await db.close();
   });
 
