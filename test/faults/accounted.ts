@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Queryable } from "../../src/database/database.ts";
-import { encodeId, type MessageId } from "../../src/model/id.ts";
+import { uuidFromText } from "../../src/lib/uuid.ts";
+import { encodeId, toId } from "../../src/model/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
 import { until } from "../support/expect.ts";
 import type { Sent } from "../support/sending.ts";
@@ -28,26 +29,26 @@ type Traced = { db: Queryable; witness?: Witness };
 
 const rowsOf = <T>(db: Queryable, text: string): Promise<T[]> => db.rows<T>({ name: `trace_${randomUUID()}`, text, values: [] });
 
-/** All messages, with their timelines and the submissions that the witness recorded. */
+type FoundMessage = Omit<MessageTrace, "id" | "timeline" | "lines"> & { uuid: string };
+
+/** All messages, with their timelines and the submissions that the witness recorded. One statement reads all, because a receipt may change a
+ *  message meanwhile. */
 export async function tracesOf({ db, witness }: Traced): Promise<MessageTrace[]> {
-  const messages = await rowsOf<Omit<MessageTrace, "id" | "timeline" | "lines"> & { uuid: MessageId }>(
+  const [found] = await rowsOf<{ messages: FoundMessage[] | null; entries: (Entry & { uuid: string })[] | null }>(
     db,
-    `select id as uuid, client_reference as key, status, sequence, attempts, error ->> 'code' as "errorCode"
-       from messages
-      order by id`,
+    `select (select json_agg(json_build_object('uuid', id, 'key', client_reference, 'status', status, 'sequence', sequence,
+                                               'attempts', attempts, 'errorCode', error ->> 'code') order by id)
+               from messages) as messages,
+            (select json_agg(json_build_object('uuid', message_id, 'type', type, 'sequence', sequence, 'isEvent', record is not null,
+                                               'isIgnored', is_ignored, 'status', record::json ->> 'status',
+                                               'detail', coalesce(detail, '{}')) order by id)
+               from events) as entries`,
   );
-  const entries = await rowsOf<Entry & { uuid: MessageId }>(
-    db,
-    `select message_id as uuid, type, sequence, record is not null as "isEvent", is_ignored as "isIgnored",
-            record::json ->> 'status' as status, coalesce(detail, '{}') as detail
-       from events
-      order by id`,
-  );
-  const timelines = Map.groupBy(entries, ({ uuid }) => encodeId("msg", uuid));
+  const timelines = Map.groupBy(found?.entries ?? [], ({ uuid }) => uuid);
   const lines = Map.groupBy(witness?.lines ?? [], ({ id }) => id);
-  return messages.map(({ uuid, ...message }) => {
-    const id = encodeId("msg", uuid);
-    const timeline = (timelines.get(id) ?? []).map(({ uuid: _uuid, ...entry }) => entry);
+  return (found?.messages ?? []).map(({ uuid, ...message }) => {
+    const id = encodeId("msg", toId("msg", uuidFromText(uuid)));
+    const timeline = (timelines.get(uuid) ?? []).map(({ uuid: _uuid, ...entry }) => entry);
     return { ...message, id, timeline, lines: lines.get(id) ?? [] };
   });
 }
