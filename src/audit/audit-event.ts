@@ -1,6 +1,6 @@
 /** An entry of the audit log: who changed what. Its actions, its record in the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AuditEventId } from "../model/id.ts";
+import { encodeId, type AccountId, type AuditEventId } from "../model/id.ts";
 import { ACTOR_TYPES, type Actor } from "../model/origin.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -73,15 +73,20 @@ export type Target = { type: (typeof TARGET_TYPES)[number]; id: string | null };
 /** A change as its feature reports it. `changes` has the new values of what changed, and never a secret, a text or a number. */
 export type AuditedChange = { action: Action; target: Target; changes?: Readonly<Record<string, unknown>> };
 
-export type AuditEvent = {
+/** An entry as it is stored. */
+export type AuditRow = {
+  account_id: AccountId;
   id: AuditEventId;
   environment: Environment | null;
-  actor: Actor;
+  actor_type: Actor["type"];
+  actor_id: string | null;
+  actor_name: string | null;
   action: Action;
-  target: Target;
+  target_type: Target["type"];
+  target_id: string | null;
   changes: Readonly<Record<string, unknown>>;
   peer: string | null;
-  requestId: string | null;
+  request_id: string | null;
 };
 
 export const AuditEventRecord = Type.Object(
@@ -122,16 +127,16 @@ export const AuditEventRecord = Type.Object(
 );
 export type AuditEventRecord = Static<typeof AuditEventRecord>;
 
-export const auditEventRecord = (event: AuditEvent, hash: Buffer | null): AuditEventRecord => ({
-  id: encodeId("aud", event.id),
+export const auditEventRecord = (row: AuditRow, hash: Buffer | null): AuditEventRecord => ({
+  id: encodeId("aud", row.id),
   object: "audit_event",
-  environment: event.environment,
-  actor: event.actor,
-  action: event.action,
-  target: event.target,
-  changes: { ...event.changes },
-  peer: event.peer,
-  request_id: event.requestId,
-  created_at: isoTime(uuidTimeMs(event.id)),
+  environment: row.environment,
+  actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
+  action: row.action,
+  target: { type: row.target_type, id: row.target_id },
+  changes: { ...row.changes },
+  peer: row.peer,
+  request_id: row.request_id,
+  created_at: isoTime(uuidTimeMs(row.id)),
   hash: hash === null ? null : hash.toString("hex"),
 });

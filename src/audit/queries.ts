@@ -1,47 +1,20 @@
 /** All SQL of the audit log. */
 import type { AccountId, AuditEventId } from "../model/id.ts";
-import type { Actor } from "../model/origin.ts";
 import { NIL_UUID, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Environment } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { sql } from "../database/sql.ts";
-import type { Action, AuditEvent, Target } from "./audit-event.ts";
+import type { AuditRow } from "./audit-event.ts";
 import type { ChainLink } from "./chain.ts";
 
-export const insertAuditEvent = (tx: Tx, accountId: AccountId, event: AuditEvent): Promise<unknown> =>
+export const insertAuditEvent = (tx: Tx, row: AuditRow): Promise<unknown> =>
   tx.rows(sql`
   insert into audit_events (account_id, id, environment, actor_type, actor_id, actor_name, action, target_type, target_id, changes, peer,
                             request_id, is_unsealed)
-  values (${accountId}, ${event.id}, ${event.environment}, ${event.actor.type}, ${event.actor.id}, ${event.actor.name}, ${event.action},
-          ${event.target.type}, ${event.target.id}, ${JSON.stringify(event.changes)}::jsonb, ${event.peer}, ${event.requestId}, true)`);
-
-export type AuditRow = {
-  account_id: AccountId;
-  id: AuditEventId;
-  environment: Environment | null;
-  actor_type: Actor["type"];
-  actor_id: string | null;
-  actor_name: string | null;
-  action: Action;
-  target_type: Target["type"];
-  target_id: string | null;
-  changes: Record<string, unknown>;
-  peer: string | null;
-  request_id: string | null;
-};
-
-export const toAuditEvent = (row: AuditRow): AuditEvent => ({
-  id: row.id,
-  environment: row.environment,
-  actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
-  action: row.action,
-  target: { type: row.target_type, id: row.target_id },
-  changes: row.changes,
-  peer: row.peer,
-  requestId: row.request_id,
-});
+  values (${row.account_id}, ${row.id}, ${row.environment}, ${row.actor_type}, ${row.actor_id}, ${row.actor_name}, ${row.action},
+          ${row.target_type}, ${row.target_id}, ${JSON.stringify(row.changes)}::jsonb, ${row.peer}, ${row.request_id}, true)`);
 
 /** Takes the lock of the only node that seals. False while another node has it. */
 export async function lockSealing(tx: Tx): Promise<boolean> {
@@ -92,8 +65,7 @@ export type AuditFilter = {
   target: string | null;
 };
 
-type SealedRow = AuditRow & { hash: Buffer | null };
-export type SealedEvent = { event: AuditEvent; hash: Buffer | null };
+export type SealedRow = AuditRow & { hash: Buffer | null };
 
 const list = scanStatement({
   scan: `
@@ -112,16 +84,14 @@ const list = scanStatement({
 });
 
 /** A page of an account's entries, newest first: those of one environment, or of all if it is null, and those of the whole account. */
-export async function listAuditEvents(
+export function listAuditEvents(
   db: Queryable,
   owner: { accountId: AccountId; environment: Environment | null },
   { from, before, actor, action, target }: AuditFilter,
   limit: number,
-): Promise<ListPage<SealedEvent>> {
+): Promise<ListPage<SealedRow>> {
   const isFiltered = [actor, action, target].some((each) => each !== null);
-  const request = { owner, limit, isFiltered, values: [from, before, actor, action, target] };
-  const { items, next } = await readPage<SealedRow>(db, list, request);
-  return { items: items.map((row) => ({ event: toAuditEvent(row), hash: row.hash })), next };
+  return readPage<SealedRow>(db, list, { owner, limit, isFiltered, values: [from, before, actor, action, target] });
 }
 
 /** The accounts, and the nil account of the installation: each has a chain, which may be empty. */

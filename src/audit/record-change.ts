@@ -17,9 +17,21 @@ export const recordInstallationChange = (tx: Tx, nowMs: number, origin: ChangeOr
 export async function recordChange(
   tx: Tx,
   nowMs: number,
-  { accountId, environment, origin }: AuditOwner & { origin: ChangeOrigin },
+  { accountId, environment, origin: { actor, peer, requestId } }: AuditOwner & { origin: ChangeOrigin },
   { action, target, changes = {} }: AuditedChange,
 ): Promise<void> {
-  const { actor, peer, requestId } = origin;
-  await insertAuditEvent(tx, accountId, { id: newId("aud", nowMs), environment, actor, action, target, changes, peer, requestId });
+  await insertAuditEvent(tx, {
+    account_id: accountId,
+    id: newId("aud", nowMs),
+    environment,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    action,
+    target_type: target.type,
+    target_id: target.id,
+    changes,
+    peer,
+    request_id: requestId,
+  });
 }

@@ -39,12 +39,8 @@ export const auditRoutes = (db: Database): Route[] => [
       const { actor = null, action = null, target = null, limit } = query;
       const filter = { ...idRange(query), actor, action, target };
       const { items, next } = await listAuditEvents(db, credential, filter, limit ?? DEFAULT_LIMIT);
-      return jsonResponse(
-        toPage(
-          items.map(({ event, hash }) => auditEventRecord(event, hash)),
-          next,
-        ),
-      );
+      const records = items.map((row) => auditEventRecord(row, row.hash));
+      return jsonResponse(toPage(records, next));
     },
   }),
 ];

@@ -6,9 +6,9 @@ import { newId, type AccountId } from "../model/id.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
-import { auditEventRecord } from "./audit-event.ts";
+import { auditEventRecord, type AuditRow } from "./audit-event.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
-import { findLastLink, listUnsealed, lockSealing, storeLink, toAuditEvent, type AuditRow } from "./queries.ts";
+import { findLastLink, listUnsealed, lockSealing, storeLink } from "./queries.ts";
 
 /** Publishes an event in the transaction. The caller passes it, since events are above this folder. */
 type PublishAudit = (
@@ -51,15 +51,14 @@ async function sealPage({ db, clock, publish, wakeWebhooks, onSealed }: SealPart
 type Sealing = { heads: Map<string, ChainLink>; publish: PublishAudit; nowMs: number };
 
 async function sealRow(tx: Tx, row: AuditRow, { heads, publish, nowMs }: Sealing): Promise<void> {
-  const { account_id: accountId, environment } = row;
+  const { account_id: accountId, environment, id } = row;
   const account = accountId.toString("hex");
   const before = heads.get(account) ?? (await findLastLink(tx, accountId)) ?? CHAIN_START;
-  const event = toAuditEvent(row);
-  const link = nextChainLink(before, event);
+  const link = nextChainLink(before, row);
   heads.set(account, link);
-  await storeLink(tx, accountId, event.id, link);
+  await storeLink(tx, accountId, id, link);
   if (environment === null) return;
-  const record = JSON.stringify(auditEventRecord(event, link.hash));
+  const record = JSON.stringify(auditEventRecord(row, link.hash));
   await publish(tx, { accountId, environment, id: newEventId(nowMs), type: "audit.created", record });
 }
 

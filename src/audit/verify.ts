@@ -2,8 +2,9 @@
 import { encodeId, type AccountId } from "../model/id.ts";
 import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
+import type { AuditRow } from "./audit-event.ts";
 import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
-import { listChainLinks, listEntryStates, toAuditEvent, type AuditRow, type ChainRow, type EntryState } from "./queries.ts";
+import { listChainLinks, listEntryStates, type ChainRow, type EntryState } from "./queries.ts";
 
 /** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. */
 export type ChainReport = { links: number; head: ChainLink; fault: string | null };
@@ -45,7 +46,7 @@ function faultOf(row: ChainRow, before: ChainLink): string | null {
   if (row.event_id === null) return `the entry of link ${row.sequence} is missing`;
   const name = encodeId("aud", row.event_id);
   if (row.id === null) return `the entry ${name} of link ${row.sequence} is missing`;
-  const { hash } = nextChainLink(before, toAuditEvent(row as unknown as AuditRow));
+  const { hash } = nextChainLink(before, row as AuditRow);
   return hash.equals(row.hash)
     ? null
     : `the entry ${name} of link ${row.sequence} does not fit its hash: it, or an earlier link, was changed`;

@@ -51,7 +51,7 @@ async function list(input: Input): Promise<void> {
     const owner = { accountId: await chooseLog(db, textFlag(flags, "account")), environment: null };
     const [actor = null, action = null, target = null] = ["actor", "action", "target"].map((name) => textFlag(flags, name));
     const { items } = await listAuditEvents(db, owner, { from: NIL_UUID, before: MAX_UUID, actor, action, target }, limit);
-    const records = items.map(({ event, hash }) => auditEventRecord(event, hash));
+    const records = items.map((row) => auditEventRecord(row, row.hash));
     print(flags, records, toLine);
   });
 }
