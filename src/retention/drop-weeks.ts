@@ -11,8 +11,6 @@ import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
 import {
-  countBlocks,
-  deletePartitionSlice,
   dropTables,
   hasUnfinished,
   readSessionName,
@@ -23,7 +21,6 @@ import {
   unlock,
   deleteQueueRows,
   readUnfinished,
-  type Default,
   type Run,
 } from "./queries.ts";
 
@@ -43,8 +40,6 @@ const LOCK_TIMEOUT_MS = 100;
 // A deadlock or a slow reader has ended at one of the next attempts. A backup outlasts any number of them.
 const DROP_ATTEMPTS = 20;
 const REST_MS = 200;
-// About 4,000 messages: a fraction of a second.
-const SLICE_BLOCKS = 256;
 
 type Retention = { retentionDays: number; nowMs: number; log: Log };
 
@@ -55,8 +50,6 @@ export type RetentionResult = {
   kept: string[];
   /** The week whose tables were in use. Later weeks were not attempted. */
   inUse: string | null;
-  /** Rows deleted from the default partitions. */
-  deleted: Record<Default, number>;
 };
 
 /** Runs one turn. Returns undefined while another node runs one. `stopping` ends the session of the turn, whatever it is doing. */
@@ -80,7 +73,7 @@ export async function applyRetention(
       // One transaction after the other, outside the session, whose statements may take long.
       for (const week of weeks.filter(({ toMs }) => toMs <= beforeMs - STUCK_AFTER_MS))
         if (await hasUnfinished(run, week)) await finishStuck(db, week, { nowMs, log });
-      const turn = { ...(await dropWeeks(run, weeks, log)), deleted: await emptyDefaults(run, beforeMs, log) };
+      const turn = await dropWeeks(run, weeks, log);
       await unlock(run);
       return turn;
     } finally {
@@ -91,7 +84,7 @@ export async function applyRetention(
   });
 }
 
-async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Omit<RetentionResult, "deleted">> {
+async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<RetentionResult> {
   const dropped: string[] = [];
   const kept: string[] = [];
   let inUse: string | null = null;
@@ -131,27 +124,6 @@ async function tryDrop(run: Run, week: Week): Promise<boolean> {
 // SQLSTATE of a lock timeout and of a detected deadlock.
 const LOCK_FAILURES = new Set(["55P03", "40P01"]);
 const isLockNotHad = (error: unknown): boolean => error instanceof Error && "code" in error && LOCK_FAILURES.has(String(error.code));
-
-/** Deletes rows that no week covers one by one. Messages are deleted first, so that their events belong to no message any more. */
-async function emptyDefaults(run: Run, beforeMs: number, log: Log): Promise<Record<Default, number>> {
-  const deleted = {
-    messages: await emptyDefault(run, "messages", beforeMs),
-    events: await emptyDefault(run, "events", beforeMs),
-    webhook_deliveries: await emptyDefault(run, "webhook_deliveries", beforeMs),
-  };
-  if (deleted.messages + deleted.events + deleted.webhook_deliveries > 0)
-    log.info(deleted, "old rows were deleted from the default partitions");
-  return deleted;
-}
-
-async function emptyDefault(run: Run, table: Default, beforeMs: number): Promise<number> {
-  let deleted = 0;
-  const blocks = await countBlocks(run, table);
-  for (let block = 0; block < blocks; block += SLICE_BLOCKS) {
-    deleted += await deletePartitionSlice(run, table, { beforeMs, fromBlock: block, toBlock: block + SLICE_BLOCKS });
-  }
-  return deleted;
-}
 
 const FIRST_AFTER_MS = 30_000;
 const EVERY_MS = 6 * 3_600_000;

@@ -1,4 +1,4 @@
-/** The job that deletes old rows of tables without weeks. Each kind of rows has its own turn, in small batches: a batch that left rows is
+/** The job that deletes old rows that belong to no week. Each kind of rows has its own turn, in small batches: a batch that left rows is
  *  followed by a pause of ten times its duration, so that a turn takes at most a tenth of one connection. */
 import { deleteOldEntries } from "../audit/retention.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -6,7 +6,7 @@ import type { Database } from "../database/database.ts";
 import { walkExpiredKeys } from "../idempotency/forget-keys.ts";
 import { RepeatingJob, type Turn } from "../lib/background-job.ts";
 import { deleteOldHours, deleteOldMinutes } from "../usage/fold.ts";
-import { deleteOldRows, type AgingTable } from "./queries.ts";
+import { deleteOldRows, type AgingTableName } from "./queries.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,7 +32,7 @@ type OldRows = {
 };
 
 export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsParts): OldRows[] {
-  const olderThan = (days: number, table: AgingTable): OldRows => ({
+  const olderThan = (days: number, table: AgingTableName): OldRows => ({
     table,
     everyMs: HOUR_MS,
     deleteBatch: async (nowMs) => (await deleteOldRows(db, table, nowMs - days * DAY_MS, BATCH_ROWS)) === BATCH_ROWS,
@@ -41,6 +41,9 @@ export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsPa
     olderThan(retentionDays, "batches"),
     olderThan(retentionDays, "verifications"),
     olderThan(retentionDays, "message_parts"),
+    olderThan(retentionDays, "messages_default"),
+    olderThan(retentionDays, "events_default"),
+    olderThan(retentionDays, "webhook_deliveries_default"),
     // The operator has this time to assign an inbound message, whatever the retention of messages is.
     olderThan(30, "kept_inbound"),
     // Carriers hold a receipt for two days at most, and a link can be down over a weekend.

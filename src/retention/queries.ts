@@ -82,75 +82,61 @@ export const dropTables = (run: Run, week: Week, lockTimeoutMs: number): Promise
 
 export const rollback = (run: Run): Promise<unknown> => run("rollback");
 
-// Default partitions hold rows that no week covers, and are usually empty.
-const DEFAULTS = { messages: "messages_default", events: "events_default", webhook_deliveries: "webhook_deliveries_default" } as const;
-
-export type Default = keyof typeof DEFAULTS;
-
-const blocksOf = (table: string): string => `pg_relation_size('${table}') / current_setting('block_size')::integer`;
-
-export const countBlocks = async (run: Run, table: Default): Promise<number> =>
-  (await firstRow<{ blocks: number }>(run, `select (${blocksOf(DEFAULTS[table])})::integer as blocks`)).blocks;
-
-const OLD_AND_OVER: Record<Default, string> = {
-  messages: `status in ${FINISHED}
-     and not exists (select
-                       from delivery_queue q
-                      where q.message_id = old.id)`,
-  // The timeline of an unfinished message stays.
-  events: `not exists (select
-                       from messages m
-                      where m.account_id = old.account_id and m.environment = old.environment and m.id = old.message_id
-                        and m.status not in ${FINISHED})`,
-  webhook_deliveries: `not exists (select
-                       from webhook_queue q
-                      where q.id = old.id)`,
+type AgingTable = {
+  /** The column with the age of a row: an id, which begins with a time, or a time. */
+  age: "id" | "message_id" | "received_at";
+  /** An old row is deleted if this is true as well. */
+  isOver?: string;
+  /** The table has no index of the age. It is small. */
+  isUnsorted?: true;
 };
 
-/** Deletes old, finished rows from some blocks of a default partition, and returns how many. */
-export const deletePartitionSlice = async (
-  run: Run,
-  table: Default,
-  { beforeMs, fromBlock, toBlock }: { beforeMs: number; fromBlock: number; toBlock: number },
-): Promise<number> => {
-  const { rowCount } = await run(
-    `delete from ${DEFAULTS[table]} old
-      where ctid >= '(${fromBlock},0)'::tid and ctid < '(${toBlock},0)'::tid
-        and id < ${firstId(beforeMs)}
-        and ${OLD_AND_OVER[table]}`,
-  );
-  return rowCount ?? 0;
-};
-
-/** Tables without weeks, each with the column that holds the age of a row: an id, which begins with a time, or a time. All but the parked
- *  receipts have an index of it; theirs are few. */
+/** Tables without weeks, and the default partitions, which hold rows that no week covers and are usually empty. */
 const AGING_TABLES = {
-  batches: "id",
-  verifications: "id",
-  message_parts: "message_id",
-  kept_inbound: "id",
-  parked_receipts: "received_at",
-  inbound_names: "received_at",
-} as const;
-export type AgingTable = keyof typeof AGING_TABLES;
+  batches: { age: "id" },
+  verifications: { age: "id" },
+  message_parts: { age: "message_id" },
+  kept_inbound: { age: "id" },
+  parked_receipts: { age: "received_at", isUnsorted: true },
+  inbound_names: { age: "received_at" },
+  messages_default: {
+    age: "id",
+    isUnsorted: true,
+    isOver: `status in ${FINISHED} and not exists (select from delivery_queue q where q.message_id = old.id)`,
+  },
+  // The timeline of an unfinished message stays.
+  events_default: {
+    age: "id",
+    isUnsorted: true,
+    isOver: `not exists (select
+                           from messages m
+                          where m.account_id = old.account_id and m.environment = old.environment and m.id = old.message_id
+                            and m.status not in ${FINISHED})`,
+  },
+  webhook_deliveries_default: {
+    age: "id",
+    isUnsorted: true,
+    isOver: "not exists (select from webhook_queue q where q.id = old.id)",
+  },
+} as const satisfies Readonly<Record<string, AgingTable>>;
+export type AgingTableName = keyof typeof AGING_TABLES;
 
-function deleteOld(table: AgingTable): Prepared {
-  const age = AGING_TABLES[table];
+function deleteOld(table: string, { age, isOver = "true", isUnsorted }: AgingTable): Prepared {
   return prepare(`
 delete from ${table}
  where ctid = any (array(select ctid
-                           from ${table}
-                          where ${age} < $1
-                          ${table === "parked_receipts" ? "" : `order by ${age}`}
+                           from ${table} old
+                          where ${age} < $1 and ${isOver}
+                          ${isUnsorted === true ? "" : `order by ${age}`}
                           limit $2
                             for update skip locked))
 returning 1`);
 }
 
-const DELETE_OLD = new Map(Object.keys(AGING_TABLES).map((table) => [table, deleteOld(table as AgingTable)]));
+const DELETE_OLD = new Map(Object.entries(AGING_TABLES).map(([table, aging]) => [table, deleteOld(table, aging)]));
 
 /** Deletes up to `most` rows from before a time, and returns how many. */
-export const deleteOldRows = async (db: Queryable, table: AgingTable, beforeMs: number, most: number): Promise<number> => {
-  const before = AGING_TABLES[table] === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
+export const deleteOldRows = async (db: Queryable, table: AgingTableName, beforeMs: number, most: number): Promise<number> => {
+  const before = AGING_TABLES[table].age === "received_at" ? new Date(beforeMs) : firstUuidAt(beforeMs);
   return (await db.rows({ ...(DELETE_OLD.get(table) as Prepared), values: [before, most] })).length;
 };

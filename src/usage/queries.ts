@@ -5,7 +5,7 @@ import type { AccountId } from "../model/id.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Environment } from "../model/owner.ts";
-import { prepare, sql } from "../database/sql.ts";
+import { prepare, sql, type Prepared } from "../database/sql.ts";
 
 const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage})`);
 const tryLock = (tx: Tx) =>
@@ -22,8 +22,8 @@ export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<numb
     if (lock?.is_mine !== true) return 0;
     const [fold] = await moveChanges(tx, maxRows);
     if (fold === undefined) return 0;
-    if (fold.empty_hours.length > 0) await deleteEmptyHours(tx, fold.empty_hours);
-    if (fold.empty_minutes.length > 0) await deleteEmptyMinutes(tx, fold.empty_minutes);
+    if (fold.empty_hours.length > 0) await tx.rows({ ...emptyHours, values: [fold.empty_hours] });
+    if (fold.empty_minutes.length > 0) await tx.rows({ ...emptyMinutes, values: [fold.empty_minutes] });
     return fold.taken;
   });
 }
@@ -63,16 +63,14 @@ const moveChanges = (tx: Tx, maxRows: number) =>
          array(select ctid::text from hours where messages = 0 and segments = 0) as empty_hours,
          array(select ctid::text from minutes where messages = 0 and segments = 0) as empty_minutes`);
 
-/** Under the lock no other transaction writes to the hours, so every row is still in its place. */
-const deleteEmptyHours = (tx: Tx, places: readonly string[]) =>
-  tx.rows(sql`
-  delete from usage_hours
-   where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
+/** Under the lock no other transaction writes to the tables, so every row is still in its place. */
+const deleteEmpty = (table: string): Prepared =>
+  prepare(`
+  delete from ${table}
+   where ctid = any ($1::tid[]) and messages = 0 and segments = 0`);
 
-const deleteEmptyMinutes = (tx: Tx, places: readonly string[]) =>
-  tx.rows(sql`
-  delete from usage_minutes
-   where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
+const emptyHours = deleteEmpty("usage_hours");
+const emptyMinutes = deleteEmpty("usage_minutes");
 
 // A year can be compared with the one before, for a month after it.
 const KEPT_MS = 400 * 24 * 3_600_000;

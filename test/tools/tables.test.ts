@@ -8,8 +8,17 @@ const ROOT = join(import.meta.dirname, "..", "..");
 
 /** Tables of statements whose text has the table as a parameter, by the name of the parameter in the file. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
-  "retention/queries.ts ${table}": ["batches", "verifications", "message_parts", "kept_inbound", "parked_receipts", "inbound_names"],
-  "retention/queries.ts ${DEFAULTS[table]}": ["messages", "events", "webhook_deliveries"],
+  "retention/queries.ts ${table}": [
+    "batches",
+    "verifications",
+    "message_parts",
+    "kept_inbound",
+    "parked_receipts",
+    "inbound_names",
+    "messages",
+    "events",
+    "webhook_deliveries",
+  ],
   'retention/queries.ts ${tablesOf(week).join(", ")}': ["messages", "events", "webhook_deliveries"],
   "database/partitions.ts ${name}": ["messages", "events", "webhook_deliveries"],
   "database/partitions.ts ${table}": ["messages", "events", "webhook_deliveries"],
