@@ -77,11 +77,7 @@ export const isSuccess = (reply: HttpOutcome): boolean => reply.kind === "respon
 
 function settlementOf({ row }: ClaimedDelivery, reply: HttpOutcome, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
-  const settlement = {
-    ...deliveryIds(row),
-    attempts,
-    attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
-  };
+  const settlement = { row, attempts, attempt: JSON.stringify([toAttempt(reply, startedAtMs)]) };
   if (isSuccess(reply)) return { ...settlement, outcome: "succeeded", delayMs: null };
   const isAnswered = reply.kind === "response";
   if (isAnswered && reply.status === GONE) return { ...settlement, outcome: "failed", delayMs: null };
@@ -92,21 +88,11 @@ function settlementOf({ row }: ClaimedDelivery, reply: HttpOutcome, startedAtMs:
 /** The settlement without an attempt: `failed` because the endpoint is disabled, `dropped` because the endpoint or the event does not exist
  *  any more. */
 export const settledWithoutAttempt = (row: ClaimedRow, outcome: "failed" | "dropped"): Settlement => ({
-  ...deliveryIds(row),
+  row,
   outcome,
   delayMs: null,
   attempts: row.attempts,
   attempt: "[]",
-});
-
-const deliveryIds = (row: ClaimedRow) => ({
-  id: row.id,
-  accountId: row.account_id,
-  environment: row.environment,
-  endpointId: row.endpoint_id,
-  eventId: row.event_id,
-  eventType: row.type ?? "",
-  leasedUntilMs: row.leased_until.getTime(),
 });
 
 const toAttempt = (reply: HttpOutcome, startedAtMs: number): DeliveryAttempt => ({

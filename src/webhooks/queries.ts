@@ -10,6 +10,7 @@ import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts
 import { prepare } from "../database/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { ClaimedRow } from "./queue.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
 
 const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
@@ -89,14 +90,7 @@ const OUTCOME = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
 /** The outcome of a claimed delivery. */
 export type Settlement = {
-  id: DeliveryId;
-  accountId: AccountId;
-  environment: Environment;
-  endpointId: EndpointId;
-  eventId: EventId;
-  eventType: string;
-  /** The end of the lease, which identifies the claim. */
-  leasedUntilMs: number;
+  row: Pick<ClaimedRow, "id" | "account_id" | "environment" | "endpoint_id" | "event_id" | "type" | "leased_until">;
   outcome: keyof typeof OUTCOME;
   /** The delay before the next attempt. */
   delayMs: number | null;
@@ -113,13 +107,13 @@ const MAX_KEPT_ATTEMPTS = 50;
  *  with its first failure and its first success. */
 const settle = batchStatement<Settlement & { nowMs: number }>(
   [
-    column("id", "uuid", ({ id }) => id),
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
-    column("event_id", "uuid", ({ eventId }) => eventId),
-    column("event_type", "text", ({ eventType }) => eventType),
-    column("leased_until", "timestamptz", ({ leasedUntilMs }) => leasedUntilMs),
+    column("id", "uuid", ({ row }) => row.id),
+    column("account_id", "uuid", ({ row }) => row.account_id),
+    column("environment", "text", ({ row }) => row.environment),
+    column("endpoint_id", "uuid", ({ row }) => row.endpoint_id),
+    column("event_id", "uuid", ({ row }) => row.event_id),
+    column("event_type", "text", ({ row }) => row.type ?? ""),
+    column("leased_until", "timestamptz", ({ row }) => row.leased_until.getTime()),
     column("outcome", "smallint", ({ outcome }) => OUTCOME[outcome]),
     column("next_at", "timestamptz", ({ nowMs, delayMs }) => (delayMs === null ? null : nowMs + delayMs)),
     column("now", "timestamptz", ({ nowMs }) => nowMs),

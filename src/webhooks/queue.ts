@@ -27,6 +27,9 @@ export const queuedEndpoint = (accountId: AccountId, environment: Environment, e
   endpointId,
 });
 
+export const endpointOfRow = (row: Pick<ClaimedRow, "account_id" | "environment" | "endpoint_id">): QueuedEndpoint =>
+  queuedEndpoint(row.account_id, row.environment, row.endpoint_id);
+
 export type ClaimedRow = {
   id: DeliveryId;
   account_id: AccountId;
@@ -90,7 +93,7 @@ export async function scanEndpoints(db: Queryable, nowMs: number): Promise<DueGr
                         limit 1) e on true`);
   return rows.map((row) => ({
     rank: row.is_retry ? RETRY : FRESH,
-    group: queuedEndpoint(row.account_id, row.environment, row.endpoint_id),
+    group: endpointOfRow(row),
     dueAtMs: row.is_callable ? row.due_at.getTime() : Math.min(row.due_at.getTime(), nowMs),
   }));
 }

@@ -22,6 +22,7 @@ import { planShares } from "./claim-shares.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import {
   claimShares,
+  endpointOfRow,
   FRESH,
   queuedEndpoint,
   readEndpointsOf,
@@ -99,8 +100,7 @@ export class WebhookWorker {
     this.#settler = new Settler({
       ...parts,
       onDisabled: (reason) => parts.watch.disabled(reason),
-      onLater: ({ accountId, environment, endpointId }, dueAtMs) =>
-        this.#endpoints.add({ rank: RETRY, group: queuedEndpoint(accountId, environment, endpointId), dueAtMs }),
+      onLater: ({ row }, dueAtMs) => this.#endpoints.add({ rank: RETRY, group: endpointOfRow(row), dueAtMs }),
     });
     this.#claims = new ClaimLoop({
       isAnyDue: () => this.#endpoints.isAnyDue(parts.clock.now(), this.#hasRoom),
@@ -312,12 +312,7 @@ export class WebhookWorker {
     await releaseRows(this.#parts.db, claims, dueAtMs).catch(
       reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
     );
-    for (const { account_id: accountId, environment, endpoint_id: endpointId, is_retry: isRetry } of claims)
-      this.#endpoints.add({
-        rank: isRetry ? RETRY : FRESH,
-        group: queuedEndpoint(accountId, environment, endpointId),
-        dueAtMs,
-      });
+    for (const row of claims) this.#endpoints.add({ rank: row.is_retry ? RETRY : FRESH, group: endpointOfRow(row), dueAtMs });
   }
 }
 

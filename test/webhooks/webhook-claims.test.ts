@@ -45,13 +45,7 @@ const settle = (row: ClaimedRow, outcome: Settlement["outcome"], status: number)
     db,
     [
       {
-        id: row.id,
-        accountId: row.account_id,
-        environment: row.environment,
-        endpointId: row.endpoint_id,
-        eventId: row.event_id,
-        eventType: row.type ?? "",
-        leasedUntilMs: row.leased_until.getTime(),
+        row,
         outcome,
         delayMs: outcome === "later" ? 0 : null,
         attempts: row.attempts + 1,

@@ -519,13 +519,7 @@ test("an attempt that is settled twice, because its commit was in doubt, is stor
   );
   assert.ok(row !== undefined && godwit.db !== undefined);
   const settlement = {
-    id: row.id,
-    accountId: row.account_id,
-    environment: "test",
-    endpointId: row.endpoint_id,
-    eventId: row.event_id,
-    eventType: "message.queued",
-    leasedUntilMs: 0,
+    row: { ...row, environment: "test", type: "message.queued", leased_until: new Date(0) },
     delayMs: 5_000,
     attempt: JSON.stringify(delivery.attempts),
   } as const;
