@@ -1,5 +1,6 @@
 /** Sends recorded spans to the collector: many spans in a request, one request at a time. The number of waiting spans is limited. If the
  *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
+import { RepeatingJob } from "../lib/background-job.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import type { Log } from "../model/log.ts";
 import { causeOf } from "../outbound/failure.ts";
@@ -22,7 +23,8 @@ export type ExporterParts = {
 // Some seconds of a busy node, about 4 MB.
 const MAX_WAITING = 8_192;
 const MAX_BATCH = 512;
-const EXPORT_EVERY_MS = 1_000;
+// The spans of this time fit among the waiting ones.
+const EXPORT_EVERY_MS = 500;
 const TIMEOUT_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -38,31 +40,30 @@ export class Exporter {
   readonly #url: URL;
   readonly #client = new HttpClient({ connections: 1, timeoutMs: TIMEOUT_MS });
   readonly #waiting: EndedSpan[] = [];
-  readonly #stopping = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #exporting: Promise<void> | undefined;
+  readonly #job: RepeatingJob;
+  #isStopping = false;
+  /** Requests that have failed in a row. The first is logged. */
   #failures = 0;
-  /** Logged once, until a request succeeds again. */
-  #isFailing = false;
   #isDropping = false;
 
   constructor(parts: ExporterParts) {
     this.#parts = parts;
     this.#url = new URL(parts.url);
+    const onError = (error: unknown): void =>
+      parts.log.warn({ event: "tracing.export_failed", reason: String(error) }, "traces cannot be exported");
+    this.#job = new RepeatingJob({ turns: [(stopping) => this.#exportAll(stopping)], onError });
+    this.#job.start();
   }
 
   add(span: EndedSpan): void {
-    if (this.#waiting.length >= MAX_WAITING || this.#stopping.signal.aborted) return this.#drop(1);
+    if (this.#waiting.length >= MAX_WAITING || this.#isStopping) return this.#drop(1);
     this.#waiting.push(span);
-    if (this.#waiting.length >= MAX_BATCH && this.#failures === 0) this.#exportAfter(0);
-    else this.#exportAfter(EXPORT_EVERY_MS);
   }
 
   /** Sends the waiting spans within the time limit; the rest is dropped. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#stopping.abort();
-    await this.#exporting;
+    this.#isStopping = true;
+    await this.#job.stop();
     const until = performance.now() + (this.#parts.flushMs ?? FLUSH_MS);
     while (this.#waiting.length > 0) {
       const leftMs = Math.floor(until - performance.now());
@@ -72,25 +73,13 @@ export class Exporter {
     await this.#client.close();
   }
 
-  #exportAfter(ms: number): void {
-    if (this.#exporting !== undefined || this.#stopping.signal.aborted) return;
-    if (this.#timer !== undefined) {
-      if (ms > 0) return;
-      clearTimeout(this.#timer);
-    }
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#exporting = this.#exportOnce();
-    }, ms);
-    this.#timer.unref();
-  }
-
-  async #exportOnce(): Promise<void> {
-    const outcome = await this.#export(this.#stopping.signal);
-    this.#exporting = undefined;
-    if (this.#waiting.length === 0) return;
-    if (outcome === "retry") this.#exportAfter(backoffMs(this.#failures, FIRST_RETRY_MS, MAX_RETRY_MS));
-    else this.#exportAfter(this.#waiting.length >= MAX_BATCH ? 0 : EXPORT_EVERY_MS);
+  /** Sends what waits, and then full batches that have come meanwhile. Returns the pause until the next turn. */
+  async #exportAll(stopping: AbortSignal): Promise<number> {
+    if (this.#waiting.length === 0) return EXPORT_EVERY_MS;
+    do {
+      if ((await this.#export(stopping)) === "retry") return backoffMs(this.#failures, FIRST_RETRY_MS, MAX_RETRY_MS);
+    } while (this.#waiting.length >= MAX_BATCH && !stopping.aborted);
+    return EXPORT_EVERY_MS;
   }
 
   /** Sends the oldest waiting spans. They count as waiting until the collector has accepted them. */
@@ -99,19 +88,16 @@ export class Exporter {
     const result = await this.#post(this.#parts.write(batch), signal);
     if (result.kind !== "retry") this.#waiting.splice(0, batch.length);
     if (result.kind === "exported") {
+      if (this.#failures > 0) this.#parts.log.info("traces are exported again");
       this.#failures = 0;
       this.#isDropping = false;
       this.#parts.watch.exported(batch.length);
-      if (this.#isFailing) this.#parts.log.info("traces are exported again");
-      this.#isFailing = false;
       return result.kind;
     }
+    if (this.#failures === 0 && !this.#isStopping)
+      this.#parts.log.warn({ event: "tracing.export_failed", reason: result.reason }, "traces cannot be exported; logged once");
     this.#failures += 1;
     if (result.kind === "refused") this.#drop(batch.length);
-    const isStopping = this.#stopping.signal.aborted;
-    if (!this.#isFailing && !isStopping)
-      this.#parts.log.warn({ event: "tracing.export_failed", reason: result.reason }, "traces cannot be exported; logged once");
-    this.#isFailing ||= !isStopping;
     return result.kind;
   }
 
