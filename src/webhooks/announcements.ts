@@ -15,7 +15,7 @@ export function announceDeliveries(announcer: Announcer, queued: readonly Queued
     announcer.announce(WEBHOOK_LANE, { group: `${environment} ${uuidToText(accountId)} ${uuidToText(endpointId)}`, dueAtMs });
 }
 
-/** The endpoints of an announcement; undefined where it names none. */
+/** The endpoints of an announcement; undefined if it names none. */
 export function deliveriesOf({ group, dueAtMs }: Announced): readonly QueuedDeliveries[] | undefined {
   const [, environment, account, endpoint] = /^(test|live) ([0-9a-f-]{36}) ([0-9a-f-]{36})$/.exec(group) ?? [];
   if (account === undefined || endpoint === undefined) return undefined;

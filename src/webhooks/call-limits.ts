@@ -50,7 +50,7 @@ export class CallLimits {
     return this.#underWay[health] < ROOM[health] && !isCapReached;
   }
 
-  /** Begins a call to an endpoint; undefined where its cap is reached or its room is full. */
+  /** Begins a call to an endpoint; undefined if its cap is reached or its room is full. */
   begin(name: string): Slot | undefined {
     const state = this.#state(name, false);
     const health = healthOf(state);
