@@ -8,8 +8,9 @@ import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
-import { decodeId, encodeId, newId, type EndpointId } from "../model/id.ts";
+import { decodeId, encodeId, newId, type DeliveryId, type EndpointId } from "../model/id.ts";
 import { actorText } from "../model/origin.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
@@ -22,9 +23,11 @@ import {
   lockEndpoint,
   storeEndpoint,
 } from "./endpoint-queries.ts";
-import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, type Endpoint } from "./endpoint.ts";
+import { deliveryRecord } from "./delivery-record.ts";
+import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, statusChange, type Endpoint } from "./endpoint.ts";
 import { normalizedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
+import { queueAgain } from "./queries.ts";
 import { newSecret } from "./signature.ts";
 
 /** How long deliveries are signed with the old and the new secret after a rotation. */
@@ -38,7 +41,7 @@ export async function findOwnEndpoint(db: Database, credential: Credential, text
   return found(id && (await findEndpoint(db, credential, id)));
 }
 
-export const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: "no such endpoint in this environment" });
+const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: "no such endpoint in this environment" });
 
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate; wakeWebhooks: () => void };
 
@@ -63,13 +66,13 @@ export class EndpointChanger {
       const { endpoint, secret } = this.#newEndpoint(call, request);
       await insertEndpoint(tx, endpoint);
       const { url, event_types: types } = endpointRecord(endpoint);
-      await this.record(tx, call, endpoint.id, { action: "endpoint.created", changes: { url: withoutQuery(url), event_types: types } });
+      await this.#record(tx, call, endpoint.id, { action: "endpoint.created", changes: { url: withoutQuery(url), event_types: types } });
       return { ...shownWithSecret(endpoint, secret, 201), location: `/v1/webhook_endpoints/${encodeId("whe", endpoint.id)}` };
     });
   }
 
   edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
-    return this.#change(call, id, async (tx, endpoint) => {
+    return this.#write(call, id, lockEndpoint, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.gate) : undefined;
       if (refusal !== undefined) return refusal;
@@ -79,20 +82,20 @@ export class EndpointChanger {
         // Null means absent, so an empty text removes the description.
         description: description === "" ? null : (description ?? endpoint.description),
         eventTypes: eventTypes ?? endpoint.eventTypes,
-        ...(typeof status === "string" && status !== endpoint.status ? switchedTo(status) : {}),
-        updatedAtMs: this.now(),
+        ...(typeof status === "string" && status !== endpoint.status ? statusChange(status, "requested") : {}),
+        updatedAtMs: this.#parts.clock.now(),
       };
       await storeEndpoint(tx, edited);
-      await this.record(tx, call, edited.id, { action: "endpoint.changed", changes: changesOf(request) });
-      return shownPlain(edited);
+      await this.#record(tx, call, edited.id, { action: "endpoint.changed", changes: changesOf(request) });
+      return jsonResponse(endpointRecord(edited));
     });
   }
 
   /** Replaces the secret. The old one signs beside the new one for a day; a secret before the old one stops at once. */
   rotateSecret(call: AuditedCall, id: EndpointId | undefined): Promise<Executed | Replay> {
-    return this.#change(call, id, async (tx, endpoint) => {
+    return this.#write(call, id, lockEndpoint, async (tx, endpoint) => {
       const secret = newSecret();
-      const nowMs = this.now();
+      const nowMs = this.#parts.clock.now();
       const rotated: Endpoint = {
         ...endpoint,
         secret: this.#parts.box.seal(secret, secretContext(endpoint)),
@@ -101,40 +104,67 @@ export class EndpointChanger {
         updatedAtMs: nowMs,
       };
       await storeEndpoint(tx, rotated);
-      await this.record(tx, call, rotated.id, { action: "endpoint.secret_rotated" });
+      await this.#record(tx, call, rotated.id, { action: "endpoint.secret_rotated" });
       return shownWithSecret(rotated, secret, 200);
     });
   }
 
-  /** Deletes an endpoint. Returns false when it does not exist. */
-  delete(call: AuditedCall, id: EndpointId): Promise<boolean> {
-    return this.#parts.db.transaction(async (tx) => {
-      const deleted = await deleteEndpoint(tx, call.credential, id);
-      if (deleted.length > 0) await this.record(tx, call, id, { action: "endpoint.deleted" });
-      return deleted.length > 0;
+  async delete(call: AuditedCall, id: EndpointId | undefined): Promise<void> {
+    await this.#parts.db.transaction(async (tx) => {
+      const deleted = id === undefined ? [] : await deleteEndpoint(tx, call.credential, id);
+      if (id === undefined || deleted.length === 0) throw noSuchEndpoint();
+      await this.#record(tx, call, id, { action: "endpoint.deleted" });
     });
-  }
-
-  /** Records a change of an endpoint in the audit log. */
-  record(tx: Tx, { credential, origin }: AuditedCall, id: EndpointId, change: Omit<AuditedChange, "target">): Promise<void> {
-    const target = { type: "webhook_endpoint", id: encodeId("whe", id) } as const;
-    return recordChange(tx, this.now(), { ...credential, origin: origin() }, { ...change, target });
   }
 
   /** Publishes a test event for only this endpoint. */
   test(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
-    return this.changeEnabled(call, id, async (tx, endpoint) => {
+    const publish: Work = async (tx, endpoint) => {
       const { accountId, environment } = endpoint;
-      const eventId = newId("evt", this.now());
+      const eventId = newId("evt", this.#parts.clock.now());
       const record = JSON.stringify(endpointRecord(endpoint));
       await publishEventTo(tx, { accountId, environment, id: eventId, type: "webhook.test", record }, endpoint.id);
       return jsonResponse({ event_id: encodeId("evt", eventId) }, 202);
-    });
+    };
+    return this.#write(call, id, lockEndpoint, whileEnabled(publish));
+  }
+
+  /** Queues a delivery for another attempt now, whatever its status. */
+  retry(call: WriteCall, id: EndpointId | undefined, delivery: DeliveryId | undefined): Promise<Executed | Replay> {
+    const queue: Work = async (tx, endpoint) => {
+      const [queued] = delivery === undefined ? [] : await queueAgain(tx, endpoint, delivery, this.#parts.clock.now());
+      if (queued === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
+      return jsonResponse(deliveryRecord(queued), 202);
+    };
+    return this.#write(call, id, holdEndpoint, whileEnabled(queue));
+  }
+
+  /** Begins a recovery; `recoverStep` then goes through the events page by page. A recovery that is under way starts again from `sinceMs`. */
+  recover(call: AuditedCall, id: EndpointId | undefined, sinceMs: number): Promise<Executed | Replay> {
+    const begin: Work = async (tx, endpoint) => {
+      const nowMs = this.#parts.clock.now();
+      const recovering: Endpoint = {
+        ...endpoint,
+        recoverAfter: firstUuidAt(Math.max(0, Math.min(sinceMs, nowMs))),
+        recoverUntil: firstUuidAt(nowMs + 1),
+        updatedAtMs: nowMs,
+      };
+      await storeEndpoint(tx, recovering);
+      await this.#record(tx, call, endpoint.id, { action: "endpoint.recovered", changes: { since: new Date(sinceMs).toISOString() } });
+      return jsonResponse(endpointRecord(recovering), 202);
+    };
+    return this.#write(call, id, lockEndpoint, whileEnabled(begin));
+  }
+
+  /** Records a change of an endpoint in the audit log. */
+  #record(tx: Tx, { credential, origin }: AuditedCall, id: EndpointId, change: Omit<AuditedChange, "target">): Promise<void> {
+    const target = { type: "webhook_endpoint", id: encodeId("whe", id) } as const;
+    return recordChange(tx, this.#parts.clock.now(), { ...credential, origin: origin() }, { ...change, target });
   }
 
   #newEndpoint({ credential, origin }: AuditedCall, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
     const { accountId, environment } = credential;
-    const nowMs = this.now();
+    const nowMs = this.#parts.clock.now();
     const id = newId("whe", nowMs);
     const secret = newSecret();
     const endpoint: Endpoint = {
@@ -158,22 +188,8 @@ export class EndpointChanger {
     return { endpoint, secret };
   }
 
-  /** Changes an endpoint that is enabled. */
-  changeEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
-    return this.#change(call, id, whileEnabled(work));
-  }
-
-  /** Does work for an enabled endpoint that does not change the endpoint itself. */
-  doForEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
-    return this.#once.write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
-  }
-
-  #change(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
-    return this.#once.write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
-  }
-
-  now(): number {
-    return this.#parts.clock.now();
+  #write(call: WriteCall, id: EndpointId | undefined, lock: typeof lockEndpoint, work: Work): Promise<Executed | Replay> {
+    return this.#once.write(call, async (tx) => work(tx, found(id && (await lock(tx, call.credential, id)))));
   }
 }
 
@@ -195,15 +211,7 @@ function found(endpoint: Endpoint | undefined): Endpoint {
   return endpoint;
 }
 
-export const shownPlain = (endpoint: Endpoint): WriteResponse => jsonResponse(endpointRecord(endpoint));
-
 const shownWithSecret = (endpoint: Endpoint, secret: string, status: number): WriteResponse => ({
   ...jsonResponse({ ...endpointRecord(endpoint), secret }, status),
   isSecret: true,
 });
-
-/** An endpoint that is enabled again starts without failures. */
-const switchedTo = (status: Endpoint["status"]): Partial<Endpoint> =>
-  status === "enabled"
-    ? { status, disabledReason: null, failingSinceMs: null }
-    : { status, disabledReason: "requested", recoverAfter: null, recoverUntil: null };

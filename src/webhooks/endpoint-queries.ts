@@ -99,7 +99,7 @@ export async function findRecovering(db: Queryable): Promise<Recovering | undefi
   return row;
 }
 
-/** Locks an endpoint for a page of its recovery, so that one node works on it. Undefined where another node does, or if the recovery has
+/** Locks an endpoint for a page of its recovery, so that one node works on it. Undefined if another node does, or the recovery has
  *  ended or begun anew. */
 export async function lockRecovering(tx: Tx, { id, recover_until: until }: Recovering): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<StoredRow>({ ...lockForPage, values: [id, until] });

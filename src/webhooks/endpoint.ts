@@ -111,5 +111,11 @@ export function endpointRecord(endpoint: Endpoint): EndpointRecord {
   };
 }
 
+/** The fields that a change of the status changes. An endpoint that is enabled again starts without failures. */
+export const statusChange = (status: EndpointStatus, reason: DisabledReason): Partial<Endpoint> =>
+  status === "enabled"
+    ? { status, disabledReason: null, failingSinceMs: null }
+    : { status, disabledReason: reason, recoverAfter: null, recoverUntil: null };
+
 /** The purpose that a secret of this endpoint is sealed for: it cannot be opened as the secret of another. */
 export const secretContext = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;

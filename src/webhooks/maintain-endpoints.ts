@@ -9,7 +9,7 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { countHealth, listEnabled, listSealed, lockEndpoint, storeEndpoint, type EndpointHealth } from "./endpoint-queries.ts";
-import { endpointRecord, secretContext, type DisabledReason, type Endpoint } from "./endpoint.ts";
+import { endpointRecord, secretContext, statusChange, type DisabledReason, type Endpoint } from "./endpoint.ts";
 
 /** Disables an endpoint and publishes the event for the other endpoints. Returns false when it was not enabled any more. */
 export async function disableEndpoint(
@@ -22,14 +22,7 @@ export async function disableEndpoint(
     const endpoint = await lockEndpoint(tx, owner, id);
     if (endpoint?.status !== "enabled") return false;
     const nowMs = clock.now();
-    const disabled: Endpoint = {
-      ...endpoint,
-      status: "disabled",
-      disabledReason: reason,
-      recoverAfter: null,
-      recoverUntil: null,
-      updatedAtMs: nowMs,
-    };
+    const disabled: Endpoint = { ...endpoint, ...statusChange("disabled", reason), updatedAtMs: nowMs };
     await storeEndpoint(tx, disabled);
     const target = { type: "webhook_endpoint", id: encodeId("whe", id) } as const;
     await recordChange(tx, nowMs, { ...owner, origin: SYSTEM_ORIGIN }, { action: "endpoint.disabled", target, changes: { reason } });

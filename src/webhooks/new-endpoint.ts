@@ -1,7 +1,7 @@
-/** Requests that create or edit an endpoint: their schemas, and the rules that a schema cannot express. */
+/** Requests that create, edit or recover an endpoint: their schemas, and the rules that a schema cannot express. */
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
-import { oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 
@@ -42,6 +42,17 @@ export const EditEndpointBody = Type.Object(
   { additionalProperties: false },
 );
 export type EditEndpoint = Static<typeof EditEndpointBody>;
+
+export const RecoverBody = Type.Object(
+  {
+    since: Type.String({
+      format: "date-time",
+      [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
+      description: "The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.",
+    }),
+  },
+  { additionalProperties: false },
+);
 
 /** Checks the rules that the schema cannot express. */
 export function checkEndpoint({ url: text, event_types: types }: Readonly<Record<string, unknown>>): Fault[] {

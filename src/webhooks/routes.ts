@@ -8,11 +8,10 @@ import { decodeId } from "../model/id.ts";
 import type { Database } from "../database/database.ts";
 import { findEvent } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
-import { EndpointParams, findOwnEndpoint, noSuchEndpoint, type EndpointChanger } from "./change-endpoint.ts";
+import { EndpointParams, findOwnEndpoint, type EndpointChanger } from "./change-endpoint.ts";
 import { listEndpoints } from "./endpoint-queries.ts";
 import { EndpointRecord, EndpointWithSecret, endpointRecord } from "./endpoint.ts";
-import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
-import { beginRecovery, RecoverBody, retryDelivery } from "./recover.ts";
+import { checkEndpoint, EditEndpointBody, NewEndpointBody, RecoverBody } from "./new-endpoint.ts";
 import { DELIVERY_STATUSES, DeliveryRecord, deliveryRecord } from "./delivery-record.ts";
 import { deliveriesOfEvent, findDelivery, listDeliveries } from "./queries.ts";
 
@@ -119,8 +118,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     reply: { status: 200, description: "The endpoint was deleted.", schema: Deleted },
     problems: ["not_found"],
     handle: async (call) => {
-      const id = decodeId("whe", call.params.id);
-      if (id === undefined || !(await changer.delete(call, id))) throw noSuchEndpoint();
+      await changer.delete(call, decodeId("whe", call.params.id));
       return jsonResponse({ id: call.params.id, object: "webhook_endpoint", deleted: true });
     },
   }),
@@ -196,12 +194,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     reply: { status: 202, description: "The delivery, with its next attempt now.", schema: DeliveryRecord },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) =>
-      toResponse(
-        await retryDelivery(changer, call, {
-          endpointId: decodeId("whe", call.params.id),
-          deliveryId: decodeId("dlv", call.params.delivery_id),
-        }),
-      ),
+      toResponse(await changer.retry(call, decodeId("whe", call.params.id), decodeId("dlv", call.params.delivery_id))),
   }),
   route({
     ...WRITE,
@@ -215,7 +208,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     body: RecoverBody,
     reply: { status: 202, description: "The endpoint, with its recovery under way.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_disabled"],
-    handle: async (call) => toResponse(await beginRecovery(changer, call, decodeId("whe", call.params.id), Date.parse(call.body.since))),
+    handle: async (call) => toResponse(await changer.recover(call, decodeId("whe", call.params.id), Date.parse(call.body.since))),
   }),
   route({
     ...READ,
