@@ -1,6 +1,6 @@
 /** All SQL of the audit log. */
 import type { AccountId, AuditEventId } from "../model/id.ts";
-import { NIL_UUID, uuidToText, type Uuid } from "../lib/uuid.ts";
+import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Environment } from "../model/owner.ts";
@@ -133,29 +133,31 @@ export const listEntryStates = (db: Queryable, accountId: AccountId, after: Uuid
    order by e.id
    limit ${limit}`);
 
-export type ChainEntry = ChainLink & { event_id: AuditEventId };
+type OldLink = { sequence: number; event_id: AuditEventId };
 
 /** The oldest links of an account that have an entry, in order. */
-export const listOldestLinks = (tx: Tx, accountId: AccountId, limit: number): Promise<ChainEntry[]> =>
-  tx.rows<ChainEntry>(sql`
-  select sequence, hash, event_id
+export const listOldestLinks = (tx: Tx, accountId: AccountId, limit: number): Promise<OldLink[]> =>
+  tx.rows<OldLink>(sql`
+  select sequence, event_id
     from audit_links
    where account_id = ${accountId} and event_id is not null
    order by sequence
    limit ${limit}`);
 
-/** Deletes the entries of the oldest links, and all these links but the last, which stays as a checkpoint. */
-export async function deleteLinks(tx: Tx, accountId: AccountId, links: readonly ChainEntry[], last: ChainEntry): Promise<void> {
-  const ids = links.map(({ event_id: id }) => uuidToText(id));
+/** Deletes the entries of the links up to one, and all these links but the last, which stays as a checkpoint. */
+export async function deleteLinks(tx: Tx, accountId: AccountId, last: number): Promise<void> {
   await tx.rows(sql`select set_config('godwit.audit_retention', 'on', true)`);
   await tx.rows(sql`
+  delete from audit_events
+   where account_id = ${accountId}
+     and id = any (array(select event_id
+                           from audit_links
+                          where account_id = ${accountId} and sequence <= ${last}))`);
+  await tx.rows(sql`
   delete from audit_links
-   where account_id = ${accountId} and sequence < ${last.sequence}`);
+   where account_id = ${accountId} and sequence < ${last}`);
   await tx.rows(sql`
   update audit_links
      set event_id = null
-   where account_id = ${accountId} and sequence = ${last.sequence}`);
-  await tx.rows(sql`
-  delete from audit_events
-   where account_id = ${accountId} and id = any (${ids}::uuid[])`);
+   where account_id = ${accountId} and sequence = ${last}`);
 }

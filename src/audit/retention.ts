@@ -25,6 +25,6 @@ const deletePage = (db: Database, accountId: AccountId, { nowMs, keptMs }: Age):
     const kept = oldest.findIndex(({ event_id: id }) => uuidTimeMs(id) >= nowMs - keptMs);
     const old = kept === -1 ? oldest : oldest.slice(0, kept);
     const last = old.at(-1);
-    if (last !== undefined) await deleteLinks(tx, accountId, old, last);
+    if (last !== undefined) await deleteLinks(tx, accountId, last.sequence);
     return old.length;
   });

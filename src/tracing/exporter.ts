@@ -23,8 +23,8 @@ export type ExporterParts = {
 // Some seconds of a busy node, about 4 MB.
 const MAX_WAITING = 8_192;
 const MAX_BATCH = 512;
-// The spans of this time fit among the waiting ones.
-const EXPORT_EVERY_MS = 500;
+// Even a node with 30,000 spans a second does not fill the list of waiting spans in this time.
+const EXPORT_EVERY_MS = 250;
 const TIMEOUT_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;

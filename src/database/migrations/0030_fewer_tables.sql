@@ -1,25 +1,6 @@
 -- Releases that know schema 27 or later work on this schema.
 -- Four tables end. Nodes of release 0.2 find a view under the name of each; a later release removes the views.
 
--- Minutes of usage are complete from this time on, and no earlier minute is stored.
-alter table installation add column usage_minutes_since timestamptz not null default to_timestamp(0);
-update installation
-   set usage_minutes_since = (select since from usage_minutes_kept);
-drop table usage_minutes_kept;
-create view usage_minutes_kept as
-select only_row, usage_minutes_since as since
-  from installation;
-
-
--- No release after 0.2 learns the form of carrier ids. A link of 0.2 that is opened again learns it anew: it reads no row here, and
--- only warns that it cannot store one.
-drop table link_receipt_ids;
-create view link_receipt_ids as
-select link, ''::text as account, ''::text as base, ''::text as letters, null::smallint as width, now() as learnt_at
-  from link_cursors
- where false;
-
-
 -- True: the entry waits to become part of its account's hash chain. Nothing else about an entry changes.
 alter table audit_events add column is_unsealed boolean not null default false;
 drop trigger audit_events_are_final on audit_events;
@@ -80,3 +61,23 @@ begin
 end $$;
 create trigger audit_checkpoint_is_a_link instead of insert on audit_checkpoints
   for each row execute function write_audit_checkpoint();
+
+
+-- No release after 0.2 learns the form of carrier ids. A link of 0.2 that is opened again learns it anew: it reads no row here, and
+-- only warns that it cannot store one.
+drop table link_receipt_ids;
+create view link_receipt_ids as
+select link, ''::text as account, ''::text as base, ''::text as letters, null::smallint as width, now() as learnt_at
+  from link_cursors
+ where false;
+
+
+-- Minutes of usage are complete from this time on, and no earlier minute is stored. The nodes store their times in the same row, so this
+-- change comes last.
+alter table installation add column usage_minutes_since timestamptz not null default to_timestamp(0);
+update installation
+   set usage_minutes_since = (select since from usage_minutes_kept);
+drop table usage_minutes_kept;
+create view usage_minutes_kept as
+select only_row, usage_minutes_since as since
+  from installation;
