@@ -1,21 +1,18 @@
 /** Brings the schema up to date: migrations in order, once, and one process at a time. Other nodes go on working meanwhile: a migration waits
  *  for a lock only briefly, because every statement that needs the table waits behind it. */
-import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
-import { sqlState, type Database, type Queryable } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { DATABASE_LOCK, LOCKS } from "./locks.ts";
 import { BASELINE, knownMigrations, newestOf, type Migration, type Step } from "./migrations.ts";
+import { withShortLocks, type Run } from "./short-locks.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
 
 // The rebuild of a large table takes time, and so does the wait for another node that migrates.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 const OLDEST_SERVER = 15;
-// The requests of running nodes wait as long as a migration waits for its lock.
-const LOCK_TIMEOUT_MS = 500;
-const LOCK_PAUSE_MS = 1_000;
-// A transaction that holds a table this long is somebody's forgotten session.
-const MOST_LOCK_ATTEMPTS = 600;
+// The requests of running nodes wait as long as a migration waits for its lock. A transaction that holds a table longer than all attempts
+// is somebody's forgotten session.
+const LOCK_ATTEMPTS = { timeoutMs: 500, pauseMs: 1_000, most: 600 };
 
 export type MigrateResult = { version: number; applied: readonly string[] };
 
@@ -26,8 +23,6 @@ export type MigrationWatch = {
   advanced(migration: Migration, step: Step, rows: number): void;
   waiting(migration: Migration, attempts: number): void;
 };
-
-type Run = (text: string) => Promise<pg.QueryResult>;
 
 /** `version` is zero for a database without a schema. `refusal` says why this release does not work on the schema. */
 export type SchemaVersion = { version: number; refusal: { reason: string; advice: string } | undefined };
@@ -98,33 +93,12 @@ async function apply(run: Run, migration: Migration, watch?: MigrationWatch): Pr
     const isLast = index === steps.length - 1;
     let [changed, all] = [0, 0];
     do {
-      const results = await withLocks(run, step.text, isLast && !step.isRepeated ? note : "", (attempts) =>
-        watch?.waiting(migration, attempts),
-      );
+      const text = isLast && !step.isRepeated ? `${step.text};\n${note}` : step.text;
+      const results = await withShortLocks(run, text, { ...LOCK_ATTEMPTS, onWait: (attempts) => watch?.waiting(migration, attempts) });
       changed = results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
       all += changed;
       watch?.advanced(migration, step, all);
     } while (step.isRepeated && changed > 0);
     if (isLast && step.isRepeated) await run(note);
-  }
-}
-
-const LOCK_NOT_AVAILABLE = "55P03";
-const DEADLOCK = "40P01";
-
-/** Runs statements in one transaction. A lock that is not free soon is requested again after a pause, in which others use the table. */
-async function withLocks(run: Run, text: string, note: string, onWait: (attempts: number) => void): Promise<pg.QueryResult[]> {
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      const result = await run(`begin;\nset local lock_timeout = ${LOCK_TIMEOUT_MS};\n${text};\n${note};\ncommit`);
-      // One result for each statement; the first two and the last belong to the transaction.
-      return [result].flat().slice(2, -1);
-    } catch (error) {
-      const state = sqlState(error);
-      if ((state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || attempts >= MOST_LOCK_ATTEMPTS) throw error;
-      await run("rollback");
-      onWait(attempts);
-      await sleep(LOCK_PAUSE_MS);
-    }
   }
 }

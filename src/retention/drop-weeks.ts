@@ -1,27 +1,25 @@
 /** Retention: drops messages and events by whole weeks, some time after every message of the week is finished. A message that is still
  *  open a month later is finished then. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../lib/assert.ts";
 import type { Log } from "../model/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Week } from "../database/partitions.ts";
+import { isLockRefused, withShortLocks, type Run } from "../database/short-locks.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { advance } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
 import {
-  dropTables,
+  dropStatement,
   hasUnfinished,
   readSessionName,
   readWeeks,
-  rollback,
   tablesOf,
   tryLock,
   unlock,
   deleteQueueRows,
   readUnfinished,
-  type Run,
 } from "./queries.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -36,10 +34,8 @@ const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 // While a drop waits for a lock, new accepts wait too. The transactions in the tables end in a fraction of this time. All locks of a drop
 // together take less than the second after which PostgreSQL looks for deadlocks: by then the drop has given up, so PostgreSQL never
 // ends an accept because of it.
-const LOCK_TIMEOUT_MS = 100;
 // A deadlock or a slow reader has ended at one of the next attempts. A backup outlasts any number of them.
-const DROP_ATTEMPTS = 20;
-const REST_MS = 200;
+const LOCK_ATTEMPTS = { timeoutMs: 100, pauseMs: 200, most: 20 };
 
 type Retention = { retentionDays: number; nowMs: number; log: Log };
 
@@ -106,24 +102,16 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Re
 
 const nameOf = ({ fromMs }: Week): string => new Date(fromMs).toISOString().slice(0, 10);
 
-/** Returns false when several short attempts did not get the locks. */
+/** Drops all tables of a week or none. Returns false if several short attempts did not get the locks. */
 async function tryDrop(run: Run, week: Week): Promise<boolean> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await dropTables(run, week, LOCK_TIMEOUT_MS);
-      return true;
-    } catch (error) {
-      if (!isLockNotHad(error)) throw error;
-      await rollback(run);
-    }
-    if (tries === DROP_ATTEMPTS) return false;
-    await sleep(REST_MS * (0.5 + Math.random()));
+  try {
+    await withShortLocks(run, dropStatement(week), LOCK_ATTEMPTS);
+    return true;
+  } catch (error) {
+    if (isLockRefused(error)) return false;
+    throw error;
   }
 }
-
-// SQLSTATE of a lock timeout and of a detected deadlock.
-const LOCK_FAILURES = new Set(["55P03", "40P01"]);
-const isLockNotHad = (error: unknown): boolean => error instanceof Error && "code" in error && LOCK_FAILURES.has(String(error.code));
 
 const FIRST_AFTER_MS = 30_000;
 const EVERY_MS = 6 * 3_600_000;

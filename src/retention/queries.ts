@@ -1,5 +1,4 @@
 /** All SQL of retention. It runs as text in its own session, because names of tables cannot be parameters. */
-import type pg from "pg";
 import { firstUuidAt, uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
@@ -7,9 +6,8 @@ import { isFinished, STATUSES } from "../messages/states.ts";
 import type { Queryable } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import { listWeeks, type Week } from "../database/partitions.ts";
+import type { Run } from "../database/short-locks.ts";
 import { prepare, sql, type Prepared, type Sql } from "../database/sql.ts";
-
-export type Run = (text: string) => Promise<pg.QueryResult>;
 
 // Finished statuses are listed, so that an unknown status counts as unfinished.
 const FINISHED = `(${STATUSES.filter(isFinished)
@@ -73,14 +71,7 @@ export const deleteQueueRows = async (db: Queryable, { fromMs, toMs }: Week): Pr
 export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>
   deliveries === undefined ? [messages, events] : [messages, events, deliveries];
 
-/** Drops all tables of a week or none. While it waits for a lock, statements on any week wait behind it. */
-export const dropTables = (run: Run, week: Week, lockTimeoutMs: number): Promise<unknown> =>
-  run(`begin;
-       set local lock_timeout = ${lockTimeoutMs};
-       drop table ${tablesOf(week).join(", ")};
-       commit`);
-
-export const rollback = (run: Run): Promise<unknown> => run("rollback");
+export const dropStatement = (week: Week): string => `drop table ${tablesOf(week).join(", ")}`;
 
 type AgingTable = {
   /** The column with the age of a row: an id, which begins with a time, or a time. */
