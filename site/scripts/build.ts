@@ -12,7 +12,7 @@ await buildOnce(
       "site/{package.json,contents.ts}",
       "site/{src,scripts}/*",
       "console/src/{icon.svg,style/tokens.css}",
-      "scripts/{errors-page,code-samples,sample-literals}.ts",
+      "scripts/{code-samples,sample-literals}.ts",
       "src/http/codes.ts",
       "redocly.yaml",
       "package-lock.json",

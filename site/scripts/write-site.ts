@@ -7,7 +7,6 @@ import highlight from "@11ty/eleventy-plugin-syntaxhighlight";
 import { renderMermaidSVG } from "beautiful-mermaid";
 import MiniSearch from "minisearch";
 import { build } from "vite";
-import { describeError } from "../../scripts/errors-page.ts";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 import { CONTENTS, PAGES } from "../contents.ts";
 import { SEARCH_OPTIONS, type Section } from "../src/search-options.ts";
@@ -109,8 +108,9 @@ async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
         own: { path: "index.html", title: "Documentation", about: "The documentation of Godwit" },
       });
       eleventyConfig.addTemplate("not-found.md", NOT_FOUND, { own: { path: "404.html", title: "Not found", about: "" } });
+      const errors = readFileSync(join(ROOT, "docs", "errors.md"), "utf8");
       for (const code of Object.keys(ERRORS) as ErrorCode[])
-        eleventyConfig.addTemplate(`error-${code}.md`, errorText(code), {
+        eleventyConfig.addTemplate(`error-${code}.md`, errorText(code, errors), {
           own: { path: `errors/${code}.html`, title: code, about: ERRORS[code].title },
         });
       eleventyConfig.addTransform("collect", function (this: { page: { fileSlug: string } }, content: string) {
@@ -162,11 +162,15 @@ Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` 
 ${groups.join("\n")}`;
 }
 
-const errorText = (code: ErrorCode): string => `# ${code}
-
-${describeError(code)}
+/** The page of one error code: its section of docs/errors.md. */
+function errorText(code: ErrorCode, errors: string): string {
+  const heading = `## ${code}\n`;
+  const section = errors.split(/^(?=## )/m).find((text) => text.startsWith(heading)) ?? heading;
+  return `# ${code}
+${section.slice(heading.length)}
 [All error codes](errors.md) · [How to repeat a request safely](idempotency.md) · [API reference](${BASE}reference)
 `;
+}
 
 const NOT_FOUND = `# This page does not exist
 

@@ -190,9 +190,3 @@ function write(name: string, text: string): string {
   writeFileSync(path, `${text}\n`);
   return path;
 }
-
-test("docs/errors.md is the output of scripts/errors-page.ts", async () => {
-  const { errorsPage } = await import("../../scripts/errors-page.ts");
-  const isUpToDate = readFileSync(join(ROOT, "docs", "errors.md"), "utf8") === errorsPage();
-  assert.ok(isUpToDate, "docs/errors.md is out of date: run npm run errors-page");
-});
