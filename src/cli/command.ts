@@ -79,7 +79,7 @@ export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
 
 const JSON_FLAG: FlagRow = { type: "boolean", help: "print JSON, for programs" };
-const WIDE_FLAG: FlagRow = { type: "boolean", help: "print all fields, without shortening and with exact times" };
+const WIDE_FLAG: FlagRow = { type: "boolean", help: "print all fields" };
 const HELP_FLAG: FlagRow = { type: "boolean", help: "print this text" };
 
 /** Returns the command's own flags and the flags that every command has. */
