@@ -9,7 +9,7 @@ import type { Environment } from "../model/owner.ts";
 import { hashApiKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
-import type { KeyRecognizer } from "./recognize-key.ts";
+import type { RecognizeKey } from "./recognize-key.ts";
 import type { Scope } from "./scope.ts";
 
 export type Credential = {
@@ -46,7 +46,7 @@ export type AuthenticatorParts = {
   db: Database;
   /** The connections for credentials that this process has not seen before. */
   strangersDb: Database;
-  keys: Pick<KeyRecognizer, "recognizes">;
+  recognizes: RecognizeKey;
   readToken: ReadToken;
   /** The time of the database, by which tokens expire. */
   now: () => number;
@@ -71,10 +71,7 @@ export class Authenticator {
     const cached = this.#cached.get(token);
     if (cached !== undefined && performance.now() < cached.until) return cached.credential;
     if (performance.now() < (this.#refusedUntil.get(token) ?? 0)) throw invalidToken();
-    if (looksLikeToken(token)) return this.#lookUp(token);
-    const isRecognized = this.#parts.keys.recognizes(token);
-    if (isRecognized instanceof Promise) return isRecognized.then((known) => (known ? this.#lookUp(token) : refuse()));
-    return isRecognized ? this.#lookUp(token) : refuse();
+    return looksLikeToken(token) || this.#parts.recognizes(token) ? this.#lookUp(token) : refuse();
   }
 
   /** Clears the cache, after a key was revoked on this node. */
@@ -84,7 +81,7 @@ export class Authenticator {
 
   /** The active key with this secret. Returns undefined for a made-up key without a query. */
   async findKey(secret: string): Promise<CredentialRow | undefined> {
-    if (!(await this.#parts.keys.recognizes(secret))) return undefined;
+    if (!this.#parts.recognizes(secret)) return undefined;
     const [row] = await findCredential(this.#databaseFor(secret), hashApiKey(secret));
     return row;
   }

@@ -2,7 +2,7 @@
 import { Authenticator } from "../access/authenticate.ts";
 import { KeyChanger } from "../access/change-key.ts";
 import { Limiter } from "../access/limiter.ts";
-import { KeyRecognizer } from "../access/recognize-key.ts";
+import { keyRecognizer } from "../access/recognize-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
@@ -93,8 +93,8 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
   // Created before the first request, so that a client that caches the published keys never caches an empty set.
   if (config.roles.has("api")) await signingKeys.signer();
   const tokens = new Tokens({ db, clock, signingKeys });
-  const keys = await KeyRecognizer.open(strangersDb);
-  const authenticator = new Authenticator({ db, strangersDb, keys, readToken: tokens.read, now: () => clock.now() });
+  const recognizes = await keyRecognizer(strangersDb);
+  const authenticator = new Authenticator({ db, strangersDb, recognizes, readToken: tokens.read, now: () => clock.now() });
   return { signingKeys, tokens, authenticator };
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashApiKey } from "../../src/access/api-key.ts";
-import { KeyRecognizer } from "../../src/access/recognize-key.ts";
+import { keyRecognizer } from "../../src/access/recognize-key.ts";
 import type { Queryable } from "../../src/database/database.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { keyOfFirstForm, madeUpKey } from "../support/keys.ts";
@@ -40,30 +40,16 @@ function counted(db: Queryable): Queryable & { count: number } {
 describe("a recognizer of keys", () => {
   test("refuses made-up keys of both forms without a query", async () => {
     const db = counted(godwit.db as Queryable);
-    const keys = await KeyRecognizer.open(db);
+    const recognizes = await keyRecognizer(db);
     const atStart = db.count;
-    for (const key of [madeUpKey(), keyOfFirstForm(), "gw_test_", "", "a.b.c"]) assert.equal(keys.recognizes(key), false, key);
-    assert.equal(keys.recognizes(await godwit.key()), true);
+    for (const key of [madeUpKey(), keyOfFirstForm(), "gw_test_", "", "a.b.c"]) assert.equal(recognizes(key), false, key);
+    assert.equal(recognizes(await godwit.key()), true);
     assert.equal(db.count, atStart);
   });
 
   test("recognizes keys of the first form that exist", async () => {
     const secret = await storeKeyOfFirstForm();
-    assert.equal((await KeyRecognizer.open(godwit.db as Queryable)).recognizes(secret), true);
-  });
-
-  test("reads the keys of the first form again after ten seconds at the earliest, once for all that wait", async () => {
-    const db = counted(godwit.db as Queryable);
-    let nowMs = 0;
-    const keys = await KeyRecognizer.open(db, () => nowMs);
-    const atStart = db.count;
-    const secret = await storeKeyOfFirstForm();
-    nowMs = 9_999;
-    assert.equal(keys.recognizes(secret), false);
-    nowMs = 10_000;
-    assert.deepEqual(await Promise.all([keys.recognizes(secret), keys.recognizes(keyOfFirstForm())]), [true, false]);
-    assert.equal(keys.recognizes(keyOfFirstForm()), false);
-    assert.equal(db.count - atStart, 1);
+    assert.equal((await keyRecognizer(godwit.db as Queryable))(secret), true);
   });
 });
 
