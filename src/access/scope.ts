@@ -26,20 +26,6 @@ export type Scope = (typeof SCOPES)[number];
 
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** Parses a comma-separated list. Returns the scopes, or the words that are not scopes. */
-export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
-  const words = [
-    ...new Set(
-      text
-        .split(",")
-        .map((word) => word.trim())
-        .filter((word) => word !== ""),
-    ),
-  ];
-  const unknown = words.filter((word) => !isScope(word));
-  return unknown.length > 0 ? { unknown } : { scopes: words.filter(isScope) };
-}
-
 /** Named lists of scopes, for the usual uses of a key. */
 export const SCOPE_PRESETS = {
   send: { scopes: ["messages:send", "messages:read", "templates:read", "events:read"], help: "send messages and follow them" },
@@ -51,16 +37,13 @@ export const SCOPE_PRESETS = {
   all: { scopes: SCOPES, help: "everything, for the console and for administration" },
 } as const satisfies Record<string, { scopes: readonly Scope[]; help: string }>;
 
-/** Returns the scopes of a preset, or the word itself. */
-const expandPreset = (word: string): readonly string[] =>
-  Object.entries(SCOPE_PRESETS).find(([name]) => name === word)?.[1].scopes ?? [word];
-
 /** Parses a comma-separated list of scopes and presets. Returns the scopes, or the words that are neither. */
-export function parseScopesAndPresets(text: string): ReturnType<typeof parseScopes> {
-  return parseScopes(
-    text
-      .split(",")
-      .flatMap((word) => expandPreset(word.trim()))
-      .join(","),
-  );
+export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
+  const words = text.split(",").map((word) => word.trim());
+  const all = new Set(words.filter((word) => word !== "").flatMap((word) => presetOf(word)?.scopes ?? [word]));
+  const unknown = [...all].filter((word) => !isScope(word));
+  return unknown.length > 0 ? { unknown } : { scopes: [...all].filter(isScope) };
 }
+
+const presetOf = (word: string): { scopes: readonly string[] } | undefined =>
+  Object.entries(SCOPE_PRESETS).find(([name]) => name === word)?.[1];

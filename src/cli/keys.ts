@@ -3,7 +3,7 @@ import { createFirstAccount } from "../access/accounts.ts";
 import { createKey, revokeKeyIn, rotateKeyIn, type CreatedKey } from "../access/api-key.ts";
 import { keyRecord, MAX_ALLOWED_IPS, type KeyRecord } from "../access/key-record.ts";
 import { findKey, listKeys, type KeyRow } from "../access/queries.ts";
-import { parseScopesAndPresets, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
+import { parseScopes, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
 import { Problem } from "../http/problem.ts";
 import { parseCidr } from "../lib/addresses.ts";
 import { decodeId } from "../model/id.ts";
@@ -154,7 +154,7 @@ function readScopes(text: string | undefined): Scope[] {
     throw new UsageError(
       `--scopes is required. Name scopes, or a preset:\n${PRESETS.map(([name, { help }]) => `  --scopes ${name.padEnd(6)}${help}`).join("\n")}`,
     );
-  const parsed = parseScopesAndPresets(text);
+  const parsed = parseScopes(text);
   if ("unknown" in parsed)
     throw new UsageError(
       `unknown scope ${parsed.unknown.join(", ")}; there are the presets ${Object.keys(SCOPE_PRESETS).join(", ")}, and ${SCOPES.join(", ")}`,
