@@ -1,4 +1,5 @@
 /** The result of one check of `godwit doctor`, and functions that run checks. */
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 
 export type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; /** The operator's next step. */ hint: string | null };
 
@@ -17,13 +18,8 @@ export async function runCheck(name: string, check: () => Promise<Check>): Promi
   }
 }
 
-/** Applies `work` to all items, at most `concurrency` at a time. Results keep the order of the items. */
-export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const queue = items.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  return results;
+/** Applies `work` to all items, at most `concurrency` at a time. */
+export function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const limit = new ConcurrencyLimit(concurrency);
+  return Promise.all(items.map((item) => limit.run(() => work(item))));
 }
