@@ -165,6 +165,24 @@ export function neededFlag(flags: Flags, name: string): string {
   return value;
 }
 
+/** Returns the words of a flag, separated by commas. Undefined if the flag was not given. */
+export const listFlag = (flags: Flags, name: string): string[] | undefined =>
+  textFlag(flags, name)
+    ?.split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+
+export function numberFlag(flags: Flags, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  const value = text === undefined ? undefined : Number(text);
+  if (text?.trim() === "" || Number.isNaN(value)) throw new UsageError(`--${name} must be a number`);
+  return value;
+}
+
+/** Leaves out the fields without a value, for the request that flags stand for. */
+export const present = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Reads a duration such as 30s, 5m, 24h or 90d, in seconds. Undefined if the flag was not given. */

@@ -17,13 +17,10 @@ const record = (row: EnvironmentRow) => ({
   burst: row.burst,
 });
 
-const toRow = ({ account, environment, tier, requests_per_second, burst }: ReturnType<typeof record>): object => ({
-  account,
-  environment,
-  tier,
-  requests_per_second,
-  burst,
-});
+function toRow(row: ReturnType<typeof record>): object {
+  const { account_id: _, ...shown } = row;
+  return shown;
+}
 
 export const environments: Command = {
   name: "environments",

@@ -1,7 +1,5 @@
 /** godwit links: shows the state of every link, and sets up the links of accounts. */
 import { environmentVariables } from "../config.ts";
-import type { Fault } from "../http/problem.ts";
-import { compile } from "../http/validate.ts";
 import { createLog } from "../model/log.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { CARRIERS } from "../links/carrier-files.ts";
@@ -13,8 +11,8 @@ import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { readAllLinks } from "../links/stored-link.ts";
 import { readPauses, setPaused } from "../links/pauses.ts";
-import { EXIT, neededFlag, pairFlags, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { recordIn, withSetup } from "./open-setup.ts";
+import { EXIT, neededFlag, numberFlag, pairFlags, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -90,9 +88,9 @@ async function reportAll(opened: OpenedDatabase): Promise<Shown[]> {
   });
 }
 
-const list: Verb = ({ flags, ...input }) =>
-  withDatabase({ flags, ...input }, "links", async (opened) => {
-    print(flags, await reportAll(opened), ({ name, title, provider, state, reason, rate, in_flight, last_error }) => ({
+const list: Verb = (input) =>
+  withDatabase(input, "links", async (opened) => {
+    print(input.flags, await reportAll(opened), ({ name, title, provider, state, reason, rate, in_flight, last_error }) => ({
       name,
       title,
       provider,
@@ -115,8 +113,7 @@ const show: Verb = (input) =>
 const add: Verb = (input) =>
   withSetup(input, "links", async ({ setup, call }) => {
     const request = readRequest(input.flags);
-    const faults = [...compile(NewLinkBody, "body")(request), ...settingFaults(request)];
-    if (faults.length > 0) throw new UsageError(faults.map(faultText).join("; "));
+    checkRequest(NewLinkBody, request, settingFaults(request));
     print(input.flags, recordIn(await LINKS.create(setup, call, request as unknown as NewLink)));
   });
 
@@ -159,8 +156,6 @@ const wordOf = (words: readonly string[]): string => {
   return id;
 };
 
-const faultText = (fault: Fault): string => `${"pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : ""}: ${fault.detail}`;
-
 const noSuchLink = (name: string): UsageError => new UsageError(`there is no link ${name}; godwit links lists them`);
 
 /** The request that the flags stand for. */
@@ -176,15 +171,15 @@ function readRequest(flags: Input["flags"]): Record<string, unknown> {
   );
   const own = Object.fromEntries(pairFlags(flags, "set").map(([name, text]) => [name, typed(provider, name, text)]));
   const values = Object.fromEntries(pairFlags(flags, "value"));
-  const rate = textFlag(flags, "rate");
-  const optional = { carrier: textFlag(flags, "carrier"), sender: textFlag(flags, "sender"), country: textFlag(flags, "country") };
-  return {
+  return present({
     name: neededFlag(flags, "name"),
     provider,
-    ...Object.fromEntries(Object.entries(optional).filter(([, text]) => text !== undefined)),
-    ...(rate === undefined ? {} : { rate: Number(rate) }),
+    carrier: textFlag(flags, "carrier"),
+    sender: textFlag(flags, "sender"),
+    country: textFlag(flags, "country"),
+    rate: numberFlag(flags, "rate"),
     settings: provider === "http" ? { ...own, secrets, values } : { ...own, ...secrets },
-  };
+  });
 }
 
 /** A setting that must not be a text is read as JSON: a number, true, or a list. */

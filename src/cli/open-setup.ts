@@ -1,7 +1,9 @@
 /** Opens the setup of one account for a command: its links, senders and routes, with the secret key of the service. */
 import { listAccounts } from "../access/queries.ts";
 import type { Config } from "../config.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem, type Fault } from "../http/problem.ts";
+import type { Schema } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
 import { Once, type AuditedCall } from "../idempotency/once.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
@@ -49,6 +51,14 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
   });
 
 const problemBody = ({ detail }: Problem): string => JSON.stringify({ detail });
+
+/** Throws with all faults of a request. `more` are those that the schema does not find. */
+export function checkRequest(schema: Schema, request: unknown, more: readonly Fault[] = []): void {
+  const faults = [...compile(schema, "body")(request), ...more].map(
+    (fault) => `${"pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : ""}: ${fault.detail}`,
+  );
+  if (faults.length > 0) throw new UsageError(faults.join("; "));
+}
 
 /** The record in the response of a write. Throws if the write was refused. */
 export function recordIn({ status, body }: { status: number; body: string }): Record<string, unknown> {

@@ -11,6 +11,7 @@ import {
   interruption,
   neededFlag,
   pairFlags,
+  present,
   readDuration,
   readInput,
   textFlag,
@@ -99,7 +100,7 @@ async function readMessage(input: Input): Promise<object> {
   const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
   if (body === undefined && template === undefined) throw new UsageError("--body or --template is required");
   const [variables, metadata] = [pairs(flags, "var"), pairs(flags, "metadata")];
-  const fields = {
+  return present({
     recipient,
     channel: textFlag(flags, "channel") ?? "sms",
     body: body === "-" ? await readInput(MAX_INPUT_BYTES) : body,
@@ -112,8 +113,7 @@ async function readMessage(input: Input): Promise<object> {
     client_reference: textFlag(flags, "reference"),
     metadata,
     max_segments: readCount(flags, "max-segments"),
-  };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** The flags whose names differ from the API's fields, to name the flag beside a fault of the API. */

@@ -1,0 +1,115 @@
+/** godwit senders and godwit routes: list, add and remove the senders and the routes on the links of an account. */
+import type { Flags } from "../config.ts";
+import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
+import { NewSenderBody, SENDERS } from "../links/sender-setup.ts";
+import { listFlag, neededFlag, numberFlag, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
+import { print } from "./output.ts";
+
+const SAME_SETTINGS = "Use the same --config and GODWIT_SECRET_KEY as the service.";
+
+export const senders: Command = {
+  name: "senders",
+  about: [
+    "A sender is a number, a short code or a name from which an account sends on one of its links, in live. Senders of the configuration file are listed as well; change them in the file.",
+    SAME_SETTINGS,
+  ],
+  usage: [
+    "senders list [--account NAME|ID] [--json]",
+    "senders add NUMBER --link LINK [flags] [--json]",
+    "senders remove SENDER_ID [--account NAME|ID] [--json]",
+  ],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    link: { type: "string", value: "LINK", help: "the id of the link of the sender" },
+    countries: {
+      type: "string",
+      value: "COUNTRIES",
+      help: "the countries that it is used for, as two letters each, separated by commas",
+    },
+    pool: { type: "string", value: "NAME", help: "the pool of senders that share the messages" },
+    preference: { type: "string", value: "NUMBER", help: "higher first" },
+    rate: { type: "string", value: "NUMBER", help: "messages per second" },
+  },
+  examples: [
+    ["All senders:", "godwit senders list"],
+    ["A new sender:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+  ],
+  settings: "database",
+  hasTables: true,
+  run: (input) => act(input, SENDERS),
+};
+
+export const routes: Command = {
+  name: "routes",
+  about: [
+    "A route selects the links of an account for the messages of a channel, by the country or the prefix of the recipient, in live. Without routes, all links of the account are used, in the order of their creation. Routes of the configuration file are listed as well; change them in the file.",
+    SAME_SETTINGS,
+  ],
+  usage: [
+    "routes list [--account NAME|ID] [--json]",
+    "routes add --channel sms|whatsapp --links LINKS [flags] [--json]",
+    "routes remove ROUTE_ID [--account NAME|ID] [--json]",
+  ],
+  flags: {
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    channel: { type: "string", value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
+    links: { type: "string", value: "LINKS", help: "the ids of the links in their order, separated by commas" },
+    countries: {
+      type: "string",
+      value: "COUNTRIES",
+      help: "only for recipients in these countries, as two letters each, separated by commas",
+    },
+    prefixes: { type: "string", value: "PREFIXES", help: "only for numbers with these prefixes, separated by commas" },
+    priority: { type: "string", value: "NUMBER", help: "higher first" },
+    weights: {
+      type: "string",
+      value: "NUMBERS",
+      help: "one for each link, separated by commas: the first link is chosen at random by weight",
+    },
+  },
+  examples: [
+    ["All routes:", "godwit routes list"],
+    ["Another carrier for Germany:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+  ],
+  settings: "database",
+  hasTables: true,
+  run: (input) => act(input, ROUTES),
+};
+
+const act = (input: Input, resource: typeof SENDERS | typeof ROUTES): Promise<void> =>
+  withSetup(input, `${resource.noun}s`, async ({ setup, call }) => {
+    const { flags, words } = input;
+    const [verb, word = ""] = words;
+    if (verb === "list") return print<object>(flags, await resource.list(setup, call.credential));
+    if (verb === "remove") {
+      await resource.delete(setup, call, needed(word, `name the ${resource.noun} by its id`));
+      return print(flags, { id: word, deleted: true });
+    }
+    const request = present(resource === SENDERS ? newSender(flags, word) : newRoute(flags));
+    checkRequest(resource === SENDERS ? NewSenderBody : NewRouteBody, request);
+    print(flags, recordIn(await resource.create(setup, call, request as never)));
+  });
+
+const newSender = (flags: Flags, number: string): object => ({
+  number: needed(number, "name the number"),
+  link_id: neededFlag(flags, "link"),
+  countries: listFlag(flags, "countries"),
+  pool: textFlag(flags, "pool"),
+  preference: numberFlag(flags, "preference"),
+  rate: numberFlag(flags, "rate"),
+});
+
+const newRoute = (flags: Flags): object => ({
+  channel: neededFlag(flags, "channel"),
+  links: neededFlag(flags, "links") && listFlag(flags, "links"),
+  countries: listFlag(flags, "countries"),
+  prefixes: listFlag(flags, "prefixes"),
+  priority: numberFlag(flags, "priority"),
+  weights: listFlag(flags, "weights")?.map(Number),
+});
+
+function needed(word: string, advice: string): string {
+  if (word === "") throw new UsageError(advice);
+  return word;
+}
