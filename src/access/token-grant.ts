@@ -19,46 +19,39 @@ export type GrantResponse = { body: string; headers: Record<string, string> };
 
 const GRANT_TYPE = "client_credentials";
 
-export class Grants {
-  readonly #parts: GrantParts;
+/** Creates a token for the client that the request names. */
+export async function grantToken(parts: GrantParts, request: TokenRequest): Promise<GrantResponse> {
+  const { client, grantType, scope } = parseTokenForm(request);
+  const row = await findClient(parts, client);
+  const credential = toCredential(row);
+  const headers = await charge(parts, credential);
+  requireAddress(credential, request.peer);
+  if (grantType !== GRANT_TYPE)
+    throw withHeaders(oauthProblem("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
+  const scopes = requestedScopes(scope, credential);
+  if (scopes instanceof Problem) throw withHeaders(scopes, headers);
+  const { accountId, keyId, environment } = credential;
+  const issued = await parts.tokens.issue({ accountId, keyId, environment, scopes, keyExpiresAt: row.expires_at });
+  if (issued === undefined) throw withHeaders(unknownClient(), headers);
+  const body = { access_token: issued.token, token_type: "Bearer", expires_in: issued.expiresInSeconds, scope: scopes.join(" ") };
+  // RFC 6749 §5.1. Every response of the API has `cache-control: no-store` already.
+  return { body: JSON.stringify(body), headers: { ...headers, pragma: "no-cache" } };
+}
 
-  constructor(parts: GrantParts) {
-    this.#parts = parts;
-  }
+async function findClient({ authenticator }: GrantParts, { id, secret }: Client): Promise<CredentialRow> {
+  const row = await authenticator.findKey(secret);
+  if (row === undefined || encodeId("key", row.key_id) !== id) throw unknownClient();
+  authenticator.touch(row);
+  return row;
+}
 
-  async grant(request: TokenRequest): Promise<GrantResponse> {
-    const { client, grantType, scope } = parseTokenForm(request);
-    const row = await this.#find(client);
-    const credential = toCredential(row);
-    const headers = await this.#charge(credential);
-    requireAddress(credential, request.peer);
-    if (grantType !== GRANT_TYPE)
-      throw withHeaders(oauthProblem("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
-    const scopes = requestedScopes(scope, credential);
-    if (scopes instanceof Problem) throw withHeaders(scopes, headers);
-    const { accountId, keyId, environment } = credential;
-    const issued = await this.#parts.tokens.issue({ accountId, keyId, environment, scopes, keyExpiresAt: row.expires_at });
-    if (issued === undefined) throw withHeaders(unknownClient(), headers);
-    const body = { access_token: issued.token, token_type: "Bearer", expires_in: issued.expiresInSeconds, scope: scopes.join(" ") };
-    // RFC 6749 §5.1. Every response of the API has `cache-control: no-store` already.
-    return { body: JSON.stringify(body), headers: { ...headers, pragma: "no-cache" } };
-  }
-
-  async #find({ id, secret }: Client): Promise<CredentialRow> {
-    const row = await this.#parts.authenticator.findKey(secret);
-    if (row === undefined || encodeId("key", row.key_id) !== id) throw unknownClient();
-    this.#parts.authenticator.touch(row);
-    return row;
-  }
-
-  async #charge(credential: Credential): Promise<Record<string, string>> {
-    const decision = await this.#parts.limiter.take(credential);
-    if (decision === undefined) return {};
-    const headers = quotaHeaders(credential, decision);
-    if (decision.isAdmitted) return headers;
-    this.#parts.metrics.refusedByQuota();
-    throw withHeaders(overQuota(credential, decision), headers);
-  }
+async function charge({ limiter, metrics }: GrantParts, credential: Credential): Promise<Record<string, string>> {
+  const decision = await limiter.take(credential);
+  if (decision === undefined) return {};
+  const headers = quotaHeaders(credential, decision);
+  if (decision.isAdmitted) return headers;
+  metrics.refusedByQuota();
+  throw withHeaders(overQuota(credential, decision), headers);
 }
 
 const unknownClient = (): Problem =>

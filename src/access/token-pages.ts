@@ -3,7 +3,7 @@ import type { Page } from "../api/page.ts";
 import { JSON_TYPE } from "../api/responses.ts";
 import { Type } from "../http/schema.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
-import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
+import { grantToken, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 
 // The form has four short fields.
 const MAX_FORM_BYTES = 8_192;
@@ -52,7 +52,6 @@ const JwkSet = Type.Object(
 const TAG = "Keys and tokens";
 
 export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {
-  const grants = new Grants(parts);
   return [
     {
       method: "POST",
@@ -67,7 +66,7 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
         reply: { description: "The access token.", schema: AccessToken },
       },
       writeProblem: writeOAuthProblem,
-      render: async (request) => ({ status: 200, contentType: JSON_TYPE, ...(await grants.grant(request)) }),
+      render: async (request) => ({ status: 200, contentType: JSON_TYPE, ...(await grantToken(parts, request)) }),
     },
     {
       method: "GET",
