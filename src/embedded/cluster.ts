@@ -21,6 +21,8 @@ export function isAbsent(cluster: string): boolean {
   );
 }
 
+const INITDB_OPTIONS = ["--encoding=UTF8", "--no-locale", "--auth=peer", "--data-checksums", "--no-instructions"];
+
 /** Creates the cluster beside its final folder and moves it there when it is complete, so that a crash leaves no partial cluster. */
 export function initialize(
   programs: Programs,
@@ -34,19 +36,7 @@ export function initialize(
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
   if (runAs !== undefined) chownSync(unfinished, runAs.uid, runAs.gid);
-  const args = [
-    "-D",
-    unfinished,
-    "-U",
-    EMBEDDED_ADMIN,
-    "-E",
-    "UTF8",
-    "--no-locale",
-    "--auth=peer",
-    "--data-checksums",
-    "--no-instructions",
-  ];
-  const done = spawnSync(programs.initdb, args, {
+  const done = spawnSync(programs.initdb, ["-D", unfinished, "-U", EMBEDDED_ADMIN, ...INITDB_OPTIONS], {
     ...identity(runAs),
     cwd: "/",
     env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },

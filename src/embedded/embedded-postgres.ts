@@ -76,40 +76,26 @@ export type EmbeddedOptions = {
   settings?: Readonly<Record<string, string>>;
 };
 
-type ServerParts = {
+type ServerParts = Required<Pick<EmbeddedOptions, "onLog" | "settings">> & {
   programs: Programs;
   runAs: RunAs | undefined;
   cluster: string;
   sockets: string;
   lock: DirectoryLock;
-  onLog: (line: string) => void;
-  settings: Readonly<Record<string, string>>;
 };
 
 export class EmbeddedPostgres {
   readonly target: DatabaseTarget;
-  readonly #programs: Programs;
-  readonly #runAs: RunAs | undefined;
-  readonly #cluster: string;
-  readonly #socketDir: string;
-  readonly #lock: DirectoryLock;
-  readonly #onLog: (line: string) => void;
-  readonly #settings: Readonly<Record<string, string>>;
+  readonly #parts: ServerParts;
   #child: ChildProcess | undefined;
   #watcher: ChildProcess | undefined;
   #isStopping = false;
   #restarts = 0;
   #recentLines: string[] = [];
 
-  private constructor({ programs, runAs, cluster, sockets, lock, onLog, settings }: ServerParts) {
-    this.#programs = programs;
-    this.#runAs = runAs;
-    this.#cluster = cluster;
-    this.#socketDir = sockets;
-    this.#lock = lock;
-    this.#onLog = onLog;
-    this.#settings = settings;
-    this.target = embeddedTarget(sockets);
+  private constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.target = embeddedTarget(parts.sockets);
   }
 
   /** Starts the server of a data directory, or returns the process that is using the directory. */
@@ -149,7 +135,7 @@ export class EmbeddedPostgres {
 
   /** The folder of the cluster. */
   get folder(): string {
-    return this.#cluster;
+    return this.#parts.cluster;
   }
 
   /** The number of unexpected ends of the server. */
@@ -170,7 +156,7 @@ export class EmbeddedPostgres {
       }
     }
     this.#watcher?.kill("SIGKILL");
-    this.#lock.release();
+    this.#parts.lock.release();
   }
 
   async #startChild(): Promise<void> {
@@ -182,7 +168,7 @@ export class EmbeddedPostgres {
       if (outcome === "ready") {
         child.once("exit", () => this.#onExit());
         this.#watcher?.kill("SIGKILL");
-        this.#watcher = watchOwner(child.pid ?? 0, this.#cluster, this.#runAs);
+        this.#watcher = watchOwner(child.pid ?? 0, this.#parts.cluster, this.#parts.runAs);
         return;
       }
       const reason =
@@ -199,15 +185,15 @@ export class EmbeddedPostgres {
   #spawn(): ChildProcess {
     const settings = {
       ...SERVER_SETTINGS,
-      ...this.#settings,
-      unix_socket_directories: this.#socketDir,
+      ...this.#parts.settings,
+      unix_socket_directories: this.#parts.sockets,
       max_worker_processes: String(Math.max(8, availableParallelism())),
     };
     const child = spawn(
-      this.#programs.postgres,
-      ["-D", this.#cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      this.#parts.programs.postgres,
+      ["-D", this.#parts.cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
       {
-        ...identity(this.#runAs),
+        ...identity(this.#parts.runAs),
         cwd: "/",
         env: { LC_ALL: "C", TZ: "UTC" },
         stdio: ["ignore", "ignore", "pipe"],
@@ -217,14 +203,14 @@ export class EmbeddedPostgres {
     );
     createInterface({ input: child.stderr as NodeJS.ReadableStream }).on("line", (line) => {
       this.#recentLines = [...this.#recentLines.slice(-19), line];
-      this.#onLog(line);
+      this.#parts.onLog(line);
     });
     return child;
   }
 
   async #ensureRoles(): Promise<void> {
     try {
-      await ensureRoles({ host: this.#socketDir, port: Number(this.#settings["port"] ?? DEFAULT_PORT) });
+      await ensureRoles(this.#parts.sockets, Number(this.#parts.settings["port"] ?? DEFAULT_PORT));
     } catch (error) {
       await this.stop();
       throw error;
@@ -235,7 +221,7 @@ export class EmbeddedPostgres {
   async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
     const check = async (): Promise<"ready" | "timeout" | undefined> => {
       if (hasEnded(child)) return "timeout";
-      const lines = readPidFile(this.#cluster);
+      const lines = readPidFile(this.#parts.cluster);
       return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
     };
     return (await poll(check, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
@@ -244,7 +230,7 @@ export class EmbeddedPostgres {
   #onExit(): void {
     if (this.#isStopping) return;
     this.#restarts += 1;
-    this.#onLog("FATAL:  the embedded PostgreSQL ended unexpectedly; starting it again");
+    this.#parts.onLog("FATAL:  the embedded PostgreSQL ended unexpectedly; starting it again");
     void this.#restart();
   }
 
@@ -254,7 +240,7 @@ export class EmbeddedPostgres {
         await this.#startChild();
         return;
       } catch (error) {
-        this.#onLog(`FATAL:  ${(error as Error).message}`);
+        this.#parts.onLog(`FATAL:  ${(error as Error).message}`);
         await sleep(RESTART_PAUSE_MS * 10);
       }
     }

@@ -10,48 +10,31 @@ export const EMBEDDED_DATABASE = "postgres";
 // It is part of the name of the socket. The server listens on no port.
 export const DEFAULT_PORT = 5432;
 
-export type SocketAddress = { host: string; port: number };
-
-type Run = (text: string) => Promise<pg.QueryResult>;
-
 /** Creates the ordinary role, or what is missing of it. A start that is interrupted here is continued by the next one. */
-export async function ensureRoles(address: SocketAddress): Promise<void> {
-  try {
-    await asRole(address, EMBEDDED_ADMIN, ensureOrdinaryRole);
-  } catch (error) {
+export async function ensureRoles(host: string, port: number): Promise<void> {
+  const admin = await connectAsAdmin(host, port).catch((error: unknown) => {
     if (!isMissingRole(error)) throw error;
-    throw new StartupError("the database was created by a version before 0.2.0: start godwit 0.2.0 on it once, then this one", {
-      cause: error,
-    });
+    const reason = "the database was created by a version before 0.2.0: start godwit 0.2.0 on it once, then this one";
+    throw new StartupError(reason, { cause: error });
+  });
+  try {
+    const { rows } = await admin.query(`select from pg_roles where rolname = '${EMBEDDED_USER}'`);
+    if (rows.length === 0) await admin.query(`create role ${EMBEDDED_USER}`);
+    await admin.query(`alter role ${EMBEDDED_USER} login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`);
+    await admin.query(`alter database ${EMBEDDED_DATABASE} owner to ${EMBEDDED_USER}`);
+  } finally {
+    await admin.end();
   }
-}
-
-async function ensureOrdinaryRole(run: Run): Promise<void> {
-  const { rows } = await run(`select from pg_roles where rolname = '${EMBEDDED_USER}'`);
-  if (rows.length === 0) await run(`create role ${EMBEDDED_USER}`);
-  await run(`alter role ${EMBEDDED_USER} login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`);
-  await run(`alter database ${EMBEDDED_DATABASE} owner to ${EMBEDDED_USER}`);
 }
 
 const isMissingRole = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === "28000" && /role .* does not exist/.test(error.message);
 
 /** Connects as the superuser, to the server with its socket in this folder. The caller ends the connection. */
-export const connectAsAdmin = (host: string): Promise<pg.Client> => connectAs({ host, port: DEFAULT_PORT }, EMBEDDED_ADMIN);
-
-async function connectAs(address: SocketAddress, user: string): Promise<pg.Client> {
-  const client = new pg.Client({ ...address, user, database: EMBEDDED_DATABASE });
+export async function connectAsAdmin(host: string, port = DEFAULT_PORT): Promise<pg.Client> {
+  const client = new pg.Client({ host, port, user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE });
   // The statement that is under way fails by itself.
   client.on("error", () => undefined);
   await client.connect();
   return client;
-}
-
-async function asRole<T>(address: SocketAddress, user: string, work: (run: Run) => Promise<T>): Promise<T> {
-  const client = await connectAs(address, user);
-  try {
-    return await work((text) => client.query(text));
-  } finally {
-    await client.end();
-  }
 }

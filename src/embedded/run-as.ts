@@ -13,21 +13,11 @@ const SERVICE_USER = "godwit";
 // Other programs run as this user as well, and could read the database.
 const SHARED_USER = "nobody";
 
-// The tools of most distributions, and of those with BusyBox.
+// The tools of most distributions, if the group is new and if it exists, and of distributions with BusyBox.
+const USERADD = ["--system", "--no-create-home", "--home-dir", SHARED_DIR, "--shell", "/usr/sbin/nologin", SERVICE_USER];
 const CREATE_USER: readonly (readonly [program: string, ...args: string[]])[] = [
-  ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", SHARED_DIR, "--shell", "/usr/sbin/nologin", SERVICE_USER],
-  [
-    "useradd",
-    "--system",
-    "--gid",
-    SERVICE_USER,
-    "--no-create-home",
-    "--home-dir",
-    SHARED_DIR,
-    "--shell",
-    "/usr/sbin/nologin",
-    SERVICE_USER,
-  ],
+  ["useradd", "--user-group", ...USERADD],
+  ["useradd", "--gid", SERVICE_USER, ...USERADD],
   ["adduser", "-S", "-D", "-H", "-h", SHARED_DIR, "-s", "/sbin/nologin", SERVICE_USER],
 ];
 const TOOL_PATH = "/usr/sbin:/sbin:/usr/bin:/bin";
