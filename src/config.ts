@@ -4,7 +4,6 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { readConsent } from "./consent/consent-defaults.ts";
 import type { ConsentTable } from "./consent/consent-settings.ts";
-import { readIntake, type IntakeLimits } from "./http/intake-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./model/log.ts";
 import { nearest } from "./lib/nearest.ts";
@@ -27,8 +26,10 @@ export type Config = {
   trustedProxies: readonly string[];
   log: LogStyle;
   metricsAllow: AddressSet;
-  /** The budgets of this process for connections and bodies. */
-  intake: IntakeLimits;
+  /** Connections of all peers to all workers. */
+  maxConnections: number;
+  /** Connections of one peer to each worker. */
+  maxConnectionsPerPeer: number;
   /** Undefined: the key that was generated in the data directory is used. */
   secretKey: Buffer | undefined;
   /** The secret key before a change, set for the first start with the new key. */
@@ -124,7 +125,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     trustedProxies: proxies.map(({ address, bits }) => `${address}/${bits}`),
     log: readLogStyle(read("log"), faults),
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
-    intake: readIntake((name, range) => readNumber(read(name), range, faults)),
+    maxConnections: readNumber(read("maxConnections"), CONNECTIONS, faults),
+    maxConnectionsPerPeer: readNumber(read("maxConnectionsPerPeer"), CONNECTIONS, faults),
     secretKey: readSecretKey(read("secretKey"), faults),
     previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
     webhookAddresses: {
@@ -162,6 +164,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
   return { config, faults, file: path };
 }
 
+const CONNECTIONS = { least: 1, most: 1_000_000, what: "a number of connections" };
 const MAX_WORKERS = 32;
 // The embedded PostgreSQL has connections for them and their supervisor.
 const MAX_EMBEDDED_WORKERS = 9;

@@ -1,5 +1,4 @@
 /** The table of all settings: their flags, variables, defaults and help. `config.ts` reads them. */
-import { INTAKE_SETTINGS } from "./http/intake-settings.ts";
 import { TRACING_SETTINGS } from "./tracing/settings.ts";
 
 export const ROLES = ["api", "dispatch", "webhooks"] as const;
@@ -95,7 +94,20 @@ export const SETTINGS = {
     env: "GODWIT_METRICS_ALLOW",
     help: "CIDR blocks, besides this machine, that can read `/metrics`",
   },
-  ...INTAKE_SETTINGS,
+  maxConnections: {
+    flag: "max-connections",
+    value: "COUNT",
+    env: "GODWIT_MAX_CONNECTIONS",
+    fallback: "10000",
+    help: "open connections of all workers together, 1 to 1,000,000",
+  },
+  maxConnectionsPerPeer: {
+    flag: "max-connections-per-peer",
+    value: "COUNT",
+    env: "GODWIT_MAX_CONNECTIONS_PER_PEER",
+    fallback: "500",
+    help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64, in each worker, 1 to 1,000,000. For trusted proxies, only requests count, by the forwarded address",
+  },
   roles: {
     flag: "roles",
     value: "ROLES",

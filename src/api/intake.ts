@@ -3,7 +3,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
-import { BODY_SHARES, type IntakeLimits } from "../http/intake-settings.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
 import { addressSet, parseCidr, peerOf, type AddressSet } from "../lib/addresses.ts";
@@ -19,6 +18,39 @@ export type RejectionReason =
   | "bodies_of_environment"
   | "tenant_bodies"
   | "work_of_account";
+
+/** The budgets of this process. */
+export type IntakeLimits = {
+  /** Connections of all peers. */
+  maxConnections: number;
+  /** Connections of one peer, and its requests that have not arrived completely or have no credential. */
+  maxConnectionsPerPeer: number;
+  /** Bytes of the bodies of requests without a credential. */
+  anonymousBodyBytes: number;
+  /** Bytes of the bodies of requests with a credential. */
+  tenantBodyBytes: number;
+};
+
+// The part of the bytes that one peer, or one environment, can take is the whole divided by this.
+const BODY_SHARES = 4;
+// A share has room for the largest body: of a carrier, and of a batch.
+const LEAST_ANONYMOUS_BYTES = BODY_SHARES * 1_048_576;
+const LEAST_TENANT_BYTES = 2 * LEAST_ANONYMOUS_BYTES;
+// Four times the least. No load that a node can serve needs more at a time, and the memory of a small machine has room for it.
+const BODIES = 4;
+
+/** Workers divide the budgets, and each has room for the largest bodies. Connections come to the workers in turn, so the limit for one peer
+ *  holds for each worker. */
+export function intakeLimits(config: Pick<IntakeLimits, "maxConnections" | "maxConnectionsPerPeer"> & { workers: number }): IntakeLimits {
+  const { maxConnections, maxConnectionsPerPeer, workers } = config;
+  const bodies = Math.max(1, BODIES / workers);
+  return {
+    maxConnections: Math.ceil(maxConnections / workers),
+    maxConnectionsPerPeer,
+    anonymousBodyBytes: bodies * LEAST_ANONYMOUS_BYTES,
+    tenantBodyBytes: bodies * LEAST_TENANT_BYTES,
+  };
+}
 
 // Carriers send their requests at once. A client without a credential that takes longer holds a part of the budget for nothing.
 const ANONYMOUS_BODY_MS = 10_000;

@@ -1,10 +1,9 @@
 /** The events of the server's sockets that precede or bypass requests: connections, expectations and tunnels. */
 import type { IncomingMessage, RequestListener, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
-import type { IntakeLimits } from "../http/intake-settings.ts";
 import { isLoopback } from "../lib/addresses.ts";
 import type { Log } from "../model/log.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake, IntakeLimits } from "./intake.ts";
 import type { Metrics } from "./metrics.ts";
 import { respondToConnect } from "./responses.ts";
 

@@ -7,11 +7,11 @@ import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
 import { AccountTurns } from "../api/admit.ts";
+import { intakeLimits } from "../api/intake.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
-import { partOf } from "../http/intake-settings.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { ConsentSettingsChanger } from "../consent/change-settings.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
@@ -60,7 +60,7 @@ export async function startServer(shared: Process, background: Background, optio
   ];
   const server = new Server({
     ...config,
-    intake: partOf(config.intake, config.workers),
+    intake: intakeLimits(config),
     failureDelayMs: shared.timings.failureDelayMs,
     requestTimeoutMs: shared.timings.requestTimeoutMs,
     tls: config.tls && readTlsFiles(config.tls),
