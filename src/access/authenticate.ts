@@ -23,7 +23,7 @@ export type Credential = {
   tier: Tier;
   /** The expiry of the access token itself; null for an API key. */
   tokenExpiresAtMs: number | null;
-  /** The expiry of the key, or of its access token where that is earlier. Null: never. */
+  /** The expiry of the key, or of its access token if that is earlier. Null: never. */
   expiresAtMs: number | null;
   /** The addresses from which the key may be used, and the CIDR blocks that they were given as. Null: any address. */
   allowedIps: { blocks: readonly string[]; set: AddressSet } | null;

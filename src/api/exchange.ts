@@ -112,7 +112,7 @@ export class Exchange {
 /** The work for the requests of one path. */
 export type RoutedRow = Matched & {
   method: HTTPMethod;
-  /** Checks a request before its body is read. Returns the rest of the work, for which the body is read; throws where the request is
+  /** Checks a request before its body is read. Returns the rest of the work, for which the body is read; throws if the request is
    *  refused. */
   admit: (exchange: Exchange) => Promise<() => Promise<void>>;
 };

@@ -1,5 +1,5 @@
 /** Everything that arrives before its work begins. Budgets of connections and requests of each peer, and of the bytes of bodies, are counted
- *  in this process; a peer is an IPv4 address or an IPv6 /64. A body is read into one buffer, or left unread where it is not wanted. */
+ *  in this process; a peer is an IPv4 address or an IPv6 /64. A body is read into one buffer, or left unread if it is not wanted. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
@@ -221,7 +221,7 @@ export const NO_BODY_ALLOWED: BodyForm = { length: undefined, limit: 0 };
 export const declaredBytes = ({ headers }: Pick<IncomingMessage, "headers">): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined;
 
-/** Collects into one buffer, because a list of chunks would cost a hundred times the body where each chunk has one byte. */
+/** Collects into one buffer, because a list of chunks would cost a hundred times the body if each chunk has one byte. */
 export function collectBody(payload: Readable, { length, limit, timeoutMs }: BodyForm): Promise<Buffer> {
   if (length !== undefined && length > limit) return Promise.reject(tooLarge(limit));
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

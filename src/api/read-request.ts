@@ -120,7 +120,7 @@ export function parseJsonBody(bytes: Buffer): ParsedBody {
   return { value, isSuspect: mayHaveInfinity || text.includes("\\u") };
 }
 
-/** Throws where the database cannot store a text or a number of the value. */
+/** Throws if the database cannot store a text or a number of the value. */
 export function assertStorable(value: unknown): void {
   const fault = findFault(value);
   if (fault !== undefined) throw invalidBody(fault.detail, fault.code, toPointer(fault.path));

@@ -154,7 +154,7 @@ function failureResult(error: Error): NoResponse {
   return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
-/** Returns the reason of a failed request, with a hint where the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */
+/** Returns the reason of a failed request, with a hint if the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */
 export function failureReason({ name, message, cause }: Error): string {
   if (name === "TimeoutError") return "no response in time";
   if (name === "AbortError") return "it was stopped";

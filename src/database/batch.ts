@@ -178,7 +178,7 @@ export class ArrayParameter<T = unknown> {
     for (const word of [0, 0, oid]) out.int32(word);
   }
 
-  /** The driver calls this where array parameters are mixed with others. */
+  /** The driver calls this if array parameters are mixed with others. */
   toPostgres(): Buffer {
     const out = new Scratch();
     this.writeTo(out);

@@ -91,7 +91,7 @@ export class Connections {
   readonly #connectTimeoutMs: number;
   #sessions = 0;
   readonly #settings: Settings;
-  /** The work that has not ended, where there are several servers. A session of the pool does one after the other. */
+  /** The work that has not ended, if there are several servers. A session of the pool does one after the other. */
   readonly #works = new Set<{ session: DatabaseSession }>();
   /** Settings for all sessions that became known after the first sessions had begun. */
   readonly #later = new Map<string, string>();
@@ -119,7 +119,7 @@ export class Connections {
     this.pool.on("error", onIdleError);
   }
 
-  /** The latest timeline of a session; zero where the server does not tell. */
+  /** The latest timeline of a session; zero if the server does not tell. */
   get timeline(): number {
     return this.#servers.timeline;
   }
@@ -129,7 +129,7 @@ export class Connections {
     return this.#onPrimary(() => this.#takeCurrent());
   }
 
-  /** Watches a session until the returned function is called. Where its work takes long and another server has become the primary, the session
+  /** Watches a session until the returned function is called. If its work takes long and another server has become the primary, the session
    *  is given up, and so are all others on the former primary. */
   watch(session: DatabaseSession): () => void {
     if (!this.#servers.areSeveral) return () => undefined;
@@ -174,9 +174,9 @@ export class Connections {
     session.laterSettings = this.#later.size;
   }
 
-  /** Opens a session. Where the server has failed, or is no longer the primary, the primary is looked for. After a search in vain the next
+  /** Opens a session. If the server has failed, or is no longer the primary, the primary is looked for. After a search in vain the next
    *  search comes before a new connection, which to a server that has vanished would take its whole time limit. A session of the pool comes
-   *  before a search, which also fails where the server has no more connections. */
+   *  before a search, which also fails if the server has no more connections. */
   async #onPrimary<T>(open: () => Promise<T>): Promise<T> {
     if (!this.#servers.isLost || this.pool.idleCount > 0)
       try {

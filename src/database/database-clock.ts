@@ -29,7 +29,7 @@ const FRESH_MS = 20_000;
 // stored time says nothing about the two clocks, and the node uses that of the database.
 const MAX_DIFFERENCE_AT_START_MS = 60_000;
 
-/** The time of a node when it was stored, and those of the database and of the node's machine at the same moment. The last is null where
+/** The time of a node when it was stored, and those of the database and of the node's machine at the same moment. The last is null if
  *  the node ran on another machine than the one that reads it. */
 export type StoredTime = { nodeMs: number; databaseMs: number; machineMs: number | null };
 
@@ -120,7 +120,7 @@ export class DatabaseClock implements Clock {
     return this.#estimate.at(performance.now());
   }
 
-  /** The step of the database's clock that is not followed; 0 where there is none. */
+  /** The step of the database's clock that is not followed; 0 if there is none. */
   get unconfirmedMs(): number {
     return this.#unconfirmedMs;
   }

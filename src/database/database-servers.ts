@@ -60,7 +60,7 @@ export class DatabaseServers {
     return this.#isLost;
   }
 
-  /** The latest timeline that a session has had; zero where the server does not tell. */
+  /** The latest timeline that a session has had; zero if the server does not tell. */
   get timeline(): number {
     return this.#timeline;
   }
@@ -75,7 +75,7 @@ export class DatabaseServers {
   }
 
   /** Finds the primary by probes of all servers at the same time, so that one that does not respond delays nothing. One search runs at a time.
-   *  Throws the errors of all servers where none can be used. */
+   *  Throws the errors of all servers if none can be used. */
   find(): Promise<void> {
     this.#search ??= this.#findNow().finally(() => (this.#search = undefined));
     return this.#search;

@@ -10,7 +10,7 @@ export type GroupCommitOptions<Item, Outcome> = {
   /** Whether the error concerns one item. The other items are then run without it. */
   isItemFault: (error: unknown) => boolean;
   maxBatch: number;
-  /** The owner of an item. Where more items wait than a batch holds, the owners take turns. */
+  /** The owner of an item. If more items wait than a batch holds, the owners take turns. */
   ownerOf?: (item: Item) => string;
   /** The limit of waiting items, without those at the database. */
   maxWaiting: number;

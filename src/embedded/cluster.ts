@@ -69,7 +69,7 @@ export function writeAuthentication(cluster: string, runAs: RunAs | undefined): 
   }
 }
 
-/** Throws where the cluster was written by another major version, whose files this server cannot read. */
+/** Throws if the cluster was written by another major version, whose files this server cannot read. */
 export function checkMajor(cluster: string, { version }: Programs): void {
   const major = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
   if (version.split(".")[0] === major) return;
