@@ -5,27 +5,9 @@ import type { RejectionReason } from "./intake.ts";
 // From a cache hit to a slow database.
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-export type Metrics = {
-  registry: Registry;
-  /** Counts one request with its response. */
-  responded(route: string, method: string, status: number, seconds: number): void;
-  refusedByQuota(): void;
-  /** Counts a request without a valid credential, by its error code. */
-  failedToAuthenticate(code: string): void;
-  /** Counts a connection or a request that exceeded a budget. */
-  rejected(reason: RejectionReason): void;
-  replayed(): void;
-  /** Counts a request that waits because delivery is behind. */
-  heldBack(): void;
-  /** Counts one group commit of `size` messages. */
-  committed(size: number, seconds: number): void;
-  /** Reports the expiry of the certificate that the server uses from now on. */
-  certificateEnds(at: Date): void;
-  /** Adds a gauge whose value is read at each scrape. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
-};
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics(version: string): Metrics {
+export function createMetrics(version: string) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -89,7 +71,8 @@ export function createMetrics(version: string): Metrics {
   const children = new Map<string, { count: { inc(): void }; time: { observe(seconds: number): void } }>();
   return {
     registry,
-    responded(route, method, status, seconds) {
+    /** Counts one request with its response. */
+    responded(route: string, method: string, status: number, seconds: number): void {
       const name = `${method} ${status} ${route}`;
       let child = children.get(name);
       if (child === undefined) {
@@ -99,17 +82,23 @@ export function createMetrics(version: string): Metrics {
       child.count.inc();
       child.time.observe(seconds);
     },
-    refusedByQuota: () => refused.inc(),
-    failedToAuthenticate: (code) => failures.inc({ code }),
-    rejected: (reason) => rejections.inc({ reason }),
-    replayed: () => replays.inc(),
-    heldBack: () => heldBack.inc(),
-    committed(size, seconds) {
+    refusedByQuota: (): void => refused.inc(),
+    /** Counts a request without a valid credential, by its error code. */
+    failedToAuthenticate: (code: string): void => failures.inc({ code }),
+    /** Counts a connection or a request that exceeded a budget. */
+    rejected: (reason: RejectionReason): void => rejections.inc({ reason }),
+    replayed: (): void => replays.inc(),
+    /** Counts a request that waits because delivery is behind. */
+    heldBack: (): void => heldBack.inc(),
+    /** Counts one group commit of `size` messages. */
+    committed(size: number, seconds: number): void {
       sizes.observe(size);
       commits.observe(seconds);
     },
-    certificateEnds: (at) => certificate.set(at.getTime() / 1_000),
-    gauge(name, help, read) {
+    /** Reports the expiry of the certificate that the server uses from now on. */
+    certificateEnds: (at: Date): void => certificate.set(at.getTime() / 1_000),
+    /** Adds a gauge whose value is read at each scrape. */
+    gauge(name: string, help: string, read: () => number | Promise<number>): void {
       const gauge: Gauge = new Gauge({ name, help, registers: [], collect: async () => gauge.set(await read()) });
       registry.registerMetric(gauge);
     },

@@ -95,25 +95,20 @@ export class ClockEstimate {
   }
 }
 
-export type ClockWatch = {
-  /** Called once when the database's clock makes a step that is not confirmed, or has made it before the start. */
-  onUnconfirmed: (stepMs: number) => void;
-};
-
 export class DatabaseClock implements Clock {
   readonly #db: Database;
-  readonly #watch: ClockWatch | undefined;
+  readonly #onUnconfirmed: ((stepMs: number) => void) | undefined;
   readonly #estimate = new ClockEstimate();
   #unconfirmedMs = 0;
   #hasStarted = false;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  /** Without a watch, as in a command, the clock follows the first sample and neither reads nor stores a time: the database may have an
-   *  older schema. */
-  constructor(db: Database, watch?: ClockWatch) {
+  /** `onUnconfirmed` is called once when the database's clock makes a step that is not confirmed, or has made it before the start. Without it,
+   *  as in a command, the clock follows the first sample and neither reads nor stores a time: the database may have an older schema. */
+  constructor(db: Database, onUnconfirmed?: (stepMs: number) => void) {
     this.#db = db;
-    this.#watch = watch;
+    this.#onUnconfirmed = onUnconfirmed;
   }
 
   now(): number {
@@ -146,14 +141,14 @@ export class DatabaseClock implements Clock {
   }
 
   async #sample(): Promise<void> {
-    const stored = this.#hasStarted || this.#watch === undefined ? null : await readStoredTime(this.#db);
+    const stored = this.#hasStarted || this.#onUnconfirmed === undefined ? null : await readStoredTime(this.#db);
     const verdict = this.#estimate.add(await this.#db.readClock(), stored);
     this.#hasStarted = true;
     if (verdict.kind === "discarded") return;
     const before = this.#unconfirmedMs;
     this.#unconfirmedMs = verdict.kind === "unconfirmed" ? verdict.stepMs : 0;
-    if (before === 0 && verdict.kind === "unconfirmed") this.#watch?.onUnconfirmed(verdict.stepMs);
-    if (this.#watch !== undefined) await storeTime(this.#db, this.now());
+    if (before === 0 && verdict.kind === "unconfirmed") this.#onUnconfirmed?.(verdict.stepMs);
+    if (this.#onUnconfirmed !== undefined) await storeTime(this.#db, this.now());
   }
 }
 

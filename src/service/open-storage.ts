@@ -58,13 +58,12 @@ export async function openStorage({ config, node, isWorker, log, say, stops }: S
   await warnAboutDurability(db, log);
   const box = await openSecrets(db, config);
   const recipientHasher = await openRecipientHasher(db, box);
-  const clock = new DatabaseClock(db, {
-    onUnconfirmed: (stepMs) =>
-      log.warn(
-        { event: "storage.clock_step", step_ms: stepMs },
-        "the database's clock made a step that the clock of this machine does not confirm: it is not followed",
-      ),
-  });
+  const clock = new DatabaseClock(db, (stepMs) =>
+    log.warn(
+      { event: "storage.clock_step", step_ms: stepMs },
+      "the database's clock made a step that the clock of this machine does not confirm: it is not followed",
+    ),
+  );
   await clock.start();
   stops.push(() => clock.stop());
   const onError = reportError(log, "storage.partitions_failed", "partitions of the coming weeks could not be created");
