@@ -20,7 +20,7 @@ import {
   type Input,
 } from "./command.ts";
 import { followMessage, isDelivered, type StatusChange } from "./follow-message.ts";
-import { paintStatus, say } from "./output.ts";
+import { formatRecord, paintStatus, say } from "./output.ts";
 
 const DEFAULT_LIMIT_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 120;
@@ -199,16 +199,14 @@ const count = (number: number, noun: string): string => `${number} ${noun}${numb
 
 function describe(record: MessageRecord, isReplayed: boolean): string {
   const { id, status, recipient, channel, sender, segments, send_at: sendAt } = record;
-  const rows: (readonly [string, string])[] = [
-    ["id", `${id}${isReplayed ? "  (accepted before under this idempotency key)" : ""}`],
-    ["status", `${status}${status === "scheduled" && sendAt !== null ? ` for ${sendAt}` : ""}`],
-    ["to", `${recipient} by ${channel}`],
-    ...(sender === null ? [] : [["from", sender] as const]),
-    ...(segments === null
-      ? []
-      : [["text", `${count(segments.count, "segment")} (${segments.encoding}, ${count(segments.characters, "character")})`] as const]),
-  ];
-  return rows.map(([name, value]) => `${name.padEnd(6)}  ${value}\n`).join("");
+  const fields = {
+    id: `${id}${isReplayed ? "  (accepted before under this idempotency key)" : ""}`,
+    status: `${status}${status === "scheduled" && sendAt !== null ? ` for ${sendAt}` : ""}`,
+    to: `${recipient} by ${channel}`,
+    from: sender,
+    text: segments && `${count(segments.count, "segment")} (${segments.encoding}, ${count(segments.characters, "character")})`,
+  };
+  return formatRecord(fields, false);
 }
 
 function changeLine({ at, record: { status, error } }: StatusChange, isPainted: boolean): string {
