@@ -63,7 +63,12 @@ export class SigningKeys {
     let rows = await this.#list();
     if (isRotationDue(rows, this.#parts.clock.now())) {
       const key = await this.#newKey();
-      await this.#parts.db.transaction((tx) => this.#storeNext(tx, key));
+      await this.#parts.db.transaction(async (tx) => {
+        await lockSigningKeys(tx);
+        // Another node may have created it meanwhile.
+        const present = await listSigningKeys(tx);
+        if (isRotationDue(present, this.#parts.clock.now())) await this.#store(tx, key, present);
+      });
       rows = await this.#list(0);
     }
     const row = signerAmong(rows, this.#parts.clock.now());
@@ -78,26 +83,25 @@ export class SigningKeys {
     const key = await this.#newKey();
     await db.transaction(async (tx) => {
       await lockSigningKeys(tx);
-      const rows = await listSigningKeys(tx);
       const nowMs = clock.now();
-      if (isRevoking) await deleteSigningKeys(tx, kidsOf(rows));
-      else if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
-      await insertSigningKey(tx, { ...key, active_from: new Date(isRevoking || rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS) });
-      await this.#deleteExpired(tx);
+      if (isRevoking) await deleteSigningKeys(tx, kidsOf(await listSigningKeys(tx)));
+      const rows = await listSigningKeys(tx);
+      if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
+      await this.#store(tx, key, rows);
       const target = { type: "signing_key", id: null } as const;
       await recordInstallationChange(tx, nowMs, origin, { action: "signing_key.rotated", target, changes: { revokes: isRevoking } });
     });
     return validKeys(await this.#list(0), clock.now()).map(toSigningKey);
   }
 
-  async #storeNext(tx: Tx, key: NewKey): Promise<void> {
-    await lockSigningKeys(tx);
-    // Another node may have created it meanwhile.
-    const rows = await listSigningKeys(tx);
+  /** Stores a key, and deletes those that have expired. The first key signs at once. */
+  async #store(tx: Tx, key: NewKey, before: readonly SigningKeyRow[]): Promise<void> {
     const nowMs = this.#parts.clock.now();
-    if (!isRotationDue(rows, nowMs)) return;
-    await insertSigningKey(tx, { ...key, active_from: new Date(rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS) });
-    await this.#deleteExpired(tx);
+    await insertSigningKey(tx, { ...key, active_from: new Date(before.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS) });
+    const rows = await listSigningKeys(tx);
+    const kept = new Set(kidsOf(validKeys(rows, nowMs)));
+    const expired = kidsOf(rows).filter((kid) => !kept.has(kid));
+    await deleteSigningKeys(tx, expired);
   }
 
   /** Makes a key before the transaction that stores it. */
@@ -107,15 +111,6 @@ export class SigningKeys {
     const kid = await calculateJwkThumbprint(publicKey);
     const privateKey = this.#parts.box.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealContext(kid));
     return { kid, public_key: publicKey, private_key: privateKey };
-  }
-
-  async #deleteExpired(tx: Tx): Promise<void> {
-    const rows = await listSigningKeys(tx);
-    const kept = new Set(kidsOf(validKeys(rows, this.#parts.clock.now())));
-    await deleteSigningKeys(
-      tx,
-      kidsOf(rows).filter((kid) => !kept.has(kid)),
-    );
   }
 
   /** The keys, from a list that is at most this old. */
