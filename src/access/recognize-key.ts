@@ -1,14 +1,13 @@
 /** Recognizes API keys that this installation may have made, without a query. So made-up keys cost no work of the database. */
 import type { Queryable } from "../database/database.ts";
 import { hashApiKey, hasKeyedChecksum, isOfFirstForm } from "./api-key.ts";
-import { listHashesOfFirstForm, readInstallation } from "./queries.ts";
+import { listHashesOfFirstForm, type Installation } from "./queries.ts";
 
 /** Whether this installation may have made the key. It may be revoked or expired. */
 export type RecognizeKey = (text: string) => boolean;
 
 /** Only version 0.1 created keys of the first form, so their hashes are read once. */
-export async function keyRecognizer(db: Queryable): Promise<RecognizeKey> {
-  const { key_checksum_secret: checksumSecret } = await readInstallation(db);
+export async function keyRecognizer(db: Queryable, { key_checksum_secret: checksumSecret }: Installation): Promise<RecognizeKey> {
   const hashes = await readHashesOfFirstForm(db);
   return (text) => hasKeyedChecksum(text, checksumSecret) || (isOfFirstForm(text) && hashes.has(setEntry(hashApiKey(text))));
 }

@@ -1,13 +1,11 @@
 /** Access tokens: RFC 9068 JWTs, valid at this installation for an hour, and no longer than the API key that created them. */
 import { errors, jwtVerify, SignJWT } from "jose";
 import { decodeId, encodeId, type AccountId, type KeyId } from "../model/id.ts";
-import { newUuid, uuidToText } from "../lib/uuid.ts";
+import { newUuid, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../database/database-clock.ts";
-import type { Database } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import type { ReadToken, TokenClaims } from "./authenticate.ts";
 import { isScope, type Scope } from "./scope.ts";
-import { readInstallation } from "./queries.ts";
 import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 
 const TYPE = "at+jwt";
@@ -21,21 +19,22 @@ export type TokenGrant = {
 };
 export type IssuedToken = { token: string; expiresInSeconds: number };
 
-export type TokensParts = { db: Database; clock: Clock; signingKeys: SigningKeys };
+/** `installation` is the id of the installation, which tokens name as their issuer. It never changes. */
+export type TokensParts = { clock: Clock; signingKeys: SigningKeys; installation: Uuid };
 
 export class Tokens {
   readonly #parts: TokensParts;
-  #issuer: Promise<string> | undefined;
+  readonly #issuer: string;
 
   constructor(parts: TokensParts) {
     this.#parts = parts;
+    this.#issuer = `urn:godwit:${uuidToText(parts.installation)}`;
   }
 
   /** Returns undefined when the key expires within the current second: times in a token are whole seconds, so it would already be expired. */
   async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenGrant): Promise<IssuedToken | undefined> {
     const nowMs = this.#parts.clock.now();
     const { kid, key } = await this.#parts.signingKeys.signer();
-    const issuer = await this.#findIssuer();
     const now = Math.floor(nowMs / 1_000);
     const expiry = Math.min(now + TOKEN_LIFE_SECONDS, Math.floor((keyExpiresAt?.getTime() ?? Infinity) / 1_000));
     if (expiry <= now) return undefined;
@@ -43,8 +42,8 @@ export class Tokens {
     const claims = { client_id: client, scope: scopes.join(" "), account_id: encodeId("acct", accountId), environment };
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
-      .setIssuer(issuer)
-      .setAudience(issuer)
+      .setIssuer(this.#issuer)
+      .setAudience(this.#issuer)
       .setSubject(client)
       .setJti(uuidToText(newUuid(nowMs)))
       .setIssuedAt(now)
@@ -55,13 +54,12 @@ export class Tokens {
 
   /** Returns undefined for any invalid token, without the reason. Throws when the database is unavailable. */
   readonly read: ReadToken = async (token) => {
-    const issuer = await this.#findIssuer();
     try {
       const { payload } = await jwtVerify(token, async ({ kid = "" }) => (await this.#parts.signingKeys.find(kid)) ?? unknownKey(), {
         algorithms: [ALGORITHM],
         typ: TYPE,
-        issuer,
-        audience: issuer,
+        issuer: this.#issuer,
+        audience: this.#issuer,
         requiredClaims: ["exp", "client_id", "account_id", "scope"],
         currentDate: new Date(this.#parts.clock.now()),
       });
@@ -71,19 +69,7 @@ export class Tokens {
       throw error;
     }
   };
-
-  /** The issuer never changes, so it is cached. A failure is not cached. */
-  #findIssuer(): Promise<string> {
-    this.#issuer ??= issuerOf(this.#parts.db).catch((error: unknown) => {
-      this.#issuer = undefined;
-      throw error;
-    });
-    return this.#issuer;
-  }
 }
-
-/** The issuer that tokens name: the id of the installation. */
-const issuerOf = async (db: Database): Promise<string> => `urn:godwit:${uuidToText((await readInstallation(db)).id)}`;
 
 function unknownKey(): never {
   throw new errors.JWKSNoMatchingKey();

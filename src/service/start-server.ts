@@ -2,6 +2,7 @@
 import { Authenticator } from "../access/authenticate.ts";
 import { KeyChanger } from "../access/change-key.ts";
 import { Limiter } from "../access/limiter.ts";
+import { readInstallation } from "../access/queries.ts";
 import { keyRecognizer } from "../access/recognize-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
@@ -92,8 +93,9 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
   const signingKeys = new SigningKeys({ db, clock, box });
   // Created before the first request, so that a client that caches the published keys never caches an empty set.
   if (config.roles.has("api")) await signingKeys.signer();
-  const tokens = new Tokens({ db, clock, signingKeys });
-  const recognizes = await keyRecognizer(strangersDb);
+  const installation = await readInstallation(db);
+  const tokens = new Tokens({ clock, signingKeys, installation: installation.id });
+  const recognizes = await keyRecognizer(db, installation);
   const authenticator = new Authenticator({ db, strangersDb, recognizes, readToken: tokens.read, now: () => clock.now() });
   return { signingKeys, tokens, authenticator };
 }

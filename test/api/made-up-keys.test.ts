@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hashApiKey } from "../../src/access/api-key.ts";
+import { readInstallation } from "../../src/access/queries.ts";
 import { keyRecognizer } from "../../src/access/recognize-key.ts";
 import type { Queryable } from "../../src/database/database.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -40,7 +41,7 @@ function counted(db: Queryable): Queryable & { count: number } {
 describe("a recognizer of keys", () => {
   test("refuses made-up keys of both forms without a query", async () => {
     const db = counted(godwit.db as Queryable);
-    const recognizes = await keyRecognizer(db);
+    const recognizes = await keyRecognizer(db, await readInstallation(db));
     const atStart = db.count;
     for (const key of [madeUpKey(), keyOfFirstForm(), "gw_test_", "", "a.b.c"]) assert.equal(recognizes(key), false, key);
     assert.equal(recognizes(await godwit.key()), true);
@@ -49,7 +50,8 @@ describe("a recognizer of keys", () => {
 
   test("recognizes keys of the first form that exist", async () => {
     const secret = await storeKeyOfFirstForm();
-    assert.equal((await keyRecognizer(godwit.db as Queryable))(secret), true);
+    const db = godwit.db as Queryable;
+    assert.equal((await keyRecognizer(db, await readInstallation(db)))(secret), true);
   });
 });
 
