@@ -29,15 +29,20 @@ export class ConnectionLost extends Error {
   }
 }
 
+type PoolShare = { connections: Connections; limit: ConcurrencyLimit };
+
 // Requests wait while the pool is empty. Beyond this number the service is overloaded and responds with 503.
 const MAX_WAITING = 500;
 
 export class Database implements Queryable {
   readonly #connections: Connections;
+  readonly #limit: ConcurrencyLimit | undefined;
 
-  /** `target`: a server, or the pool of another database. */
-  constructor(target: DatabaseTarget | Connections, nodeName = "", onIdleError: (error: Error) => void = () => undefined) {
-    this.#connections = target instanceof Connections ? target : new Connections(target, nodeName, onIdleError);
+  /** `target`: a server, or a share of the pool of another database. */
+  constructor(target: DatabaseTarget | PoolShare, nodeName = "", onIdleError: (error: Error) => void = () => undefined) {
+    const isShare = "limit" in target;
+    this.#connections = isShare ? target.connections : new Connections(target, nodeName, onIdleError);
+    this.#limit = isShare ? target.limit : undefined;
   }
 
   /** The same database for one kind of work, which uses at most so many connections of the pool at a time. The other connections stay free
@@ -45,7 +50,7 @@ export class Database implements Queryable {
   share({ maxConnections, maxWaiting }: { maxConnections: number; maxWaiting: number }): Database {
     const limit = new ConcurrencyLimit(maxConnections, maxWaiting);
     this.#connections.limits.push(limit);
-    return new LimitedDatabase(this.#connections, limit);
+    return new Database({ connections: this.#connections, limit });
   }
 
   async rows<T>(statement: Sql): Promise<T[]> {
@@ -170,13 +175,10 @@ export class Database implements Queryable {
     await this.#connections.pool.end();
   }
 
-  /** Runs work that takes a connection. */
-  protected inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return work();
-  }
-
   #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, options?: { isOneOff: boolean }): Promise<T> {
-    return this.inTurn(() => this.#withPooledClient(work, options));
+    if (this.#limit === undefined) return this.#withPooledClient(work, options);
+    if (this.#limit.isFull) return Promise.reject(tooManyWait());
+    return this.#limit.run(() => this.#withPooledClient(work, options));
   }
 
   /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
@@ -204,21 +206,6 @@ export class Database implements Queryable {
     } finally {
       ended();
     }
-  }
-}
-
-/** A database for one kind of work. */
-class LimitedDatabase extends Database {
-  readonly #limit: ConcurrencyLimit;
-
-  constructor(connections: Connections, limit: ConcurrencyLimit) {
-    super(connections);
-    this.#limit = limit;
-  }
-
-  protected override async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#limit.isFull) throw tooManyWait();
-    return this.#limit.run(work);
   }
 }
 
