@@ -51,12 +51,11 @@ export const stateOf = (trace: Trace): string => trace.slice(PARENT_LENGTH + 1);
 export const isSampled = (trace: Trace): boolean => (flagsOf(trace) & SAMPLED) !== 0;
 
 /** The same trace with a new span. */
-export const childOf = (trace: Trace): Trace =>
-  toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace), state: stateOf(trace) });
+export const childOf = (trace: Trace, flags = flagsOf(trace)): Trace =>
+  toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags, state: stateOf(trace) });
 
 /** The same trace with a new span, marked as sampled. */
-export const sampledChildOf = (trace: Trace): Trace =>
-  toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace) | SAMPLED, state: stateOf(trace) });
+export const sampledChildOf = (trace: Trace): Trace => childOf(trace, flagsOf(trace) | SAMPLED);
 
 /** A new trace, marked as sampled. */
 export const newTrace = (): Trace => toTrace({ traceId: newId(16), spanId: newId(8), flags: SAMPLED, state: "" });
