@@ -75,7 +75,7 @@ export type Background = {
 export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
 export async function startBackground(shared: Process): Promise<Background> {
-  const { config, db, clock, announcer, metrics, log, tracing, stops } = shared;
+  const { config, db, clock, metrics, log, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
   const gate = new AddressGate(config.webhookAddresses);
   const wakeWebhooks = startWebhooks(shared, gate);
@@ -91,19 +91,25 @@ export async function startBackground(shared: Process): Promise<Background> {
   consentDefaults.replace(config.consent, accounts);
   watchLinks(metrics.registry, { db, clock, linkDirectory });
   const templates = new Templates(db);
-  const reviews = startTemplateReviews(shared, { wakeWebhooks, linkDirectory, templates });
+  const reviews = startReviews({
+    ...shared,
+    wakeWebhooks,
+    templates,
+    linkDirectory,
+    providers: PROVIDERS,
+    isSyncing: config.roles.has("dispatch"),
+    registry: metrics.registry,
+    accounts: async () => (await listAccounts(db)).map(({ id }) => id),
+  });
+  stops.push(() => reviews.stop());
   const watch = deliveryWatch(metrics.registry);
   const hosts = new ProviderHosts({
-    db,
-    clock,
-    announcer,
+    ...shared,
     linkDirectory,
     consentDefaults,
     wakeWebhooks,
     receiptWaitMs: config.receiptWaitMs,
     watch,
-    log,
-    tracing,
     reviews,
     pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
@@ -157,29 +163,6 @@ function startWebhooks(
   return wakeWebhooks;
 }
 
-type ReviewParts = Pick<Background, "wakeWebhooks" | "linkDirectory"> & { templates: Templates };
-
-function startTemplateReviews(
-  { config, db, clock, node, metrics, log, stops }: Process,
-  { wakeWebhooks, linkDirectory, templates }: ReviewParts,
-): Reviews {
-  const reviews = startReviews({
-    db,
-    clock,
-    node,
-    wakeWebhooks,
-    templates,
-    linkDirectory,
-    providers: PROVIDERS,
-    isSyncing: config.roles.has("dispatch"),
-    registry: metrics.registry,
-    log,
-    accounts: async () => (await listAccounts(db)).map(({ id }) => id),
-  });
-  stops.push(() => reviews.stop());
-  return reviews;
-}
-
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const RESPONSE_TIMEOUT_MS = 60_000;
 
@@ -188,31 +171,19 @@ type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkDirectory" | "hosts"
 };
 
 /** Delivers messages in this process if that is its role; otherwise announces them to the processes that do. */
-async function startDelivery(
-  { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
-  { linkDirectory, hosts, watch, composer, wakeWebhooks }: DeliveryParts,
-): Promise<{ handover: Handover; reload: () => Promise<void> }> {
+async function startDelivery(shared: Process, parts: DeliveryParts): Promise<{ handover: Handover; reload: () => Promise<void> }> {
+  const { config, timings, db, announcer, metrics, stops } = shared;
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
   const delivery = new Delivery({
-    db,
-    clock,
-    node,
-    announcer,
-    wakeWebhooks,
-    hosts,
+    ...shared,
+    ...parts,
     providers: PROVIDERS,
-    linkDirectory,
-    composer,
-    box,
     receiptWaitMs: config.receiptWaitMs,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     queueLeaseMs: timings.queueLeaseMs,
     linkLeaseMs: timings.linkLeaseMs,
     pollMs: timings.deliveryPollMs,
-    watch,
-    log,
-    tracing,
   });
   watchLanes(metrics.registry, delivery);
   stops.push(() => delivery.stop());

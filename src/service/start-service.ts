@@ -1,16 +1,14 @@
 /** Starts everything in order, and stops it in reverse. */
 import { createMetrics } from "../api/metrics.ts";
 import type { Config } from "../config.ts";
-import type { Log, LogOutput } from "../model/log.ts";
+import type { LogOutput } from "../model/log.ts";
 import { remembered } from "../lib/remembered.ts";
 import { within } from "../lib/wait.ts";
 import { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
 import { watchStorage } from "../embedded/metrics.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
-import type { SpanWatch } from "../tracing/exporter.ts";
 import { spanWatch } from "../tracing/metrics.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import { newNodeName, openStorage } from "./open-storage.ts";
 import { startServer } from "./start-server.ts";
@@ -47,7 +45,9 @@ export async function startService(
     watchStorage(metrics.registry, { db, clock, embedded, isReady: isDatabaseUp });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
-    const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
+    const watch = spanWatch(metrics.registry);
+    // Without a collector in the configuration the code of tracing is not loaded.
+    const tracing = config.tracing && new (await import("../tracing/recorder.ts")).Recorder(config.tracing, { node, watch, log });
     stops.push(() => tracing?.stop());
     const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
     const background = await startBackground(shared);
@@ -61,14 +61,6 @@ export async function startService(
     await stopAll(stops);
     throw error;
   }
-}
-
-/** Without a collector in the configuration the code of tracing is not loaded. */
-async function startTracing(
-  { tracing }: Config,
-  parts: { node: string; watch: SpanWatch; log: Log },
-): Promise<(Tracing & { stop(): Promise<void> }) | undefined> {
-  return tracing && new (await import("../tracing/recorder.ts")).Recorder(tracing, parts);
 }
 
 // A database that works responds in milliseconds. A node whose database takes longer than this must get no requests.
