@@ -2,9 +2,10 @@
  *  the environment variable that holds it. */
 import { HINT, Type } from "../http/schema.ts";
 import { isLoopback } from "../lib/addresses.ts";
+import { HTTP_FIELDS } from "../providers/http/definition.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
-import { deriveHttp, HTTP_FIELDS } from "./http-definition.ts";
+import { deriveHttp } from "./http-definition.ts";
 import { described, linkSchema, optionally, PLAINTEXT, PUBLIC_URL, secret, text, url, type LinkKind } from "./link-kind.ts";
 import { SMPP_KIND } from "./smpp-kind.ts";
 

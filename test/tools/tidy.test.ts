@@ -38,7 +38,7 @@ const RANKS: Readonly<Record<string, number>> = {
   idempotency: 3,
   http: 2,
   database: 2,
-  providers: 2,
+  providers: 3,
   tracing: 2,
   model: 1,
   outbound: 1,

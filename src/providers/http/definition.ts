@@ -1,39 +1,12 @@
-/** The definition of a carrier with an HTTP API, as the configuration file has it: requests, responses and callbacks. */
-import type { ReceiptStatus } from "../provider.ts";
-
-export type Condition = { path: string; equals?: readonly string[] };
-/** Responses by their status, and by the carrier's code. The code `*` is any code that no list has. */
-export type Matches = { statuses?: readonly number[]; codes?: readonly string[] };
+/** The definition of a carrier with an HTTP API, as the configuration file has it: requests, responses and callbacks. The schemas check the file,
+ *  and the types follow from them. */
+import { HINT, oneOf, Type, type Schema, type Static } from "../../http/schema.ts";
+import { RECEIPT_STATUSES, type ReceiptStatus } from "../provider.ts";
 
 export type AuthDefinition =
   | { type: "basic"; username: string; password: string }
   | { type: "bearer"; token: string }
   | { type: "sigv4"; region: string; service: string; access_key_id: string; secret_access_key: string };
-
-export type RequestDefinition = {
-  method?: "POST" | "PUT" | "GET";
-  url: string;
-  headers?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string>>;
-  format?: "json" | "form";
-  /** Tables and lists whose texts are templates. */
-  body?: Readonly<Record<string, unknown>>;
-  auth?: AuthDefinition;
-  expires_seconds?: { least?: number; most?: number };
-};
-
-type ResponseDefinition = {
-  success?: readonly number[];
-  /** A further condition for success, for carriers that report refusals with the status of a success. */
-  accepted_when?: Condition;
-  id: string;
-  /** Of several codes in a response, the first one that the definition names decides. */
-  error_code?: string | readonly string[];
-  throttled?: Matches;
-  paused?: Matches;
-  transient?: Matches;
-  final?: Matches;
-};
 
 export type VerificationDefinition =
   | { type: "none" }
@@ -47,56 +20,133 @@ export type VerificationDefinition =
 /** The signed text is a template over the body, the URL and the headers of the request. */
 type Signed = { header: string; signed?: string; timestamp_header?: string; tolerance_seconds?: number };
 
-/** `confirm`: the URL in a callback by which a subscription is confirmed, and the only host that it may have. */
-export type CallbacksDefinition = {
-  format?: "json" | "form" | "query";
-  verification: VerificationDefinition;
-  confirm?: { path: string; host: string };
-};
+const table = <P extends Readonly<Record<string, Schema>>>(properties: P) => Type.Object(properties, { additionalProperties: false });
+/** A table whose members depend on its type. `links/http-definition.ts` lists them. */
+const typed = <T>() => Type.Unsafe<T>({ type: "object", required: ["type"], properties: { type: { type: "string" } }, maxProperties: 20 });
 
-export type ReceiptsDefinition = {
-  when?: Condition;
-  items?: string;
-  id?: string;
-  reference?: string;
-  status: string;
-  error_code?: string;
-  /** The carrier's words for each of our statuses. */
-  statuses: Readonly<Partial<Record<ReceiptStatus, readonly string[]>>>;
-};
+const text = Type.String({ minLength: 1, maxLength: 1_000 });
+const maybeText = Type.Optional(text);
+const paths = Type.Unsafe<string | string[]>({ type: ["string", "array"], minLength: 1, maxLength: 1_000, items: text, maxItems: 5 });
+const words = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 });
+const NAME = { pattern: "^[a-z][a-z0-9_]{0,39}$", [HINT]: "must be up to 40 of a-z, 0-9 and _, and begin with a letter" };
+const templates = Type.Record(Type.String({ maxLength: 1_000 }), { maxProperties: 50 });
+const condition = table({ path: text, equals: Type.Optional(words) });
+// A status of 500 and above is always an unknown outcome: a server that failed does not know what it had done before.
+const statuses = Type.Array(Type.Integer({ minimum: 200, maximum: 499 }), { maxItems: 100 });
+const seconds = Type.Integer({ minimum: 1, maximum: 2_592_000 });
+/** Responses by their status, and by the carrier's code. The code `*` is any code that no list has. */
+const matches = table({ statuses: Type.Optional(statuses), codes: Type.Optional(words) });
 
-export type InboundDefinition = {
-  when?: Condition;
-  items?: string;
-  id?: string;
-  from: string;
-  to: string;
-  /** Absent for messages without a text, such as binary ones. */
-  text?: string;
-  /** Paths of contents besides the text, by our names for them. */
-  details?: Readonly<Record<string, string>>;
-  in_reply_to?: string;
-  /** How the carrier writes numbers; by their form if it is absent. */
-  number_type?: "international" | "national";
-};
+const request = table({
+  method: Type.Optional(oneOf(["POST", "PUT", "GET"])),
+  url: text,
+  headers: Type.Optional(templates),
+  query: Type.Optional(templates),
+  format: Type.Optional(oneOf(["json", "form"])),
+  /** Tables and lists whose texts are templates. */
+  body: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: "object", maxProperties: 100 })),
+  auth: Type.Optional(typed<AuthDefinition>()),
+  expires_seconds: Type.Optional(table({ least: Type.Optional(seconds), most: Type.Optional(seconds) })),
+});
+
+const response = table({
+  success: Type.Optional(statuses),
+  /** A further condition for success, for carriers that report refusals with the status of a success. */
+  accepted_when: Type.Optional(condition),
+  id: text,
+  /** If a response has several codes, the first one that the definition names decides. */
+  error_code: Type.Optional(paths),
+  throttled: Type.Optional(matches),
+  paused: Type.Optional(matches),
+  transient: Type.Optional(matches),
+  final: Type.Optional(matches),
+});
 
 /** A page of reports. `next` is the position after it, and `{{cursor}}` the one before it. */
-type PollDefinition = {
-  url: string;
-  next: string;
-  headers?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string>>;
-  every_seconds?: number;
-};
+const poll = table({
+  url: text,
+  next: text,
+  headers: Type.Optional(templates),
+  query: Type.Optional(templates),
+  every_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+});
 
-export type CarrierDefinition = {
-  request: RequestDefinition;
-  response: ResponseDefinition;
-  poll?: PollDefinition;
-  callbacks?: CallbacksDefinition;
-  receipts?: ReceiptsDefinition;
+/** `confirm`: the URL in a callback by which a subscription is confirmed, and the only host that it may have. */
+const callbacks = table({
+  format: Type.Optional(oneOf(["json", "form", "query"])),
+  verification: typed<VerificationDefinition>(),
+  confirm: Type.Optional(table({ path: text, host: text })),
+});
+
+const receipts = table({
+  when: Type.Optional(condition),
+  items: maybeText,
+  id: maybeText,
+  reference: maybeText,
+  status: text,
+  error_code: maybeText,
+  /** The carrier's words for each of our statuses. */
+  statuses: Type.Unsafe<Partial<Record<ReceiptStatus, string[]>>>(
+    table(Object.fromEntries(RECEIPT_STATUSES.map((status) => [status, Type.Optional(words)]))),
+  ),
+});
+
+const inbound = table({
+  when: Type.Optional(condition),
+  items: maybeText,
+  id: maybeText,
+  from: text,
+  to: text,
+  /** Absent for messages without a text, such as binary ones. */
+  text: maybeText,
+  /** Paths of contents besides the text, by our names for them. */
+  details: Type.Optional(Type.Record(text, { propertyNames: NAME, maxProperties: 20 })),
+  in_reply_to: maybeText,
+  /** How the carrier writes numbers; by their form if it is absent. */
+  number_type: Type.Optional(oneOf(["international", "national"])),
+});
+
+const DEFINITION = {
+  request,
+  response,
+  poll: Type.Optional(poll),
+  callbacks: Type.Optional(callbacks),
+  receipts: Type.Optional(receipts),
   /** One for each kind of message that the carrier writes in a form of its own. */
-  inbound?: InboundDefinition | readonly InboundDefinition[];
+  inbound: Type.Optional(
+    Type.Unsafe<InboundDefinition | InboundDefinition[]>({
+      ...inbound,
+      type: ["object", "array"],
+      items: inbound,
+      minItems: 1,
+      maxItems: 10,
+    }),
+  ),
   /** Our error codes by those of the carrier, in responses and receipts. */
-  errors?: Readonly<Record<string, string>>;
+  errors: Type.Optional(
+    Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_]{0,59}$", [HINT]: "must be an error code of a-z, 0-9 and _" }), {
+      maxProperties: 500,
+    }),
+  ),
+};
+const Definition = table(DEFINITION);
+
+export type RequestDefinition = Static<typeof request>;
+export type CallbacksDefinition = Static<typeof callbacks>;
+export type ReceiptsDefinition = Static<typeof receipts>;
+export type InboundDefinition = Static<typeof inbound>;
+export type Condition = Static<typeof condition>;
+export type Matches = Static<typeof matches>;
+export type CarrierDefinition = Static<typeof Definition>;
+
+/** The settings of a link: the definition, and the values and secrets that its templates name. */
+export const HTTP_FIELDS: Record<string, Schema> = {
+  ...DEFINITION,
+  values: Type.Optional(Type.Record(Type.String({ maxLength: 1_000 }), { propertyNames: NAME, maxProperties: 50 })),
+  secrets: Type.Optional(
+    Type.Record(Type.String({ pattern: "^[A-Z][A-Z0-9_]{0,99}$", [HINT]: "must be the name of an environment variable" }), {
+      propertyNames: { pattern: "^[a-z][a-z0-9_]{0,39}_env$", [HINT]: "must be a name that ends with _env" },
+      maxProperties: 20,
+    }),
+  ),
 };
