@@ -1,7 +1,6 @@
 /** Decodes PDUs. Accepts any bytes of a peer: an unreadable PDU is returned as malformed and never throws. */
-import { unreachable } from "../../lib/assert.ts";
-import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type BindFields, type Body, type CommandName } from "./pdu.ts";
-import type { Malformed, Pdu, ShortMessage, Tlvs } from "./pdu.ts";
+import { BINDS, COMMAND, HEADER_BYTES, SHORTS, STATUS, TLV, WITH_ID } from "./pdu.ts";
+import type { Address, BindFields, Body, CommandName, Malformed, Pdu, ShortMessage, Tlvs } from "./pdu.ts";
 
 const NAMES: ReadonlyMap<number, CommandName> = new Map(Object.entries(COMMAND).map(([name, id]) => [id, name as CommandName]));
 
@@ -79,89 +78,56 @@ export function decode(bytes: Buffer): Pdu | Malformed {
   }
 }
 
+const isOneOf = <T extends object>(command: PropertyKey, commands: T): command is keyof T => Object.hasOwn(commands, command);
+
 function decodeBody(command: CommandName, status: number, reader: Reader): Body {
-  switch (command) {
-    case "bind_receiver":
-    case "bind_transmitter":
-    case "bind_transceiver":
-      return { command, bind: decodeBind(reader) };
-    case "submit_sm":
-    case "deliver_sm":
-      return { command, short: decodeShort(reader) };
-    case "data_sm":
-      return { command, short: decodeData(reader) };
-    case "bind_receiver_resp":
-    case "bind_transmitter_resp":
-    case "bind_transceiver_resp":
-    case "submit_sm_resp":
-    case "deliver_sm_resp":
-    case "data_sm_resp":
-      // The bytes after an error status are not an id.
-      return { command, id: status === STATUS.ok ? reader.lastText(MAX_ID) : "" };
-    case "unbind":
-    case "unbind_resp":
-    case "enquire_link":
-    case "enquire_link_resp":
-    case "generic_nack":
-    case "outbind":
-    case "alert_notification":
-    case "query_sm":
-    case "query_sm_resp":
-      return { command };
-    default:
-      return unreachable(command);
-  }
+  if (isOneOf(command, BINDS)) return { command, bind: decodeBind(reader) };
+  if (isOneOf(command, SHORTS)) return { command, short: command === "data_sm" ? decodeData(reader) : decodeShort(reader) };
+  // The bytes after an error status are not an id.
+  if (isOneOf(command, WITH_ID)) return { command, id: status === STATUS.ok ? reader.lastText(MAX_ID) : "" };
+  return { command };
 }
 
 // The standard allows 65 bytes. Some carriers write more.
 const MAX_ID = 256;
 const MAX_ADDRESS = 66;
 
-function decodeBind(reader: Reader): BindFields {
-  const systemId = reader.text(64);
-  const password = reader.text(64);
-  const systemType = reader.text(64);
-  const interfaceVersion = reader.int8();
-  const range = { ton: reader.int8(), npi: reader.int8(), text: reader.lastText(MAX_ADDRESS) };
-  return { systemId, password, systemType, interfaceVersion, range };
-}
+/** The members of each literal below are in the order of the bytes. */
+const decodeBind = (reader: Reader): BindFields => ({
+  systemId: reader.text(64),
+  password: reader.text(64),
+  systemType: reader.text(64),
+  interfaceVersion: reader.int8(),
+  range: { ton: reader.int8(), npi: reader.int8(), text: reader.lastText(MAX_ADDRESS) },
+});
 
 const decodeAddress = (reader: Reader): Address => ({ ton: reader.int8(), npi: reader.int8(), text: reader.text(MAX_ADDRESS) });
 
+const decodeHead = (reader: Reader) => ({
+  serviceType: reader.text(16),
+  source: decodeAddress(reader),
+  destination: decodeAddress(reader),
+  esmClass: reader.int8(),
+});
+
 function decodeShort(reader: Reader): ShortMessage {
-  const serviceType = reader.text(16);
-  const source = decodeAddress(reader);
-  const destination = decodeAddress(reader);
-  const [esmClass, protocolId, priority] = [reader.int8(), reader.int8(), reader.int8()];
+  const head = decodeHead(reader);
+  const [protocolId, priority] = [reader.int8(), reader.int8()];
   const [scheduledFor, validFor] = [reader.text(32), reader.text(32)];
   const registeredDelivery = reader.int8();
   reader.int8();
   const dataCoding = reader.int8();
   reader.int8();
-  const text = reader.bytes(reader.int8());
-  const fields = {
-    serviceType,
-    source,
-    destination,
-    esmClass,
-    protocolId,
-    priority,
-    scheduledFor,
-    validFor,
-    registeredDelivery,
-    dataCoding,
-  };
+  const inline = reader.bytes(reader.int8());
   const tlvs = reader.tlvs();
-  return { ...fields, text: text.length > 0 ? text : (tlvs.get(TLV.messagePayload) ?? text), tlvs };
+  const text = inline.length > 0 ? inline : (tlvs.get(TLV.messagePayload) ?? inline);
+  return { ...head, protocolId, priority, scheduledFor, validFor, registeredDelivery, dataCoding, text, tlvs };
 }
 
 function decodeData(reader: Reader): ShortMessage {
-  const serviceType = reader.text(16);
-  const source = decodeAddress(reader);
-  const destination = decodeAddress(reader);
-  const [esmClass, registeredDelivery, dataCoding] = [reader.int8(), reader.int8(), reader.int8()];
+  const head = decodeHead(reader);
+  const [registeredDelivery, dataCoding] = [reader.int8(), reader.int8()];
   const tlvs = reader.tlvs();
-  const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: "" };
   const text = tlvs.get(TLV.messagePayload) ?? Buffer.alloc(0);
-  return { serviceType, source, destination, esmClass, registeredDelivery, dataCoding, text, tlvs, ...rest };
+  return { ...head, protocolId: 0, priority: 0, scheduledFor: "", validFor: "", registeredDelivery, dataCoding, text, tlvs };
 }

@@ -31,37 +31,32 @@ function encodeBody(pdu: Body & { status: number }): Buffer[] {
 const MAX_TEXT = 254;
 
 function encodeShort(short: ShortMessage): Buffer[] {
-  const { serviceType, source, destination, esmClass, protocolId, priority, scheduledFor, validFor, registeredDelivery, dataCoding } =
-    short;
   const isLong = short.text.length > MAX_TEXT || short.tlvs.has(TLV.messagePayload);
   const inline = isLong ? Buffer.alloc(0) : short.text;
-  const tlvs = isLong ? new Map([...short.tlvs, [TLV.messagePayload, short.text] as const]) : short.tlvs;
   return [
-    text(serviceType),
-    ...address(source),
-    ...address(destination),
-    int8s(esmClass, protocolId, priority),
-    text(scheduledFor),
-    text(validFor),
-    int8s(registeredDelivery, 0, dataCoding, 0, inline.length),
+    ...encodeHead(short),
+    int8s(short.esmClass, short.protocolId, short.priority),
+    text(short.scheduledFor),
+    text(short.validFor),
+    int8s(short.registeredDelivery, 0, short.dataCoding, 0, inline.length),
     inline,
-    ...encodeTlvs(tlvs),
+    ...encodeTlvs(isLong ? withPayload(short) : short.tlvs),
   ];
 }
 
-function encodeData({
-  serviceType,
-  source,
-  destination,
-  esmClass,
-  registeredDelivery,
-  dataCoding,
-  text: bytes,
-  tlvs,
-}: ShortMessage): Buffer[] {
-  const head = [text(serviceType), ...address(source), ...address(destination), int8s(esmClass, registeredDelivery, dataCoding)];
-  return [...head, ...encodeTlvs(new Map([...tlvs, [TLV.messagePayload, bytes] as const]))];
-}
+const encodeData = (short: ShortMessage): Buffer[] => [
+  ...encodeHead(short),
+  int8s(short.esmClass, short.registeredDelivery, short.dataCoding),
+  ...encodeTlvs(withPayload(short)),
+];
+
+const encodeHead = ({ serviceType, source, destination }: ShortMessage): Buffer[] => [
+  text(serviceType),
+  ...address(source),
+  ...address(destination),
+];
+
+const withPayload = ({ tlvs, text: bytes }: ShortMessage): Tlvs => new Map([...tlvs, [TLV.messagePayload, bytes] as const]);
 
 const encodeTlvs = (tlvs: Tlvs): Buffer[] =>
   [...tlvs].map(([tag, value]) => {

@@ -1,28 +1,28 @@
-/** The PDUs of SMPP 3.4 that a client handles, and their numeric codes. */
+/** The PDUs of SMPP 3.4 that a client handles, and their numeric codes, by the form of their bodies. */
 
-export const COMMAND = {
-  bind_receiver: 0x00000001,
-  bind_transmitter: 0x00000002,
+export const BINDS = { bind_receiver: 0x00000001, bind_transmitter: 0x00000002, bind_transceiver: 0x00000009 } as const;
+export const SHORTS = { submit_sm: 0x00000004, deliver_sm: 0x00000005, data_sm: 0x00000103 } as const;
+export const WITH_ID = {
+  bind_receiver_resp: 0x80000001,
+  bind_transmitter_resp: 0x80000002,
+  bind_transceiver_resp: 0x80000009,
+  submit_sm_resp: 0x80000004,
+  deliver_sm_resp: 0x80000005,
+  data_sm_resp: 0x80000103,
+} as const;
+/** Commands without a body, or with one that is not read. */
+const EMPTY = {
   query_sm: 0x00000003,
-  submit_sm: 0x00000004,
-  deliver_sm: 0x00000005,
   unbind: 0x00000006,
-  bind_transceiver: 0x00000009,
   outbind: 0x0000000b,
   enquire_link: 0x00000015,
   alert_notification: 0x00000102,
-  data_sm: 0x00000103,
   generic_nack: 0x80000000,
-  bind_receiver_resp: 0x80000001,
-  bind_transmitter_resp: 0x80000002,
   query_sm_resp: 0x80000003,
-  submit_sm_resp: 0x80000004,
-  deliver_sm_resp: 0x80000005,
   unbind_resp: 0x80000006,
-  bind_transceiver_resp: 0x80000009,
   enquire_link_resp: 0x80000015,
-  data_sm_resp: 0x80000103,
 } as const;
+export const COMMAND = { ...BINDS, ...SHORTS, ...WITH_ID, ...EMPTY } as const;
 export type CommandName = keyof typeof COMMAND;
 
 export const STATUS = {
@@ -77,30 +77,10 @@ export type ShortMessage = {
 };
 
 export type Body =
-  | { command: "bind_receiver" | "bind_transmitter" | "bind_transceiver"; bind: BindFields }
-  | { command: "submit_sm" | "deliver_sm" | "data_sm"; short: ShortMessage }
-  | {
-      command:
-        | "bind_receiver_resp"
-        | "bind_transmitter_resp"
-        | "bind_transceiver_resp"
-        | "submit_sm_resp"
-        | "deliver_sm_resp"
-        | "data_sm_resp";
-      id: string;
-    }
-  | {
-      command:
-        | "unbind"
-        | "unbind_resp"
-        | "enquire_link"
-        | "enquire_link_resp"
-        | "generic_nack"
-        | "outbind"
-        | "alert_notification"
-        | "query_sm"
-        | "query_sm_resp";
-    };
+  | { command: keyof typeof BINDS; bind: BindFields }
+  | { command: keyof typeof SHORTS; short: ShortMessage }
+  | { command: keyof typeof WITH_ID; id: string }
+  | { command: keyof typeof EMPTY };
 
 export type Pdu = Body & { status: number; sequence: number };
 
