@@ -19,8 +19,6 @@ export type TwilioSettings = HttpLinkSettings & {
   messagingServiceSid: string | null;
   /** Our public URL of /providers/twilio/{link}. Without it there are no receipts. */
   statusCallbackUrl: string | null;
-  /** The URL that Twilio calls for inbound messages, if it is a different one. */
-  publicUrl?: string | null;
   partsPerSecond?: number;
 };
 

@@ -6,7 +6,7 @@ import type { CarrierRequest, CarrierResponse, Host, InboundMessage, Receipt, Re
 import { toReceiptError } from "./errors.ts";
 import { RETRY_FRAGMENT } from "./request.ts";
 
-type WebhookSettings = { authToken: string; statusCallbackUrl: string | null; publicUrl?: string | null };
+type WebhookSettings = { authToken: string; statusCallbackUrl: string | null };
 
 // Twilio reads the response as instructions. This one has none.
 const NO_INSTRUCTIONS: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
@@ -59,12 +59,11 @@ function signedFields(form: URLSearchParams): string {
 }
 
 /** The URLs that Twilio may have signed. Twilio signs the URL that it was configured with, and a proxy may show us a different one, so
- *  our public URLs come first. */
-function candidateUrls({ publicUrl, statusCallbackUrl }: WebhookSettings, { url, headers }: CarrierRequest): Set<string> {
+ *  our public URL comes first. */
+function candidateUrls({ statusCallbackUrl }: WebhookSettings, { url, headers }: CarrierRequest): Set<string> {
   const at = url.indexOf("?");
   const search = at === -1 ? "" : url.slice(at);
-  const configured = [publicUrl ?? null, statusCallbackUrl].filter((each) => each !== null);
-  const called = [...configured.map((each) => each.replace(/[?#].*$/, "") + search), url];
+  const called = [...(statusCallbackUrl === null ? [] : [statusCallbackUrl.replace(/[?#].*$/, "") + search]), url];
   const all = called.flatMap((each) => waysToWrite(each, sentCredentials(headers)));
   // A request does not contain the fragment. Twilio does not document whether it signs the fragment.
   return new Set(all.flatMap((each) => [each, each + RETRY_FRAGMENT]));
