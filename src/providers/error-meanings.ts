@@ -18,6 +18,11 @@ export const paused = (reason: string): Meaning => ({ kind: "paused", reason });
 export const transient = (code: string, message: string): Meaning => ({ kind: "transient", code, message });
 export const permanent = (code: string, message: string): Meaning => ({ kind: "permanent", code, message });
 
+/** The meanings of a carrier's codes, one row for each meaning. */
+export const meaningsOf = (
+  rows: readonly (readonly [codes: number | readonly number[], meaning: Meaning])[],
+): ReadonlyMap<number, Meaning> => new Map(rows.flatMap(([codes, meaning]) => [codes].flat().map((code) => [code, meaning] as const)));
+
 type Waits = { retryAfterMs: number | null; recipientMs: number | null };
 
 /** The outcome of a message whose response has this meaning. */

@@ -2,42 +2,28 @@
  *  Twilio's, which quote numbers. */
 import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
-import { outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
+import { meaningsOf, outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
 
 const REJECTED = permanent("rejected_by_carrier", "Twilio refused the message");
 const UNDELIVERED = permanent("rejected_by_carrier", "Twilio did not deliver the message, and does not say why");
-const INVALID = permanent("invalid_destination", "The recipient is not a number that takes messages");
-const BAD_SENDER = permanent("invalid_sender", "The account cannot send from this sender");
-const SUSPENDED = paused("Twilio has suspended the account, or closed it");
 
-const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
-  [14107, THROTTLED],
-  [20429, THROTTLED],
-  [21611, THROTTLED],
-  [30001, THROTTLED],
+const MEANINGS = meaningsOf([
+  [[14107, 20429, 21611, 30001, 30022, 30023, 30027], THROTTLED],
 
   [20003, paused("Twilio refuses the account SID or the auth token")],
-  [20005, SUSPENDED],
-  [30002, SUSPENDED],
+  [[20005, 30002], paused("Twilio has suspended the account, or closed it")],
   [20008, paused("the credentials are Twilio's test credentials, which send nothing")],
   [20404, paused("Twilio does not know the account")],
 
-  [21211, INVALID],
-  [21214, INVALID],
-  [21217, INVALID],
-  [21614, INVALID],
+  [[21211, 21214, 21217, 21614], permanent("invalid_destination", "The recipient is not a number that takes messages")],
   [30005, permanent("invalid_destination", "The number does not exist, or is not in use any more")],
   [21408, permanent("destination_not_permitted", "The account may not send to this region")],
   [21608, permanent("destination_not_permitted", "A trial account sends to verified numbers only")],
   [21612, permanent("destination_unreachable", "The sender cannot reach this recipient")],
   [21610, permanent(RECIPIENT_OPTED_OUT, "The recipient has opted out with this sender")],
-  [21212, BAD_SENDER],
-  [21603, BAD_SENDER],
-  [21606, BAD_SENDER],
-  [21659, BAD_SENDER],
-  [21660, BAD_SENDER],
+  [[21212, 21603, 21606, 21659, 21660], permanent("invalid_sender", "The account cannot send from this sender")],
   [21617, permanent("rejected_by_carrier", "The text is longer than 1,600 characters")],
 
   [30003, transient("recipient_unreachable", "The phone is switched off, or cannot be reached")],
@@ -47,10 +33,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [30008, transient("unknown_carrier_error", "A carrier did not deliver the message, and does not say why")],
   [30010, permanent("rejected_by_carrier", "The price of the message is above the limit of the request")],
   [30018, permanent("invalid_sender", "The country requires a sender that is registered there")],
-  [30022, THROTTLED],
-  [30023, THROTTLED],
   [30024, permanent("invalid_sender", "The sender is not provisioned at the carrier of the recipient")],
-  [30027, THROTTLED],
   [30032, permanent("blocked_by_carrier", "The toll-free sender is not verified")],
   [30034, permanent("blocked_by_carrier", "The sender is not registered for messages to this country")],
 ]);

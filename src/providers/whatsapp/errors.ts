@@ -3,8 +3,8 @@
 import { unreachable } from "../../lib/assert.ts";
 import type { HttpResponse } from "../../outbound/http-client.ts";
 import type { AccountFailure } from "../business-account.ts";
-import { isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
-import { outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
+import { asList, asObject, isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
+import { meaningsOf, outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
 import { RECIPIENT_OPTED_OUT, type Outgoing, type Receipt } from "../provider.ts";
 
@@ -15,17 +15,11 @@ const TRANSIENT = transient("carrier_unavailable", "WhatsApp could not process t
 /** Our code for every error that concerns the template of a message. */
 export const TEMPLATE_REJECTED = "template_rejected_by_carrier";
 const REJECTED = permanent("rejected_by_carrier", "WhatsApp refused the message");
-const BLOCKED = permanent("blocked_by_carrier", "WhatsApp chose not to deliver this message to this recipient");
 const NO_ACCESS = paused("WhatsApp refuses the access token, or it lacks a permission");
 
-const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
-  [4, THROTTLED],
-  [80007, THROTTLED],
-  // The rate limit of template submissions.
-  [80008, THROTTLED],
-  [130429, THROTTLED],
-  [131057, THROTTLED],
-  [133016, THROTTLED],
+const MEANINGS = meaningsOf([
+  // 80008 is the rate limit of template submissions.
+  [[4, 80007, 80008, 130429, 131057, 133016], THROTTLED],
   // WhatsApp allows one message to a recipient in six seconds.
   [131056, { kind: "recipient_throttled" }],
 
@@ -33,11 +27,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131048, paused("WhatsApp restricts the number: too many messages were reported as spam")],
   [131064, paused("WhatsApp restricts what the number may send until a person has acted")],
 
-  [1, TRANSIENT],
-  [2, TRANSIENT],
-  [131000, TRANSIENT],
-  [131016, TRANSIENT],
-  [131053, TRANSIENT],
+  [[1, 2, 131000, 131016, 131053], TRANSIENT],
 
   [131047, permanent("service_window_closed", "The recipient has not written for 24 hours: only a template may be sent")],
 
@@ -48,8 +38,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131062, permanent("destination_not_permitted", "WhatsApp sends this kind of message to phone numbers only, not to user ids")],
   // The restriction is for some countries. A pause of the link would hold the messages to all other countries.
   [130497, permanent("destination_not_permitted", "WhatsApp does not let the account write to people in this country")],
-  [131049, BLOCKED],
-  [130472, BLOCKED],
+  [[131049, 130472], permanent("blocked_by_carrier", "WhatsApp chose not to deliver this message to this recipient")],
 
   [132000, permanent(TEMPLATE_REJECTED, "The template has another number of variables at WhatsApp")],
   [132001, permanent(TEMPLATE_REJECTED, "WhatsApp has no approved template of this name in this language")],
@@ -67,11 +56,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131008, permanent("rejected_by_carrier", "WhatsApp misses a field in the request")],
   [131009, permanent("rejected_by_carrier", "WhatsApp found a value in the request that it does not take")],
 
-  [0, NO_ACCESS],
-  [3, NO_ACCESS],
-  [10, NO_ACCESS],
+  [[0, 3, 10, 131005], NO_ACCESS],
   [190, paused("the access token has expired, or was revoked")],
-  [131005, NO_ACCESS],
   [131031, paused("WhatsApp has locked the account")],
   [131042, paused("WhatsApp cannot charge for messages: see to the payment method")],
   [131045, paused("the number is not registered rightly: its certificate is not accepted")],
@@ -112,17 +98,10 @@ export function interpretResponse(response: HttpResponse, message: Pick<Outgoing
     return { kind: "unknown", detail: `HTTP ${response.status}${error?.code === undefined ? "" : ` with WhatsApp's code ${error.code}`}` };
   if (error?.code !== undefined) return interpretError(error, response, message);
   if (response.status < 200 || response.status > 299) return interpretStatus(response);
-  const id = acceptedId(fields);
-  return id === undefined
-    ? { kind: "unknown", detail: "WhatsApp said yes, and gave the message no id" }
-    : { kind: "accepted", providerMessageId: id };
-}
-
-function acceptedId(fields: JsonObject | undefined): string | undefined {
-  const messages = fields?.["messages"];
-  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
-  const id = isObject(first) ? first["id"] : undefined;
-  return typeof id === "string" && id !== "" ? id : undefined;
+  const { id } = asObject(asList(fields?.["messages"])[0]);
+  return typeof id === "string" && id !== ""
+    ? { kind: "accepted", providerMessageId: id }
+    : { kind: "unknown", detail: "WhatsApp said yes, and gave the message no id" };
 }
 
 // Meta recommends 4^n seconds. No wait of a message is longer than an hour.
@@ -180,10 +159,11 @@ const userMessage = (fields: JsonObject): string | undefined => {
 };
 
 /** Interprets a response that is not in WhatsApp's form. It says nothing about a template. */
-function interpretTemplateStatus({ status, retryAfterMs }: HttpResponse): AccountFailure {
-  if (status === 429) return { kind: "throttled", reason: "WhatsApp asks for less: HTTP 429", retryAfterMs };
-  const reason = `HTTP ${status} that is not in WhatsApp's form`;
-  return status >= 300 && status < 500 && status !== 408
-    ? { kind: "blocked", reason: `${reason}: are base URL and access token right?` }
-    : { kind: "unavailable", reason };
+function interpretTemplateStatus(response: HttpResponse): AccountFailure {
+  const { kind } = interpretStatus(response);
+  if (kind === "throttled") return { kind, reason: "WhatsApp asks for less: HTTP 429", retryAfterMs: response.retryAfterMs };
+  const reason = `HTTP ${response.status} that is not in WhatsApp's form`;
+  return kind === "unknown"
+    ? { kind: "unavailable", reason }
+    : { kind: "blocked", reason: `${reason}: are base URL and access token right?` };
 }
