@@ -40,22 +40,24 @@ export const scanMessages = (
   { direction, after, limit }: { direction: Direction; after: Uuid; limit: number },
 ): Promise<ScannedMessage[]> => db.rows<ScannedMessage>({ ...SCANS[direction], values: [accountId, environment, recipient, after, limit] });
 
+type Owned = Owner & { id: Uuid };
 type OwnedMessage = Owner & { id: MessageId };
+type OwnedEvent = Owner & { id: EventId };
 
-const messageColumns: readonly Column<OwnedMessage>[] = [
+const ownedColumns: readonly Column<Owned>[] = [
   column("account_id", "uuid", ({ accountId }) => accountId),
   column("environment", "text", ({ environment }) => environment),
-  column("message_id", "uuid", ({ id }) => id),
+  column("id", "uuid", ({ id }) => id),
 ];
 
 const lockAll = batchStatement<OwnedMessage>(
-  messageColumns,
+  ownedColumns,
   (items) => `
 select m.*
   from ${items}
  cross join lateral (select ${MESSAGE_COLUMNS}
                        from messages m
-                      where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+                      where m.account_id = item.account_id and m.environment = item.environment and m.id = item.id
                       limit 1
                         for update) m`,
 );
@@ -66,7 +68,7 @@ export const lockMessages = async (tx: Tx, messages: readonly OwnedMessage[]): P
 
 const eraseAll = batchStatement<Message>(
   [
-    ...messageColumns,
+    ...ownedColumns,
     column("recipient", "text", ({ recipient }) => recipient),
     column("sender", "text", ({ sender }) => sender),
     column("template", "text", ({ template }) => template && JSON.stringify(template)),
@@ -90,7 +92,7 @@ with erased as (
          redacted_at = coalesce(m.redacted_at, item.updated_at),
          updated_at = item.updated_at
     from ${items}
-   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.id
   returning m.account_id, m.environment, m.id
 )
 update message_parts p
@@ -106,11 +108,11 @@ export const storeErased = async (tx: Tx, messages: readonly Message[]): Promise
 };
 
 const deleteSteps = batchStatement<OwnedMessage>(
-  messageColumns,
+  ownedColumns,
   (items) => `
 delete from fallbacks f
  using ${items}
- where f.message_id = item.message_id
+ where f.message_id = item.id
 returning 1`,
 );
 
@@ -121,20 +123,20 @@ export const deleteFallbacks = async (tx: Tx, messages: readonly OwnedMessage[])
 // `offset 0` keeps the account out of the inner query. Without statistics of a new week the planner would rate the primary key as good as
 // the index by message, and read the environment for each message.
 const entryIds = batchStatement<OwnedMessage>(
-  messageColumns,
+  ownedColumns,
   (items) => `
 select entry.id, coalesce(octet_length(entry.record), 0) as bytes
   from ${items}
  cross join lateral (select e.id, e.record
                        from (select *
                                from events
-                              where message_id = item.message_id and id <> message_id and id > item.message_id
+                              where message_id = item.id and id <> message_id and id > item.id
                              offset 0) e
                       where e.account_id = item.account_id and e.environment = item.environment
                      union all
                      select e.id, e.record
                        from events e
-                      where e.account_id = item.account_id and e.environment = item.environment and e.id = item.message_id) entry`,
+                      where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id) entry`,
 );
 
 export type EntrySize = { id: EventId; bytes: number };
@@ -142,22 +144,14 @@ export type EntrySize = { id: EventId; bytes: number };
 /** The timeline entries of messages, and the sizes of their records. */
 export const listEntrySizes = (tx: Tx, messages: readonly OwnedMessage[]): Promise<EntrySize[]> => tx.rows<EntrySize>(entryIds(messages));
 
-type OwnedEvent = Owner & { id: EventId };
-
-const eventColumns: readonly Column<OwnedEvent>[] = [
-  column("account_id", "uuid", ({ accountId }) => accountId),
-  column("environment", "text", ({ environment }) => environment),
-  column("event_id", "uuid", ({ id }) => id),
-];
-
 const readAll = batchStatement<OwnedEvent>(
-  eventColumns,
+  ownedColumns,
   (items) => `
 select e.*
   from ${items}
  cross join lateral (select e.id, e.record, e.detail
                        from events e
-                      where e.account_id = item.account_id and e.environment = item.environment and e.id = item.event_id
+                      where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id
                       limit 1) e`,
 );
 
@@ -166,13 +160,13 @@ export type StoredEntry = { id: EventId; record: string | null; detail: Record<s
 export const readEntries = (tx: Tx, events: readonly OwnedEvent[]): Promise<StoredEntry[]> => tx.rows<StoredEntry>(readAll(events));
 
 const storeEntries = batchStatement<OwnedEvent & { record: string | null; detail: string | null }>(
-  [...eventColumns, column("record", "text", ({ record }) => record), column("detail", "text", ({ detail }) => detail)],
+  [...ownedColumns, column("record", "text", ({ record }) => record), column("detail", "text", ({ detail }) => detail)],
   (items) => `
 update events e
    set record = item.record,
        detail = item.detail::json
   from ${items}
- where e.account_id = item.account_id and e.environment = item.environment and e.id = item.event_id`,
+ where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id`,
 );
 
 export const storeErasedEntries = async (
@@ -183,13 +177,13 @@ export const storeErasedEntries = async (
 };
 
 const putOff = batchStatement<OwnedEvent & { nowMs: number }>(
-  [...eventColumns, column("now", "timestamptz", ({ nowMs }) => nowMs)],
+  [...ownedColumns, column("now", "timestamptz", ({ nowMs }) => nowMs)],
   (items) => `
 update webhook_queue q
    set attempts = q.attempts + 1,
        due_at = greatest(q.due_at, item.now) + interval '1 second'
   from ${items}
- where ${isDeliveryOf("q", "item.event_id")}`,
+ where ${isDeliveryOf("q", "item.id")}`,
 );
 
 /** Makes the running attempts at endpoints void: their responses may quote the events, and are not stored. The deliveries are attempted
@@ -224,14 +218,14 @@ export const listCalledEndpoints = (db: Queryable, { accountId, environment }: O
   db.rows<{ id: EndpointId }>({ ...calledEndpoints, values: [accountId, environment] });
 
 const blankResponses = batchStatement<OwnedEvent & { endpointId: EndpointId }>(
-  [...eventColumns, column("endpoint_id", "uuid", ({ endpointId }) => endpointId)],
+  [...ownedColumns, column("endpoint_id", "uuid", ({ endpointId }) => endpointId)],
   (items) => `
 update webhook_deliveries d
    set attempts = (select jsonb_agg(kept.attempt || '{"response_body": null}' order by kept.number)
                      from jsonb_array_elements(d.attempts) with ordinality as kept(attempt, number))
   from ${items}
  where d.account_id = item.account_id and d.environment = item.environment and d.endpoint_id = item.endpoint_id
-   and ${isDeliveryOf("d", "item.event_id")}
+   and ${isDeliveryOf("d", "item.id")}
    and exists (select
                  from jsonb_array_elements(d.attempts) as kept(attempt)
                 where kept.attempt ->> 'response_body' is not null)
