@@ -104,39 +104,33 @@ const COLUMNS = `account_id, environment, template_id, desk as business_account,
 
 const toReview = rowReader<Review>(COLUMNS, ["askedForMs", "askedAtMs", "notedAtMs"]);
 
-const ofTemplate = prepare(`
+const reviewsBy = (condition: string) => {
+  const statement = prepare(`
 select ${COLUMNS}
   from template_reviews
- where account_id = $1 and environment = $2 and template_id = $3`);
+ where ${condition}`);
+  return async (db: Queryable, values: unknown[]): Promise<Review[]> => (await db.rows<StoredRow>({ ...statement, values })).map(toReview);
+};
+
+const ofTemplate = reviewsBy("account_id = $1 and environment = $2 and template_id = $3");
+const ofOwner = reviewsBy("account_id = $1 and environment = $2 and desk = $3");
+// Few environments of one business account use the same name.
+const byName = reviewsBy("desk = $1 and name = $2 and code = $3\n limit 100");
 
 /** The reviews of a template at all business accounts. */
-export const readReviews = async (db: Queryable, { accountId, environment }: Owner, templateId: TemplateId): Promise<Review[]> =>
-  (await db.rows<StoredRow>({ ...ofTemplate, values: [accountId, environment, templateId] })).map(toReview);
-
-const ofOwner = prepare(`
-select ${COLUMNS}
-  from template_reviews
- where account_id = $1 and environment = $2 and desk = $3`);
+export const readReviews = (db: Queryable, { accountId, environment }: Owner, templateId: TemplateId): Promise<Review[]> =>
+  ofTemplate(db, [accountId, environment, templateId]);
 
 /** The reviews of a business account for the templates of an environment. */
-export const readReviewsAt = async (db: Queryable, { accountId, environment }: Owner, businessAccount: string): Promise<Review[]> =>
-  (await db.rows<StoredRow>({ ...ofOwner, values: [accountId, environment, businessAccount] })).map(toReview);
-
-// Few environments of one business account use the same name.
-const MAX_NAMESAKES = 100;
-
-const byName = prepare(`
-select ${COLUMNS}
-  from template_reviews
- where desk = $1 and name = $2 and code = $3
- limit ${MAX_NAMESAKES}`);
+export const readReviewsAt = (db: Queryable, { accountId, environment }: Owner, businessAccount: string): Promise<Review[]> =>
+  ofOwner(db, [accountId, environment, businessAccount]);
 
 /** The reviews of all templates with this name and language at the business account. */
-export const findReviewsByName = async (
+export const findReviewsByName = (
   db: Queryable,
   businessAccount: string,
   { name, code }: Pick<Review, "name" | "code">,
-): Promise<Review[]> => (await db.rows<StoredRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
+): Promise<Review[]> => byName(db, [businessAccount, name, code]);
 
 export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
   tx.rows(sql`
