@@ -51,7 +51,6 @@ export class Directory {
   readonly #onLinks: ReadonlyMap<string, readonly OwnedSender[]>;
   /** The numbers in the pools of a number, itself among them, by `ownKey`. */
   readonly #pools: ReadonlyMap<string, readonly string[]>;
-  readonly #rates: ReadonlyMap<string, ReadonlyMap<string, number>>;
 
   constructor({ simulator, plan, accounts, created }: DirectoryParts) {
     const all = [simulator, ...plan.links, ...created.links];
@@ -70,7 +69,6 @@ export class Directory {
     this.#byNumber = Map.groupBy(this.senders, ({ number }) => number);
     this.#onLinks = Map.groupBy(this.senders, (sender) => ownKey(sender.link, sender));
     this.#pools = toPools(this.senders);
-    this.#rates = toRates(this.senders);
   }
 
   /** A link that can be opened. */
@@ -127,7 +125,7 @@ export class Directory {
 
   /** The messages a second that a sender may send on a link. Undefined without a limit of its own. */
   rateOf(link: string, sender: string): number | undefined {
-    return this.#rates.get(link)?.get(sender);
+    return this.sendersOf(sender).find((each) => each.link === link)?.rate;
   }
 }
 
@@ -197,10 +195,3 @@ function toPools(senders: readonly OwnedSender[]): ReadonlyMap<string, readonly 
     }
   return new Map(pools.entries().map(([key, numbers]) => [key, [...numbers]]));
 }
-
-const toRates = (senders: readonly OwnedSender[]): ReadonlyMap<string, ReadonlyMap<string, number>> =>
-  new Map(
-    Map.groupBy(senders, ({ link }) => link)
-      .entries()
-      .map(([link, each]) => [link, new Map(each.flatMap(({ number, rate }) => (rate === undefined ? [] : [[number, rate]])))]),
-  );
