@@ -1,8 +1,7 @@
 /** The links that an account has created: records and changes. */
 import { Problem } from "../http/problem.ts";
 import { encodeId, newId, type AccountId } from "../model/id.ts";
-import type { Queryable, Tx } from "../database/database.ts";
-import type { Owner } from "../model/owner.ts";
+import type { Tx } from "../database/database.ts";
 import {
   hasSameTargets,
   readCreatedLink,
@@ -14,7 +13,6 @@ import {
   type NewLink,
 } from "./link-definition.ts";
 import { listLinksFor, type CreatedDetails, type LinkRecord } from "./link-record.ts";
-import type { Link } from "./link.ts";
 import { deleteCursor } from "./queries.ts";
 import { pauseByRequest, readPauses, writePause } from "./pauses.ts";
 import { deleteLink, deletePause, readRoutes } from "./setup-queries.ts";
@@ -27,15 +25,25 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
   // A connection to a carrier is open for each, on one node at least.
   max: 20,
 
-  async list(context, owner) {
-    const { db, box, linkDirectory } = context;
-    const stored = owner.environment === "live" ? await readStoredLinks(db, box, owner.accountId) : [];
-    const ofOperator = linkDirectory.current.linksFor(owner).filter(({ source }) => source === "file");
-    return recordsOf(context, db, owner, { stored, ofOperator });
+  async listFile({ db, clock, linkDirectory }, owner) {
+    const links = linkDirectory.current.linksFor(owner).filter(({ source }) => source === "file");
+    const nowMs = clock.now();
+    return listLinksFor(owner, db, links, { nowMs, details: new Map(), pauses: await readPauses(db, nowMs) });
   },
 
   readRows: ({ box }, db, accountId) => readStoredLinks(db, box, accountId),
-  record: linkRecordOf,
+
+  async records({ linkReader, clock }, db, rows) {
+    const [first] = rows;
+    if (first === undefined) return [];
+    const usable = rows.map((row) => linkReader.read(row));
+    const nowMs = clock.now();
+    const pauses = await readPauses(db, nowMs);
+    for (const { link, pause } of usable) if (pause !== undefined) pauses.set(link.name, pause);
+    const details = new Map(rows.map((row) => [encodeId("lnk", row.id) as string, detailsOf(row)]));
+    const links = usable.map(({ link }) => link);
+    return listLinksFor({ accountId: first.account_id, environment: "live" }, db, links, { nowMs, details, pauses });
+  },
 
   async create(write, { name, settings, ...rest }, others) {
     const { plain, secrets } = splitSecrets(rest.provider, settings);
@@ -70,25 +78,6 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
     return { name: row.name };
   },
 });
-
-/** The record of one link of the account. */
-export async function linkRecordOf(context: SetupContext, db: Queryable, stored: StoredLink): Promise<LinkRecord> {
-  const owner = { accountId: stored.account_id, environment: "live" } as const;
-  const [record] = await recordsOf(context, db, owner, { stored: [stored], ofOperator: [] });
-  if (record === undefined) throw new Error("a link that was stored can be read");
-  return record;
-}
-
-type Seen = { stored: readonly StoredLink[]; ofOperator: readonly Link[] };
-
-async function recordsOf(context: SetupContext, db: Queryable, owner: Owner, { stored, ofOperator }: Seen): Promise<LinkRecord[]> {
-  const usable = stored.map((each) => context.linkReader.read(each));
-  const nowMs = context.clock.now();
-  const pauses = await readPauses(db, nowMs);
-  for (const { link, pause } of usable) if (pause !== undefined) pauses.set(link.name, pause);
-  const details = new Map(stored.map((each) => [encodeId("lnk", each.id) as string, detailsOf(each)]));
-  return listLinksFor(owner, db, [...ofOperator, ...usable.map(({ link }) => link)], { nowMs, details, pauses });
-}
 
 const detailsOf = (row: StoredLink): CreatedDetails => ({
   name: row.name,

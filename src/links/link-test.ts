@@ -9,7 +9,7 @@ import { isoTime } from "../lib/time.ts";
 import { failed, succeeded, TEST_STEPS, type ConnectionTest } from "../providers/connection-test.ts";
 import type { Provider } from "../providers/provider.ts";
 import { readCreatedLink } from "./link-definition.ts";
-import { linkRecordOf, LINKS } from "./link-setup.ts";
+import { LINKS } from "./link-setup.ts";
 import { recordSetup, type SetupContext } from "./setup.ts";
 import type { StoredLink } from "./stored-link.ts";
 
@@ -61,7 +61,7 @@ export class LinkTester {
   async #isBound(stored: StoredLink): Promise<boolean> {
     const { setup } = this.#parts;
     if (stored.definition.provider !== "smpp" || setup.clock.now() - stored.updated_at.getTime() < SETTLED_MS) return false;
-    return (await linkRecordOf(setup, setup.db, stored)).state === "connected";
+    return (await LINKS.record(setup, setup.db, stored)).state === "connected";
   }
 
   async #connect(stored: StoredLink): Promise<ConnectionTest> {

@@ -79,20 +79,17 @@ export const RouteRecord = Type.Object(
 );
 type RouteRecord = Static<typeof RouteRecord>;
 
-const toRules = ({ channel, links: names, countries, prefixes, priority, weights }: RouteDefinition) => ({
-  channel,
-  links: [...names],
-  countries: countries ?? null,
-  prefixes: prefixes ?? null,
-  priority: priority ?? 0,
-  weights: weights ?? null,
-});
-
-const routeRecord = (row: RouteRecordRow): RouteRecord => ({
-  id: encodeId("rte", row.id),
+/** `row`: of a route that the account has created. */
+const routeRecord = ({ id, source }: Pick<RouteRecord, "id" | "source">, route: RouteDefinition, row?: RouteRecordRow): RouteRecord => ({
+  id,
   object: "route",
-  source: "api",
-  ...toRules(row.definition),
+  source,
+  channel: route.channel,
+  links: [...route.links],
+  countries: route.countries ?? null,
+  prefixes: route.prefixes ?? null,
+  priority: route.priority ?? 0,
+  weights: route.weights ?? null,
   ...shownStamps(row),
 });
 
@@ -101,22 +98,15 @@ export const ROUTES = new Resource<RouteRecordRow, RouteRecord, NewRoute, EditRo
   prefix: "rte",
   max: 100,
 
-  async list({ db, linkDirectory }, owner) {
+  listFile({ linkDirectory }, owner) {
+    // `test` has the simulator and no routes.
     if (owner.environment !== "live") return [];
-    const { fileRoutes } = linkDirectory.current;
-    const own = fileRoutes.filter(({ environment, accountId }) => environment !== "test" && (accountId?.equals(owner.accountId) ?? true));
-    const ofFile = own.map((row): RouteRecord => ({
-      id: row.id,
-      object: "route",
-      source: "file",
-      ...toRules(row),
-      ...shownStamps(),
-    }));
-    return [...ofFile, ...(await readRoutes(db, owner.accountId)).map(routeRecord)];
+    const own = linkDirectory.current.fileRoutes.filter(({ accountId }) => accountId?.equals(owner.accountId) ?? true);
+    return own.map((route) => routeRecord({ id: route.id, source: "file" }, route));
   },
 
   readRows: (_, db, accountId) => readRoutes(db, accountId),
-  record: (_, __, row) => routeRecord(row),
+  records: (_, __, rows) => rows.map((row) => routeRecord({ id: encodeId("rte", row.id), source: "api" }, row.definition, row)),
 
   async create(write, request) {
     const definition = presentFields<RouteDefinition>(request);

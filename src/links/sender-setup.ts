@@ -67,20 +67,19 @@ export const SenderRecord = Type.Object(
 );
 type SenderRecord = Static<typeof SenderRecord>;
 
-const toOptions = ({ countries, pool, preference, rate }: SenderOptions) => ({
-  countries: countries ?? null,
-  pool: pool ?? null,
-  preference: preference ?? null,
-  rate: rate ?? null,
-});
+type Identity = Pick<SenderRecord, "id" | "source" | "number" | "link_id">;
 
-const senderRecord = (row: SenderRow): SenderRecord => ({
-  id: encodeId("snd", row.id),
+/** `row`: of a sender that the account has created. */
+const senderRecord = ({ id, source, number, link_id }: Identity, rules: SenderOptions, row?: SenderRow): SenderRecord => ({
+  id,
   object: "sender",
-  source: "api",
-  number: row.number,
-  link_id: encodeId("lnk", row.link_id),
-  ...toOptions(row.definition),
+  source,
+  number,
+  link_id,
+  countries: rules.countries ?? null,
+  pool: rules.pool ?? null,
+  preference: rules.preference ?? null,
+  rate: rules.rate ?? null,
   ...shownStamps(row),
 });
 
@@ -89,24 +88,19 @@ export const SENDERS = new Resource<SenderRow, SenderRecord, NewSender, EditSend
   prefix: "snd",
   max: 500,
 
-  async list({ db, linkDirectory }, owner) {
-    if (owner.environment !== "live") return [];
-    const { senders } = linkDirectory.current;
-    const own = senders.filter((each) => each.source === "file" && each.accountId.equals(owner.accountId) && each.environment === "live");
-    const ofFile = own.map(({ number, link, ...rules }): SenderRecord => ({
-      id: `${FILE_PREFIX}${link}:${number}`,
-      object: "sender",
-      source: "file",
-      number,
-      link_id: link,
-      ...toOptions(rules),
-      ...shownStamps(),
-    }));
-    return [...ofFile, ...(await readSenders(db, owner.accountId)).map(senderRecord)];
-  },
+  listFile: ({ linkDirectory }, { accountId, environment }) =>
+    linkDirectory.current.senders
+      .filter((each) => each.source === "file" && each.accountId.equals(accountId) && each.environment === "live" && environment === "live")
+      .map(({ number, link, ...rules }) =>
+        senderRecord({ id: `${FILE_PREFIX}${link}:${number}`, source: "file", number, link_id: link }, rules),
+      ),
 
   readRows: (_, db, accountId) => readSenders(db, accountId),
-  record: (_, __, row) => senderRecord(row),
+  records: (_, __, rows) =>
+    rows.map((row) => {
+      const { id, number, link_id: linkId, definition } = row;
+      return senderRecord({ id: encodeId("snd", id), source: "api", number, link_id: encodeId("lnk", linkId) }, definition, row);
+    }),
 
   async create(write, { number, link_id: linkText, ...rest }, others) {
     requireCountries(rest.countries);

@@ -6,6 +6,7 @@ import { Problem } from "../http/problem.ts";
 import { createdByField, nullable, openEnum, timestamp } from "../http/schema.ts";
 import type { AuditedCall, Executed, Once, Replay, WriteResponse } from "../idempotency/once.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { assert } from "../lib/assert.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { decodeId, type AccountId } from "../model/id.ts";
@@ -45,10 +46,11 @@ type ResourceKind<Row extends Stored, Shown, New, Edit> = {
   prefix: "lnk" | "snd" | "rte";
   /** The maximum number of rows of an account. */
   max: number;
-  /** The records that an account can see: those of the configuration file first. */
-  list: (context: SetupContext, owner: Owner) => Promise<Shown[]>;
+  /** The records of the configuration file that an account can see. */
+  listFile: (context: SetupContext, owner: Owner) => Shown[] | Promise<Shown[]>;
   readRows: (context: SetupContext, db: Queryable, accountId: AccountId) => Promise<Row[]>;
-  record: (context: SetupContext, db: Queryable, row: Row) => Shown | Promise<Shown>;
+  /** The records of rows of one account. */
+  records: (context: SetupContext, db: Queryable, rows: readonly Row[]) => Shown[] | Promise<Shown[]>;
   create: (write: SetupWrite, request: New, others: readonly Row[]) => Promise<{ row: Row; changes: Changes } | Problem>;
   /** `fields`: the names of the changed fields. The values may be secrets or numbers. */
   edit: (write: SetupWrite, request: Edit, found: Found<Row>) => Promise<{ row: Row; fields: readonly string[] } | Problem>;
@@ -71,8 +73,18 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
     return this.#kind.noun;
   }
 
-  list(context: SetupContext, owner: Owner): Promise<Shown[]> {
-    return this.#kind.list(context, owner);
+  /** The records that an account can see: those of the configuration file first. */
+  async list(context: SetupContext, owner: Owner): Promise<Shown[]> {
+    const { listFile, readRows, records } = this.#kind;
+    const rows = owner.environment === "live" ? await readRows(context, context.db, owner.accountId) : [];
+    return [...(await listFile(context, owner)), ...(await records(context, context.db, rows))];
+  }
+
+  /** The record of one row. */
+  async record(context: SetupContext, db: Queryable, row: Row): Promise<Shown> {
+    const [record] = await this.#kind.records(context, db, [row]);
+    assert(record !== undefined, `a ${this.noun} that was stored can be read`);
+    return record;
   }
 
   /** The record of an id that an account can see. */
@@ -94,7 +106,7 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
   }
 
   async create(context: SetupContext, call: AuditedCall, request: New): Promise<Executed | Replay> {
-    const { noun, max, readRows, create, write, record } = this.#kind;
+    const { noun, max, readRows, create, write } = this.#kind;
     // Links belong to `live`. `test` has the simulator.
     if (call.credential.environment !== "live") throw new Problem("live_only");
     return writeOnce(context, call, async (tx) => {
@@ -103,7 +115,7 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
       const created = await create({ context, tx, call }, request, others);
       if (created instanceof Problem) return created;
       await write(context, tx, created.row);
-      const shown = await record(context, tx, created.row);
+      const shown = await this.record(context, tx, created.row);
       const { changes } = created;
       await recordSetup(context, tx, call, { action: `${noun}.created`, target: { type: noun, id: shown.id }, changes });
       return { status: 201, location: `/v1/${noun}s/${shown.id}`, body: JSON.stringify(shown), eventId: null };
@@ -111,7 +123,7 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
   }
 
   edit(context: SetupContext, call: AuditedCall, id: string, request: Edit): Promise<Executed | Replay> {
-    const { noun, edit, write, record } = this.#kind;
+    const { noun, edit, write } = this.#kind;
     return writeOnce(context, call, async (tx) => {
       const edited = await edit({ context, tx, call }, request, await this.findRow(context, tx, call.credential, id));
       if (edited instanceof Problem) return edited;
@@ -119,7 +131,7 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
       await write(context, tx, row);
       if (fields.length > 0)
         await recordSetup(context, tx, call, { action: `${noun}.changed`, target: { type: noun, id }, changes: { fields } });
-      return { status: 200, location: null, body: JSON.stringify(await record(context, tx, row)), eventId: null };
+      return { status: 200, location: null, body: JSON.stringify(await this.record(context, tx, row)), eventId: null };
     });
   }
 
