@@ -1,5 +1,6 @@
 /** Keeps one connection bound: connects, binds, and repeats both when the connection ends. */
 import { assert } from "../../lib/assert.ts";
+import { backoffMs } from "../../lib/backoff.ts";
 import type { Log } from "../../model/log.ts";
 import { pause } from "../../lib/wait.ts";
 import { causeOf } from "../../outbound/failure.ts";
@@ -133,7 +134,7 @@ export class Bind {
     }
     this.#failures = outcome.kind === "ended" && outcome.lastedMs >= stableMs ? 1 : this.#failures + 1;
     this.#parts.log.warn({ event: "smpp.not_bound", mode: this.#parts.mode, reason, failures: this.#failures }, "smpp: not bound");
-    return fullJitter(this.#failures, firstReconnectMs, maxReconnectMs);
+    return backoffMs(this.#failures, firstReconnectMs, maxReconnectMs);
   }
 
   #setState(state: LinkState): void {
@@ -141,11 +142,6 @@ export class Bind {
     this.#parts.changed();
   }
 }
-
-/** A random time up to a limit that doubles with each failure. It has a minimum, so that small values in a row do not make a busy
- *  loop. */
-const fullJitter = (failures: number, firstMs: number, mostMs: number): number =>
-  Math.max(firstMs / 4, Math.random() * Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20)));
 
 /** The request that binds a connection. */
 export function bindRequest(mode: BindMode, settings: SmppSettings) {
