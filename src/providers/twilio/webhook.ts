@@ -46,16 +46,8 @@ function isSigned(settings: WebhookSettings, request: CarrierRequest, form: URLS
 
 /** The part of the signed text after the URL. A field that is repeated with the same value counts once. */
 function signedFields(form: URLSearchParams): string {
-  const values = new Map<string, Set<string>>();
-  for (const [name, value] of form) {
-    const known = values.get(name);
-    if (known === undefined) values.set(name, new Set([value]));
-    else known.add(value);
-  }
-  return [...values.keys()]
-    .toSorted()
-    .flatMap((name) => [...(values.get(name) ?? [])].toSorted().map((value) => name + value))
-    .join("");
+  const names = [...new Set(form.keys())].toSorted();
+  return names.flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value)).join("");
 }
 
 /** The URLs that Twilio may have signed. Twilio signs the URL that it was configured with, and a proxy may show us a different one, so

@@ -98,7 +98,10 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   ): Promise<SubmitResult | AccountFailure> {
     const fault = formFault(template);
     if (fault !== undefined) return { kind: "refused", reason: fault };
-    const response = await this.#call(before === undefined ? this.#creation(template) : this.#edit(template, before), signal);
+    const response =
+      before === undefined
+        ? await this.#call("POST", this.#templates, toCreation(template), signal)
+        : await this.#call("POST", `${this.#root}/${encodeURIComponent(before.id)}`, toEdit(template, before), signal);
     if (response.kind !== "response") return response;
     const fields = parseJsonObject(response);
     const id = before?.id ?? fields?.["id"];
@@ -108,7 +111,7 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
 
   async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure> {
     const query = new URLSearchParams({ hsm_id: id, name });
-    const response = await this.#call(this.#request("DELETE", `${this.#templates}?${query.toString()}`), signal);
+    const response = await this.#call("DELETE", `${this.#templates}?${query.toString()}`, undefined, signal);
     if (response.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
     return response.kind === "response" ? { kind: "removed" } : response;
   }
@@ -117,31 +120,9 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
     return this.#client.close();
   }
 
-  #creation(template: ReviewableTemplate): HttpRequest {
-    return this.#post(this.#templates, toCreation(template));
-  }
-
-  /** The name, the language, and the category of an approved template cannot be edited. */
-  #edit(template: ReviewableTemplate, { id, status, template: theirs }: CarrierTemplate): HttpRequest {
-    const hasNewCategory = status !== "approved" && theirs?.category !== template.category;
-    return this.#post(`${this.#root}/${encodeURIComponent(id)}`, {
-      ...(hasNewCategory ? { category: template.category.toUpperCase() } : {}),
-      components: toComponents(template),
-    });
-  }
-
-  #post(path: string, body: object): HttpRequest {
-    const headers = { ...this.#headers, "content-type": "application/json" };
-    return { origin: this.#origin, path, method: "POST", headers, body: JSON.stringify(body) };
-  }
-
-  #request(method: "GET" | "DELETE", path: string): HttpRequest {
-    return { origin: this.#origin, path, method, headers: this.#headers, body: "" };
-  }
-
   async #listPage(after: string | undefined, signal: AbortSignal): Promise<Page | AccountFailure> {
     const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === undefined ? {} : { after }) });
-    const response = await this.#call(this.#request("GET", `${this.#templates}?${query.toString()}`), signal);
+    const response = await this.#call("GET", `${this.#templates}?${query.toString()}`, undefined, signal);
     // The call concerns no single template, so a refusal concerns the account.
     if (response.kind === "refused" || response.kind === "exists")
       return { kind: "blocked", reason: "WhatsApp does not list the templates of the business account" };
@@ -149,7 +130,14 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   }
 
   /** Returns the response if the call succeeded. */
-  async #call(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | ReturnType<typeof interpretTemplateError>> {
+  async #call(
+    method: HttpRequest["method"],
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal,
+  ): Promise<HttpResponse | ReturnType<typeof interpretTemplateError>> {
+    const headers = body === undefined ? this.#headers : { ...this.#headers, "content-type": "application/json" };
+    const request = { origin: this.#origin, path, method, headers, body: body === undefined ? "" : JSON.stringify(body) };
     const outcome = await this.#client.call(request, signal);
     switch (outcome.kind) {
       case "unreachable":
@@ -163,6 +151,12 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
     }
   }
 }
+
+/** The name, the language, and the category of an approved template cannot be edited. */
+const toEdit = (template: ReviewableTemplate, { status, template: theirs }: CarrierTemplate): object => ({
+  ...(status !== "approved" && theirs?.category !== template.category ? { category: template.category.toUpperCase() } : {}),
+  components: toComponents(template),
+});
 
 type Page = { kind: "page"; entries: readonly unknown[]; after: string | undefined };
 
