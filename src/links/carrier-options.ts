@@ -1,8 +1,8 @@
 /** The `carrier_options` of a message: members that only one kind of carrier understands. Each provider declares its own in
  *  `link-settings.ts`. The options are checked for the link that the message takes first; a provider ignores members of another. */
 import type { Fault } from "../http/problem.ts";
-import { Type, type Schema } from "../http/schema.ts";
-import { compile, type Validate } from "../http/validate.ts";
+import { Type } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
 import type { CarrierOptionKind } from "./link-kind.ts";
 import { LINK_KINDS } from "./link-settings.ts";
 import type { Link } from "./link.ts";
@@ -10,18 +10,10 @@ import type { CarrierOptions } from "../providers/provider.ts";
 
 const NO_OPTIONS: CarrierOptionKind = { schema: Type.Object({}, { additionalProperties: false }) };
 
-const compiled = new Map<Schema, Validate>();
-
-function validatorOf(schema: Schema): Validate {
-  const validate = compiled.get(schema) ?? compile(schema, "body");
-  compiled.set(schema, validate);
-  return validate;
-}
-
 /** Returns the faults of the options on a link, with pointers into the request. */
 export function findOptionFaults({ provider, settings }: Link, options: CarrierOptions): Fault[] {
   const { schema, findFaults } = LINK_KINDS[provider].carrierOptions ?? NO_OPTIONS;
-  const faults = validatorOf(schema)(options);
+  const faults = compile(schema, "body")(options);
   const found = faults.length > 0 ? faults : (findFaults?.(options, settings as Readonly<Record<string, unknown>>) ?? []);
   return found.map((fault) => ({ ...fault, pointer: `/carrier_options${"pointer" in fault ? fault.pointer : ""}` }));
 }

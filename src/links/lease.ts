@@ -17,36 +17,26 @@ export type LinkLeaseParts = {
 };
 
 export class LinkLease {
-  readonly #db: Queryable;
-  readonly #clock: Clock;
-  readonly #link: string;
-  readonly #leaseMs: number;
-  /** A lease that cannot be renewed is given up this long before another node can take it: closing a connection takes time, and the
-   *  clocks of two nodes differ by up to half a second while they follow a correction of the database's clock. */
-  readonly #marginMs: number;
-  /** The limit of one renewal. After it, the holder must check again whether the lease is still valid. */
-  readonly #renewTimeoutMs: number;
+  readonly #parts: LinkLeaseParts;
   /** The node and the connection. A connection that is opened again does not inherit the lease of the one before it. */
   readonly #holder: string;
+  /** A lease that cannot be renewed is given up this long before another node can take it: closing a connection takes time, and the
+   *  clocks of two nodes differ by up to half a second while they follow a correction of the database's clock. A renewal takes no longer:
+   *  after it, the holder must check again whether the lease is still valid. */
+  readonly #marginMs: number;
   /** On the monotonic clock of this process, counted from the moment before the request to the database. */
   #heldUntil = 0;
-  readonly #onError: (error: unknown) => void;
   #isFailing = false;
 
-  constructor({ db, clock, link, node, leaseMs, onError = () => undefined }: LinkLeaseParts) {
-    this.#db = db;
-    this.#clock = clock;
-    this.#link = link;
-    this.#leaseMs = leaseMs;
-    this.#marginMs = leaseMs / 6;
-    this.#renewTimeoutMs = leaseMs / 6;
-    this.#holder = `${node}/${randomBytes(4).toString("hex")}`;
-    this.#onError = onError;
+  constructor(parts: LinkLeaseParts) {
+    this.#parts = parts;
+    this.#holder = `${parts.node}/${randomBytes(4).toString("hex")}`;
+    this.#marginMs = parts.leaseMs / 6;
   }
 
   /** The interval at which the holder renews the lease, and at which another node tries to take it. */
   get renewEveryMs(): number {
-    return this.#leaseMs / 4;
+    return this.#parts.leaseMs / 4;
   }
 
   /** Whether this node certainly holds the lease, so that no other node can take it now. */
@@ -63,25 +53,26 @@ export class LinkLease {
   async hold(): Promise<boolean> {
     const startedAt = performance.now();
     // The wait ends with the lease at the latest, since the caller has to close the link by then.
-    const isHolder = await within(this.#take(), this.isHeld ? Math.min(this.#renewTimeoutMs, this.leftMs) : this.#renewTimeoutMs);
+    const isHolder = await within(this.#take(), this.isHeld ? Math.min(this.#marginMs, this.leftMs) : this.#marginMs);
     // Without a response of the database, a lease that this node holds stays valid until it expires.
-    if (isHolder !== undefined) this.#heldUntil = isHolder ? startedAt + this.#leaseMs - this.#marginMs : 0;
+    if (isHolder !== undefined) this.#heldUntil = isHolder ? startedAt + this.#parts.leaseMs - this.#marginMs : 0;
     return this.isHeld;
   }
 
   async drop(): Promise<void> {
     this.#heldUntil = 0;
-    await dropLease(this.#db, this.#link, this.#holder);
+    await dropLease(this.#parts.db, this.#parts.link, this.#holder);
   }
 
   /** Undefined when the database does not respond. */
   async #take(): Promise<boolean | undefined> {
+    const { db, clock, link, leaseMs, onError } = this.#parts;
     try {
-      const isHolder = await takeLease(this.#db, this.#link, this.#holder, { nowMs: this.#clock.now(), leaseMs: this.#leaseMs });
+      const isHolder = await takeLease(db, link, this.#holder, { nowMs: clock.now(), leaseMs });
       this.#isFailing = false;
       return isHolder;
     } catch (error) {
-      if (!this.#isFailing) this.#onError(error);
+      if (!this.#isFailing) onError?.(error);
       this.#isFailing = true;
       return undefined;
     }

@@ -19,21 +19,15 @@ export type ReportQueueParts<Item> = {
 };
 
 export class ReportQueue<Item> {
-  readonly #name: string;
-  readonly #log: Log;
-  readonly #store: (items: readonly Item[]) => Promise<void>;
-  readonly #timers: Timers;
+  readonly #parts: ReportQueueParts<Item>;
   readonly #waiting: Item[] = [];
   readonly #stopped = Promise.withResolvers<void>();
   #isStopped = false;
   #isPassing = false;
   #passing: Promise<void> = Promise.resolve();
 
-  constructor({ name, log, timers, store }: ReportQueueParts<Item>) {
-    this.#name = name;
-    this.#log = log;
-    this.#timers = timers;
-    this.#store = store;
+  constructor(parts: ReportQueueParts<Item>) {
+    this.#parts = parts;
   }
 
   /** The number of items that are not stored yet. */
@@ -53,12 +47,12 @@ export class ReportQueue<Item> {
 
   /** Waits until everything is stored, within the limit. Afterwards nothing is passed to the host, and no timer is left. */
   async close(limitMs: number): Promise<void> {
-    await waitFor(this.#passing, limitMs, this.#timers);
+    await waitFor(this.#passing, limitMs, this.#parts.timers);
     this.#isStopped = true;
     this.#stopped.resolve();
     if (this.#waiting.length > 0)
-      this.#log.warn(
-        { event: "simulator.reports_dropped", [this.#name]: this.#waiting.length },
+      this.#parts.log.warn(
+        { event: "simulator.reports_dropped", [this.#parts.name]: this.#waiting.length },
         "the simulated carrier dropped reports that were not stored",
       );
   }
@@ -68,7 +62,7 @@ export class ReportQueue<Item> {
     let failures = 0;
     while (this.#waiting.length > 0 && !this.#isStopped) {
       failures = (await this.#passBatch()) ? 0 : failures + 1;
-      if (failures > 0) await waitFor(this.#stopped.promise, backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS), this.#timers);
+      if (failures > 0) await waitFor(this.#stopped.promise, backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS), this.#parts.timers);
     }
     this.#isPassing = false;
   }
@@ -76,10 +70,10 @@ export class ReportQueue<Item> {
   async #passBatch(): Promise<boolean> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
     try {
-      await this.#store(batch);
+      await this.#parts.store(batch);
     } catch (error) {
-      this.#log.warn(
-        { event: "providers.receive_failed", provider: "simulator", [this.#name]: batch.length, ...errorFields(error) },
+      this.#parts.log.warn(
+        { event: "providers.receive_failed", provider: "simulator", [this.#parts.name]: batch.length, ...errorFields(error) },
         "a report of the simulated carrier was not stored: the carrier sends it again",
       );
       return false;
