@@ -11,7 +11,7 @@ import { prepare, sql, type Prepared } from "../database/sql.ts";
 import type { SomeSettings } from "./consent-settings.ts";
 import type { ConsentChange, Pair, Suppression } from "./suppression.ts";
 
-// The sender is part of the key, where null would not equal null.
+// The sender is part of the key, in which null would not equal null.
 export const ANY_SENDER = "";
 
 const COLUMNS = `s.account_id, s.environment, s.recipient, case when s.sender <> '${ANY_SENDER}' then s.sender end as sender, s.id,

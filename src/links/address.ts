@@ -69,13 +69,13 @@ export const recipientFaults = (recipient: unknown, pointer: string): Fault[] =>
 /** An address of an inbound message as the carrier writes it. Without a type, its form decides. */
 export type CarrierAddress = { text: string; type: AddressType | undefined };
 
-/** The readings of an address, the likelier one first. There is a second one where the digits may be a number of the link's country as well
+/** The readings of an address, the likelier one first. There is a second one if the digits may be a number of the link's country as well
  *  as an international number without its plus. */
 type AddressReadings = readonly [Recipient, ...Recipient[]];
 
 // Numbers of people have more digits in all countries.
 const MAX_SHORT_CODE = 6;
-// No short code has as many. A number with fewer digits is one of the country only where it is in one of its ranges.
+// No short code has as many. A number with fewer digits is one of the country only if it is in one of its ranges.
 const MIN_CERTAIN_NUMBER = 9;
 const SEPARATORS = /[\s()./-]/g;
 
@@ -83,7 +83,7 @@ const readingsOf = (first: string, ...others: readonly string[]): AddressReading
   [first, ...others] as readonly string[] as AddressReadings;
 
 /** Brings an address to E.164. An address that is no number of the link's country and no international number is unchanged: a short code,
- *  a name, or a national number where the link has no country. */
+ *  a name, or a national number if the link has no country. */
 export function readCarrierAddress({ text, type }: CarrierAddress, country: string | null): AddressReadings {
   const written = text.replaceAll(SEPARATORS, "");
   const digits = written.replace(/^(\+|00)/, "");

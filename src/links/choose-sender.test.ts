@@ -20,7 +20,7 @@ const sender = (number: string, fields: Partial<OwnedSender> = {}): OwnedSender 
 
 type Pick = { recipient?: typeof US; last?: string; waits?: Readonly<Record<string, number>> };
 
-/** The sender and the reason, or nothing where the sender of the link is used. */
+/** The sender and the reason, or nothing if the sender of the link is used. */
 function chosen(senders: readonly OwnedSender[], { recipient = US, last, waits = {} }: Pick = {}): string | undefined {
   const candidates = candidatesFor(senders, recipient);
   if (candidates === undefined) return undefined;

@@ -45,7 +45,7 @@ const WITHOUT_NAMES: ReadonlySet<string> = new Set([
 
 const isName = (sender: string): boolean => /[A-Za-z]/.test(sender);
 
-// The country is found only where a rule needs it: reading a number takes longer than all other checks.
+// The country is found only if a rule needs it: reading a number takes longer than all other checks.
 const isListed = (countries: readonly string[], recipient: Recipient): boolean => countries.includes(countryOf(recipient) ?? "");
 
 /** Whether a sender may be chosen for a recipient. */
@@ -61,7 +61,7 @@ export const mayNameFor = ({ countries }: Rules, recipient: Recipient): boolean 
 /** Higher is better. A list of countries decides among senders of equal preference. */
 const rankOf = ({ preference = 0, countries }: Rules): number => preference * 2 + (countries === undefined ? 0 : 1);
 
-/** Returns the candidates among the senders of one account on one link. Undefined where none may be chosen for the recipient. */
+/** Returns the candidates among the senders of one account on one link. Undefined if none may be chosen for the recipient. */
 export function candidatesFor(senders: readonly OwnedSender[], recipient: Recipient): Candidates | undefined {
   const [best, second, ...others] = senders.filter((each) => mayChooseFor(each, recipient)).toSorted((a, b) => rankOf(b) - rankOf(a));
   if (best === undefined) return undefined;

@@ -64,7 +64,7 @@ export class CreatedPlans {
   /** Applies a change that this node has committed, and announces it to the others. Resolves when new messages follow it. */
   async changed(): Promise<void> {
     this.#parts.announcer.announce(SETUP_LANE, { group: "*", dueAtMs: 0 });
-    // The change has committed: where this look fails, the next one follows it.
+    // The change has committed: if this look fails, the next one follows it.
     await this.#look().catch(() => undefined);
   }
 
@@ -83,7 +83,7 @@ export class CreatedPlans {
     await this.changed();
   }
 
-  /** Reads the tables again where they have changed, one look after the other. */
+  /** Reads the tables again if they have changed, one look after the other. */
   async #look(): Promise<void> {
     const look = this.#applying.then(() => this.#lookNow());
     this.#applying = look.catch(() => undefined);

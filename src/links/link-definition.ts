@@ -239,7 +239,7 @@ function toTable({ id, definition, secrets }: CreatedLink): Record<string, unkno
     ...present,
     ...own,
     ...(provider === "http" ? { secrets: variables, ...(carrier ? { carrier } : {}) } : variables),
-    // `addressFault` decides where TLS is needed.
+    // `addressFault` decides whether TLS is needed.
     allow_plaintext: true,
   };
 }

@@ -22,9 +22,9 @@ export type LinkKind = {
   findFaults?: (settings: Readonly<Record<string, unknown>>) => readonly string[];
   /** Whether the link only receives, so that no message is sent over it. */
   isReceiveOnly?: (settings: Readonly<Record<string, unknown>>) => boolean;
-  /** The account at the carrier, where receipts of one link may come on another link of the same account. */
+  /** The account at the carrier, if receipts of one link may come on another link of the same account. */
   carrierAccount?: (settings: Readonly<Record<string, unknown>>) => string;
-  /** The rules by which texts are counted and split, where they differ from the usual ones. */
+  /** The rules by which texts are counted and split, if they differ from the usual ones. */
   segmentRules?: (settings: Readonly<Record<string, unknown>>) => SegmentRules;
 };
 

@@ -24,7 +24,7 @@ export type Link = {
   country: string | null;
   /** The name of the account that gets inbound messages without another owner. */
   inboundAccount: string | null;
-  /** The account at the carrier, where receipts of one link may come on another link of the same account. */
+  /** The account at the carrier, if receipts of one link may come on another link of the same account. */
   carrierAccount?: string;
   /** How texts are counted and split on this link. */
   segmentRules: SegmentRules;

@@ -123,7 +123,7 @@ const SENDER = compile(SenderTable, "body");
 const ROUTE = compile(RouteTable, "body");
 const COUNTRIES = compile(CountriesTable, "body");
 
-/** The tables of one name, or a fault where the file has something else there. */
+/** The tables of one name, or a fault if the file has something else there. */
 export function namedTables(value: unknown, name: string, faults: string[]): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;

@@ -52,14 +52,14 @@ export class HttpConnections {
     return this.#count;
   }
 
-  /** The connector of undici: uses the connection that was opened before, where there is one. */
+  /** The connector of undici: uses the connection that was opened before, if there is one. */
   readonly connect: buildConnector.connector = (options, callback) => {
     const socket = this.#takeSpare();
     if (socket === undefined) this.#open(options, callback);
     else queueMicrotask(() => callback(null, socket.pause()));
   };
 
-  /** Opens a connection for the next request, where all requests go to this origin. Resolves with the failure, if there is one. Callers at
+  /** Opens a connection for the next request, for a client whose requests all go to this origin. Resolves with the failure, if there is one. Callers at
    *  the same time share one attempt. */
   openEarly(origin: string): Promise<Error | undefined> {
     return (this.#opening ??= this.#openSpare(new URL(origin)).finally(() => (this.#opening = undefined)));

@@ -48,7 +48,7 @@ export const statusCode = (status: number): string => `0x${status.toString(16).t
 type StatusRange = readonly [first: number, last: number];
 export type StatusClass = "final" | "transient" | "throttle";
 
-/** The meaning of a link's statuses where it differs from the standard's. An entry is a number or a range such as `0x400-0x4FF`. */
+/** The statuses whose meaning on a link differs from the standard's. An entry is a number or a range such as `0x400-0x4FF`. */
 export type StatusSettings = {
   statusFinal: readonly (number | string)[];
   statusTransient: readonly (number | string)[];
