@@ -2,14 +2,13 @@
 import { errorFields, reportError, type Log } from "../model/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
-import { notSent, type Begin, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
+import { LINK_ELSEWHERE, type Begin, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
 import type { LinkLease } from "./lease.ts";
 
 // A carrier that does not complete the close must not delay the next node for long.
 const CLOSE_MS = 4_000;
 
 const ELSEWHERE: LinkState = { kind: "connecting", reason: "another node has the link" };
-const NOT_SENT = notSent("link_elsewhere");
 
 export type LeasedParts = { lease: LinkLease; window: number; open: () => Promise<Connection>; changed: () => void; log: Log };
 
@@ -52,7 +51,7 @@ export class LeasedConnection implements Connection {
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome> {
-    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal, begin, renew);
+    return this.#inner === undefined || !this.#parts.lease.isHeld ? LINK_ELSEWHERE : this.#inner.send(message, signal, begin, renew);
   }
 
   async close(): Promise<void> {

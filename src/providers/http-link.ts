@@ -9,7 +9,7 @@ import type { AddressGate } from "../outbound/address-gate.ts";
 import { causeOf } from "../outbound/failure.ts";
 import { HttpClient, type HttpOutcome, type HttpRequest, type HttpResponse } from "../outbound/http-client.ts";
 import { Pace } from "./pace.ts";
-import { hasLease, notSent, WITHDRAWN } from "./provider.ts";
+import { hasLease, LINK_CLOSED, LINK_ELSEWHERE, NOT_SENT, WITHDRAWN } from "./provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 import { RecipientThrottle } from "./recipient-throttle.ts";
 
@@ -61,10 +61,6 @@ const DEFAULT_WAIT_MS = 1_000;
 const RECONNECT: Reconnect = { firstMs: 1_000, maxMs: 120_000 };
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
-const CLOSED = notSent("link_closed");
-const LEASE_LOST = notSent("link_elsewhere");
-// Not `unknown`, since nothing was sent: the next process sends a message that waits for its turn when this process ends.
-const NOT_SENT = notSent("not_sent");
 
 export class HttpLink implements Connection {
   readonly #carrier: HttpCarrier;
@@ -112,7 +108,7 @@ export class HttpLink implements Connection {
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
-    if (this.#isClosed) return CLOSED;
+    if (this.#isClosed) return LINK_CLOSED;
     if (signal.aborted) return NOT_SENT;
     const waitMs = this.#blockedMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
@@ -123,7 +119,7 @@ export class HttpLink implements Connection {
     const failure = this.#client.isConnected ? undefined : await unlessAborted(this.#client.connect(this.#carrier.origin), signal);
     if (signal.aborted || this.#isClosed) return NOT_SENT;
     if (failure !== undefined) return this.#goDown(failure, startedAt);
-    if (!hasLease(this.#host)) return LEASE_LOST;
+    if (!hasLease(this.#host)) return LINK_ELSEWHERE;
     // The response to another message may have blocked the link during the wait.
     if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
     return this.#post(message, signal, begin);
@@ -132,7 +128,7 @@ export class HttpLink implements Connection {
   /** Sends a message for which there is a connection. */
   async #post(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (!(await begin())) return WITHDRAWN;
-    if (!hasLease(this.#host)) return LEASE_LOST;
+    if (!hasLease(this.#host)) return LINK_ELSEWHERE;
     const startedAt = performance.now();
     return this.#settle(await this.#client.call(this.#carrier.toRequest(message), signal), message, startedAt);
   }

@@ -286,13 +286,11 @@ export const WITHDRAWN: SendOutcome = { kind: "withdrawn" };
 // A closed link is mostly opened again, on this node or on another, within this time.
 const NOT_SENT_WAIT_MS = 1_000;
 
-export type NotSentReason = "link_closed" | "link_elsewhere" | "not_sent";
-
 /** The outcome of a message that was not sent at all, because of the link. The message returns to the front of its lane, for the
  *  node that has the link next, and the attempt does not count. */
-export const notSent = (reason: NotSentReason): SendOutcome => ({
-  kind: "throttled",
-  scope: "link",
-  retryAfterMs: NOT_SENT_WAIT_MS,
-  providerCode: reason,
-});
+const notSent = (providerCode: string): SendOutcome => ({ kind: "throttled", scope: "link", retryAfterMs: NOT_SENT_WAIT_MS, providerCode });
+
+export const LINK_CLOSED = notSent("link_closed");
+export const LINK_ELSEWHERE = notSent("link_elsewhere");
+/** Not `unknown`, since nothing was sent: the next process sends a message that waits for its turn when this process ends. */
+export const NOT_SENT = notSent("not_sent");

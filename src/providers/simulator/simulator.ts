@@ -2,7 +2,7 @@
  *  recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
-import { notSent, WITHDRAWN } from "../provider.ts";
+import { LINK_CLOSED, NOT_SENT, WITHDRAWN } from "../provider.ts";
 import type { Begin, Connection, Host, InboundMessage, Outgoing, Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { ReportQueue } from "./report-queue.ts";
@@ -36,10 +36,8 @@ const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
   failed: "REJECTD",
 };
 
-const NOT_SENT = notSent("not_sent");
 const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "the time limit passed before the carrier's response" };
 const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
-const CLOSED = notSent("link_closed");
 
 type PendingSend = {
   kind: "response";
@@ -83,11 +81,11 @@ export class SimulatedLink implements Connection {
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
-    if (this.#isClosed) return CLOSED;
+    if (this.#isClosed) return LINK_CLOSED;
     if (signal.aborted) return NOT_SENT;
     if (this.#pending + this.#receipts.size + this.#replies.size >= this.#limits.maxPending) return OVERLOADED;
     if (!(await begin())) return WITHDRAWN;
-    if (this.#isClosed) return CLOSED;
+    if (this.#isClosed) return LINK_CLOSED;
     const scenario = scenarioFor(message);
     this.#pending += 1 + scenario.receipts.length + (scenario.replies?.length ?? 0);
     const delayMs = RESPONSE_MS / this.#speed;

@@ -1,7 +1,7 @@
 /** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window and the rate. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import { hasLease, notSent } from "../provider.ts";
+import { hasLease, LINK_CLOSED, NOT_SENT } from "../provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "../provider.ts";
 import { toDestination, toSource } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
@@ -15,8 +15,6 @@ import { encodeText } from "./text.ts";
 import { findTlvOptionFaults, tlvsOf } from "./tlvs.ts";
 
 const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
-const CLOSED = notSent("link_closed");
-const NOT_SENT = notSent("not_sent");
 
 // An attempt may take a minute. The rest of the minute is for the carrier's responses.
 const MAX_SUBMIT_SECONDS = 45;
@@ -70,7 +68,7 @@ export class SmppLink implements Connection {
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew = () => signal): Promise<SendOutcome> {
-    if (this.#isClosed) return CLOSED;
+    if (this.#isClosed) return LINK_CLOSED;
     if (signal.aborted) return NOT_SENT;
     const submission = this.#toSubmission(message);
     if ("kind" in submission) return submission;
