@@ -20,10 +20,10 @@ export async function poll<T>(
   }
 }
 
-/** Returns the promise's value, or undefined after `timeoutMs`. */
-export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+/** Returns the promise's value, or undefined after `timeoutMs`, or as soon as `stop` is aborted. */
+export async function within<T>(promise: Promise<T>, timeoutMs: number, stop?: AbortSignal): Promise<T | undefined> {
   const limit = new AbortController();
-  const timedOut = pause(timeoutMs, limit.signal);
+  const timedOut = pause(timeoutMs, stop === undefined ? limit.signal : AbortSignal.any([limit.signal, stop]));
   try {
     return await Promise.race([promise, timedOut]);
   } finally {

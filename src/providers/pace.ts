@@ -1,10 +1,11 @@
 /** Keeps a rate: gives each message a turn, after a pause in proportion to the size of the message before. */
+import { pause } from "../lib/wait.ts";
 
 export class Pace {
   readonly #msPerUnit: number;
   readonly #maxWaitMs: number;
   #nextAt = 0;
-  readonly #waiting = new Set<() => void>();
+  readonly #stopped = new AbortController();
 
   /** `maxWaitMs` is the longest wait that a caller accepts: see `excessMs`. */
   constructor(perSecond: number, maxWaitMs: number) {
@@ -23,27 +24,15 @@ export class Pace {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + units * this.#msPerUnit;
-    return at <= now || this.#until(at - now, signal);
+    if (at <= now) return true;
+    const ended = AbortSignal.any([signal, this.#stopped.signal]);
+    // Rounded up: a timer has whole milliseconds, and must not fire too early.
+    await pause(Math.ceil(at - now), ended);
+    return !ended.aborted;
   }
 
   /** Ends all waits, without a turn. */
   stop(): void {
-    for (const cancel of this.#waiting) cancel();
-  }
-
-  #until(waitMs: number, signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (isTurn: boolean): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", cancel);
-        this.#waiting.delete(cancel);
-        resolve(isTurn);
-      };
-      const cancel = (): void => end(false);
-      // Rounded up: a timer has whole milliseconds, and must not fire too early.
-      const timer = setTimeout(() => end(true), Math.ceil(waitMs));
-      this.#waiting.add(cancel);
-      signal.addEventListener("abort", cancel);
-    });
+    this.#stopped.abort();
   }
 }

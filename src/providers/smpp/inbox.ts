@@ -1,5 +1,6 @@
 /** Receipts and messages that the carrier delivers. Each is acknowledged when the host has committed it. The carrier is asked to send
  *  again what the host did not commit. */
+import { within } from "../../lib/wait.ts";
 import { errorFields } from "../../model/log.ts";
 import type { InboundMessage, LeasedHost, Receipt } from "../provider.ts";
 import { toAddresses } from "./address.ts";
@@ -27,10 +28,9 @@ export class Inbox {
   readonly #repeats = new Repeats();
   /** Calls of the host that are running. */
   readonly #calls = new Set<Promise<unknown>>();
-  readonly #aborts = new Set<() => void>();
+  readonly #closed = new AbortController();
   #batch: Batch | undefined;
   #isClosing = false;
-  #isClosed = false;
 
   constructor(settings: SmppSettings, host: LeasedHost) {
     this.#settings = settings;
@@ -69,8 +69,7 @@ export class Inbox {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#within(this.#drain(), this.#times.drainMs);
-    this.#isClosed = true;
-    for (const abort of this.#aborts) abort();
+    this.#closed.abort();
     this.#reassembly.abandon();
   }
 
@@ -138,17 +137,11 @@ export class Inbox {
 
   /** Resolves with undefined after the limit, or when the link is closed: no timer remains then. */
   #within<T>(promise: Promise<T>, limitMs: number): Promise<T | undefined> {
-    return new Promise((resolve) => {
-      const settle = (value: T | undefined): void => {
-        clearTimeout(timer);
-        this.#aborts.delete(abort);
-        resolve(value);
-      };
-      const abort = (): void => settle(undefined);
-      const timer = setTimeout(abort, limitMs);
-      this.#aborts.add(abort);
-      void promise.then(settle);
-    });
+    return within(promise, limitMs, this.#closed.signal);
+  }
+
+  get #isClosed(): boolean {
+    return this.#closed.signal.aborted;
   }
 
   /** Returns whether the call succeeded in time. A call that takes longer may still commit, and the carrier sends the message again:
