@@ -4,7 +4,7 @@ import { recipientOf } from "../../../test/support/recipient.ts";
 import { toAddresses, toDestination, toSource } from "./address.ts";
 import type { Address } from "./pdu.ts";
 
-const BY_FORM = { ton: null, npi: null };
+const BY_FORM = {};
 
 const FORMS: readonly (readonly [value: string | null, address: Address | undefined])[] = [
   ["+4915112345678", { ton: 1, npi: 1, text: "4915112345678" }],
@@ -26,8 +26,8 @@ test("a recipient is an international number without its plus", () =>
   assert.deepEqual(toDestination(recipientOf("+4915112345678"), BY_FORM), { ton: 1, npi: 1, text: "4915112345678" }));
 
 test("settings of the link take precedence over the form, each for itself", () => {
-  assert.deepEqual(toSource("Godwit", { ton: 0, npi: null }), { ton: 0, npi: 0, text: "Godwit" });
-  assert.deepEqual(toDestination(recipientOf("+14155550100"), { ton: null, npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
+  assert.deepEqual(toSource("Godwit", { ton: 0 }), { ton: 0, npi: 0, text: "Godwit" });
+  assert.deepEqual(toDestination(recipientOf("+14155550100"), { npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
 });
 
 test("the addresses of an inbound message have their text and, where it is known, their type", () => {

@@ -13,7 +13,7 @@ const ALPHANUMERIC_FORM = /^[ -~]{1,20}$/;
 const SHORT_CODE_FORM = /^\d{1,8}$/;
 const INTERNATIONAL_FORM = /^\+?\d{1,20}$/;
 
-type Override = { ton: number | null; npi: number | null };
+type Override = { ton?: number | undefined; npi?: number | undefined };
 
 export const toDestination = (recipient: Recipient, { ton, npi }: Override): Address => ({
   ton: ton ?? INTERNATIONAL.ton,

@@ -23,12 +23,12 @@ export type SmppSettings = StatusSettings &
     binds: number;
     tls: boolean;
     /** The name in the carrier's certificate, if it is not the host. */
-    tlsServerName?: string | null;
+    tlsServerName?: string;
     /** A certificate in PEM to trust in place of the well-known ones. */
-    tlsCa?: string | null;
+    tlsCa?: string;
     /** The client's certificate and its private key, in PEM. */
-    tlsCert?: string | null;
-    tlsKey?: string | null;
+    tlsCert?: string;
+    tlsKey?: string;
     /** The addresses that the owner of the link may connect to; undefined for all. */
     gate?: AddressGate | undefined;
     systemId: string;
@@ -44,11 +44,11 @@ export type SmppSettings = StatusSettings &
     /** The carrier's meaning of data_coding 0, with one character or septet in a byte. */
     alphabet: Alphabet;
     longText: LongText;
-    /** Null: by the form of the address. */
-    sourceTon: number | null;
-    sourceNpi: number | null;
-    destinationTon: number | null;
-    destinationNpi: number | null;
+    /** Absent: by the form of the address. */
+    sourceTon?: number;
+    sourceNpi?: number;
+    destinationTon?: number;
+    destinationNpi?: number;
     serviceType: string;
     registeredDelivery: number;
     addressRange: string;
@@ -76,15 +76,11 @@ export function smscAddresses({ hosts, host, port }: Pick<SmppSettings, "hosts" 
   });
 }
 
-/** The defaults. The address and the account have none. */
+/** The defaults. The address, the account and optional settings have none. */
 export const SMPP_DEFAULTS = {
   hosts: [],
   binds: 1,
   tls: false,
-  tlsServerName: null,
-  tlsCa: null,
-  tlsCert: null,
-  tlsKey: null,
   systemType: "",
   bindMode: "transceiver",
   window: 10,
@@ -93,10 +89,6 @@ export const SMPP_DEFAULTS = {
   responseSeconds: 45,
   alphabet: "gsm7",
   longText: "udh8",
-  sourceTon: null,
-  sourceNpi: null,
-  destinationTon: null,
-  destinationNpi: null,
   serviceType: "",
   registeredDelivery: 1,
   addressRange: "",
@@ -111,8 +103,6 @@ export const SMPP_DEFAULTS = {
   statusThrottle: [],
   tlvs: [],
   messageTlvs: [],
-  dltEntityId: null,
-  dltTemplateId: null,
 } as const satisfies Partial<SmppSettings>;
 
 export type SmppTimes = {

@@ -11,9 +11,9 @@ export type TlvSettings = {
   tlvs: readonly TlvSetting[];
   /** The tags that a message may set. */
   messageTlvs: readonly number[];
-  dltEntityId: string | null;
+  dltEntityId?: string;
   /** Used if a message has none. */
-  dltTemplateId: string | null;
+  dltTemplateId?: string;
 };
 
 const DLT_ENTITY_ID = 0x1400;
@@ -66,7 +66,7 @@ export const findTlvOptionFaults = (options: CarrierOptions, { messageTlvs }: Tl
 /** The parameters of a message: those of the link, replaced by those of the message. */
 export function tlvsOf({ tlvs, dltEntityId, dltTemplateId }: TlvSettings, options: CarrierOptions): Tlvs {
   const { tlvs: own = [], dlt_template_id: template = dltTemplateId } = options as TlvOptions;
-  const text = (tag: number, value: string | null): TlvSetting[] => (value === null ? [] : [{ tag, type: "string", value }]);
+  const text = (tag: number, value: string | undefined): TlvSetting[] => (value === undefined ? [] : [{ tag, type: "string", value }]);
   const all = [...tlvs, ...text(DLT_ENTITY_ID, dltEntityId), ...text(DLT_TEMPLATE_ID, template), ...own];
   return new Map(all.map((tlv) => [tlv.tag, toBytes(tlv)]));
 }
