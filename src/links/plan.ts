@@ -13,7 +13,18 @@ import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
 
 const accountName = Type.String({ minLength: 1, maxLength: 100 });
-const countryList = Type.Array(countryField, { minItems: 1, maxItems: 250 });
+/** The fields of senders and routes that requests have as well. */
+export const countryList = Type.Array(countryField, { minItems: 1, maxItems: 250 });
+export const rankField = Type.Integer({ minimum: -1_000, maximum: 1_000 });
+export const senderRate = Type.Number({ minimum: 0.01, maximum: 10_000 });
+export const prefixList = Type.Array(
+  Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }),
+  {
+    minItems: 1,
+    maxItems: 1_000,
+  },
+);
+export const weightList = Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 });
 
 /** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
 export const SenderTable = Type.Object(
@@ -29,15 +40,11 @@ export const SenderTable = Type.Object(
     ),
     pool: optionally(nameField, '"alerts"', "Senders of an account on a link with the same pool share its messages."),
     preference: optionally(
-      Type.Integer({ minimum: -1_000, maximum: 1_000 }),
+      rankField,
       "10",
       "Senders with a higher value are chosen first; 0 by default. If values are equal, a sender that lists the country of the recipient comes before one that lists none, and then the first in the file.",
     ),
-    rate: optionally(
-      Type.Number({ minimum: 0.01, maximum: 10_000 }),
-      "1",
-      "Messages per second of this sender on this link. By default only the rate of the link applies.",
-    ),
+    rate: optionally(senderRate, "1", "Messages per second of this sender on this link. By default only the rate of the link applies."),
   },
   { additionalProperties: false },
 );
@@ -52,23 +59,16 @@ export const RouteTable = Type.Object(
       "Links in the order in which they are used; the second when the first cannot.",
     ),
     countries: optionally(countryList, '["US", "CA"]', "Countries of recipients. By default every country."),
-    prefixes: optionally(
-      Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
-        minItems: 1,
-        maxItems: 1_000,
-      }),
-      '["+1415"]',
-      "Beginnings of numbers. By default every number.",
-    ),
+    prefixes: optionally(prefixList, '["+1415"]', "Beginnings of numbers. By default every number."),
     account: optionally(accountName, '"default"', "Account whose messages take the route. By default every account."),
     environment: optionally(oneOf(ENVIRONMENTS), '"live"', "Environment of the messages."),
     priority: optionally(
-      Type.Integer({ minimum: -1_000, maximum: 1_000 }),
+      rankField,
       "10",
       "The matching route with the highest value is used; 0 by default. If values are equal: the longest matching prefix, then a route with a country, then one with an account, then the first.",
     ),
     weights: optionally(
-      Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 }),
+      weightList,
       "[1]",
       "Shares of the links, in their order: the first link is chosen at random by weight, and the others are used after it.",
     ),

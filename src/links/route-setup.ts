@@ -1,9 +1,9 @@
 /** The routes that an account has created among its links: requests, records and changes. */
 import { Problem, type Fault } from "../http/problem.ts";
-import { HINT, nullable, oneOf, openEnum, optional, Type, type Static } from "../http/schema.ts";
+import { nullable, oneOf, openEnum, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId, encodeId, newId } from "../model/id.ts";
-import { countryField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
+import { countryList, prefixList, rankField, weightList } from "./plan.ts";
 import { deleteRoute, readLinks, readRoutes, writeRoute, type RouteDefinition, type RouteRecordRow } from "./setup-queries.ts";
 import {
   newStamps,
@@ -25,30 +25,16 @@ const links = Type.Array(Type.String({ maxLength: 64 }), {
   examples: [["lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"]],
 });
 const rules = {
-  countries: optional(
-    Type.Array(countryField, { minItems: 1, maxItems: 250, description: "The route applies only to recipients in these countries." }),
-  ),
-  prefixes: optional(
-    Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
-      minItems: 1,
-      maxItems: 100,
-      description: "The route applies only to numbers with one of these beginnings.",
-    }),
-  ),
-  priority: optional(
-    Type.Integer({
-      minimum: -1_000,
-      maximum: 1_000,
-      description: "Routes with a higher priority are used first. Among equal priorities, the longest prefix decides.",
-    }),
-  ),
-  weights: optional(
-    Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), {
-      minItems: 1,
-      maxItems: 20,
-      description: "One weight for each link. The first link of a message is chosen at random in proportion to the weights.",
-    }),
-  ),
+  countries: optional({ ...countryList, description: "The route applies only to recipients in these countries." }),
+  prefixes: optional({ ...prefixList, maxItems: 100, description: "The route applies only to numbers with one of these beginnings." }),
+  priority: optional({
+    ...rankField,
+    description: "Routes with a higher priority are used first. Among equal priorities, the longest prefix decides.",
+  }),
+  weights: optional({
+    ...weightList,
+    description: "One weight for each link. The first link of a message is chosen at random in proportion to the weights.",
+  }),
 };
 
 export const NewRouteBody = Type.Object(

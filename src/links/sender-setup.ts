@@ -2,8 +2,9 @@
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId, encodeId, newId, type LinkId } from "../model/id.ts";
-import { countryField, nameField, senderField } from "./address.ts";
+import { nameField, senderField } from "./address.ts";
 import { FILE_PREFIX } from "./directory.ts";
+import { countryList, rankField, senderRate } from "./plan.ts";
 import { deleteSender, readLinks, readSenders, writeSender, type SenderOptions, type SenderRow } from "./setup-queries.ts";
 import {
   newStamps,
@@ -18,19 +19,13 @@ import {
 } from "./setup.ts";
 
 const options = {
-  countries: optional(
-    Type.Array(countryField, {
-      minItems: 1,
-      maxItems: 250,
-      description: "The countries to which it sends. Absent: all countries that allow such a sender.",
-    }),
-  ),
+  countries: optional({ ...countryList, description: "The countries to which it sends. Absent: all countries that allow such a sender." }),
   pool: optional({
     ...nameField,
     description: "The pool of senders. Senders of one pool share its messages, and a recipient keeps its sender.",
   }),
-  preference: optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: "Senders with a higher preference are used first." })),
-  rate: optional(Type.Number({ minimum: 0.01, maximum: 10_000, description: "The maximum number of messages per second." })),
+  preference: optional({ ...rankField, description: "Senders with a higher preference are used first." }),
+  rate: optional({ ...senderRate, description: "The maximum number of messages per second." }),
 };
 
 export const NewSenderBody = Type.Object(
