@@ -198,10 +198,9 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Accept waits for delivery",
-        help: "Backlog: messages that a node accepted and could submit, but has not claimed yet. Held back: requests that waited for it. On hold: after a backup was restored.",
+        help: "Held back: requests that waited because messages of their account wait for this service. On hold: after a backup was restored.",
         unit: "short",
         queries: [
-          [`sum(godwit_delivery_backlog{${SELECTED}})`, "backlog"],
           [`sum(rate(godwit_accept_held_back_total{${SELECTED}}[$__rate_interval]))`, "held back a second"],
           [`max(godwit_delivery_on_hold{${SELECTED}})`, "on hold"],
         ],

@@ -67,11 +67,6 @@ export class Delivery {
     this.#job = new RepeatingJob({ onError: reportError(log, "delivery.task_failed", "a background task of delivery failed") });
   }
 
-  /** The number of messages that wait for this node, and not for a carrier. */
-  get backlog(): number {
-    return this.#lanes.backlog;
-  }
-
   get isOnHold(): boolean {
     return this.#parts.linkDirectory.current.hold !== undefined;
   }

@@ -6,7 +6,6 @@ import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { idKey } from "../model/id.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { WaitingGroups, type DueGroup, type TakenGroup } from "../queue/waiting-groups.ts";
-import { LaneBacklog, type Backlog } from "./backlog.ts";
 import type { LaneLoad } from "./lane-load.ts";
 import { LanePace, type PlannedClaim } from "./lane-pace.ts";
 import { claimDue, type Claimed, type WaitingAccount } from "./queue.ts";
@@ -23,7 +22,6 @@ export type LaneClaimsParts = {
   /** Changes of messages that wait to be stored, of all lanes, and whether they are many. */
   advancer: { readonly pending: number; readonly isBusy: boolean };
   mayWork: () => boolean;
-  backlog: Backlog;
   slowed: SlowedAccounts;
   onClaimed: (claimed: readonly Claimed[]) => void;
   onError: (error: unknown) => void;
@@ -37,12 +35,10 @@ export class LaneClaims {
   readonly #pace = new LanePace();
   readonly #accounts = new WaitingGroups<WaitingAccount>(Object.keys(PRIORITY_RANK).length);
   readonly #loop: ClaimLoop;
-  readonly #backlog: LaneBacklog;
   #bulkTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: LaneClaimsParts) {
     this.#parts = parts;
-    this.#backlog = new LaneBacklog(parts.backlog);
     this.#loop = new ClaimLoop({
       isAnyDue: () => this.#accounts.isAnyDue(parts.now()),
       begin: (isWoken) => this.#begin(isWoken),
@@ -72,15 +68,6 @@ export class LaneClaims {
   /** The queue was scanned: these accounts have messages in the lane. */
   refresh(found: readonly DueGroup<WaitingAccount>[]): void {
     this.#accounts.refresh(found, this.#parts.now());
-  }
-
-  /** Counts a message that this node has stored in the queue. */
-  count(message: Message): void {
-    this.#backlog.stored(message);
-  }
-
-  clearCounts(): void {
-    this.#backlog.clear();
   }
 
   /** Claims if that is worth a statement. */
@@ -133,9 +120,8 @@ export class LaneClaims {
       this.#accounts.giveBack(taken);
       throw error;
     }
-    const ended = this.#accounts.end(shares, claimed.map(placeOf), limit);
-    for (const each of ended) this.#backlog.claimed(each);
-    if (advancer.isBusy && ended.some(({ mayHaveMore }) => mayHaveMore)) slowed.slowDown(claimed, nowMs);
+    const mayHaveMore = this.#accounts.end(shares, claimed.map(placeOf), limit);
+    if (advancer.isBusy && mayHaveMore) slowed.slowDown(claimed, nowMs);
     if (claimed.some(({ message }) => message.priority !== "bulk")) this.#pace.sawUrgent(performance.now());
     onClaimed(claimed);
   }

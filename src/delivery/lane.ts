@@ -14,7 +14,6 @@ import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Database } from "../database/database.ts";
 import type { DueGroup } from "../queue/waiting-groups.ts";
 import type { Attempts } from "./attempt.ts";
-import type { Backlog } from "./backlog.ts";
 import { LaneClaims } from "./lane-claims.ts";
 import { LaneLeases } from "./lane-leases.ts";
 import { LaneLoad } from "./lane-load.ts";
@@ -35,7 +34,6 @@ export type LaneParts = {
   leaseMs: number;
   /** The messages a second that a sender may send on the link, where it has a limit of its own. */
   rateOf: (sender: string) => number | undefined;
-  backlog: Backlog;
   slowed: SlowedAccounts;
   /** Whether somebody has paused the link. */
   isHalted: () => boolean;
@@ -138,7 +136,6 @@ export class Lane {
   /** A message of this node was stored in the queue. */
   queued(message: Message, dueAtMs: number): void {
     this.#claims.expect(message, dueAtMs);
-    if (this.#mayWork()) this.#claims.count(message);
     this.#claims.claim();
   }
 
@@ -162,15 +159,10 @@ export class Lane {
 
   /** Claims now: messages may have become due, or the link may work again. */
   wake(): void {
-    if (!this.#isReady()) this.#stall();
+    // Another node may have the link now, or another link may take the messages. Both need their leases to end.
+    if (!this.#isReady()) void this.#returnWaiting();
     this.#submitWaiting();
     this.#claims.wake();
-  }
-
-  /** Another node may have the link now, or another link may take the messages. Both need their leases to end. */
-  #stall(): void {
-    this.#claims.clearCounts();
-    void this.#returnWaiting();
   }
 
   wakeAfter(ms: number): void {
@@ -191,7 +183,6 @@ export class Lane {
   }
 
   async close(): Promise<void> {
-    this.#claims.clearCounts();
     this.#leases.stop();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#turnWaits.stop();

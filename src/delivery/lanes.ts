@@ -17,7 +17,6 @@ import type { Announcer } from "../queue/announcer.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { announceDue } from "./announcements.ts";
 import { Attempts } from "./attempt.ts";
-import { Backlog } from "./backlog.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Lane } from "./lane.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
@@ -50,16 +49,14 @@ export type LanesParts = {
 const DRAIN_MS = 5_000;
 const GIVE_UP_MS = 1_500;
 const CLOSE_MS = 3_000;
-// Messages beyond those in hand are claimed from the queue, which takes a fifth more of the processor than handing them over at once.
-const MAX_BACKLOG = 100;
-// An account with a longer backlog continues with few requests at a time.
-const LEAST_REQUESTS = 16;
+// More requests of an account at a time make its messages wait in the queue, from which a claim takes a fifth more of the processor than
+// handing them over at once.
+const MAX_REQUESTS = 100;
 
 export class Lanes {
   readonly #parts: LanesParts;
   readonly #lanes = new Map<string, Lane>();
   readonly #deadlines: Deadlines;
-  readonly #backlog = new Backlog();
   readonly #slowed: SlowedAccounts;
   readonly #stopping = new AbortController();
   /** The changes of links under way, by the names of links. */
@@ -76,16 +73,9 @@ export class Lanes {
     return this.#lanes;
   }
 
-  /** The number of messages that wait for this node, and not for a carrier. */
-  get backlog(): number {
-    return this.#parts.hosts.advancer.isBusy ? this.#backlog.total : 0;
-  }
-
-  /** How many requests of an account may run at a time. Messages wait for this node while many changes wait to be stored, and for their
-   *  carriers otherwise. */
+  /** How many requests of an account may run at a time. */
   roomFor(account: string): number {
-    const waiting = this.#parts.hosts.advancer.isBusy ? this.#backlog.countOf(account) : 0;
-    return Math.min(this.#slowed.limitOf(account), Math.max(LEAST_REQUESTS, MAX_BACKLOG - waiting));
+    return Math.min(this.#slowed.limitOf(account), MAX_REQUESTS);
   }
 
   async open(): Promise<void> {
@@ -173,7 +163,6 @@ export class Lanes {
       now: () => hosts.advancer.now(),
       leaseMs: queueLeaseMs,
       rateOf: (sender) => linkDirectory.current.rateOf(link.name, sender),
-      backlog: this.#backlog,
       slowed: this.#slowed,
       isHalted: () => (linkDirectory.current.hold ?? linkDirectory.current.pauseOf(link.name)) !== undefined,
       announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),

@@ -16,50 +16,30 @@ const DELIVERED_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400
 
 export function deliveryWatch(registry: Registry): DeliveryWatch {
   const registers = [registry];
-  const attempts = new Counter({
-    name: "godwit_attempts_total",
-    help: "Attempts at a carrier, by outcome.",
-    labelNames: ["link", "outcome"],
-    registers,
-  });
-  const transitions = new Counter({
-    name: "godwit_transitions_total",
-    help: "Status changes of messages, by new status.",
-    labelNames: ["status"],
-    registers,
-  });
-  const receipts = new Counter({
-    name: "godwit_receipts_total",
-    help: "Delivery receipts, by their effect; ignored: the status did not change.",
-    labelNames: ["link", "status", "ignored"],
-    registers,
-  });
-  const parked = new Counter({
-    name: "godwit_receipts_parked_total",
-    help: "Receipts that arrived before the carrier id of their message was known.",
-    labelNames: ["link"],
-    registers,
-  });
-  const inbound = new Counter({
-    name: "godwit_inbound_total",
-    help: "Inbound messages: received, repeated by the carrier, unrouted (to the link's inbound_account), or kept for the operator.",
-    labelNames: ["link", "outcome"],
-    registers,
-  });
-  const handover = new Histogram({
-    name: "godwit_handover_seconds",
-    help: "Time from when a message is due to its first submission to a carrier.",
-    labelNames: ["link"],
-    buckets: SECONDS,
-    registers,
-  });
-  const delivered = new Histogram({
-    name: "godwit_delivered_seconds",
-    help: "Time from when a message is due until its delivery receipt is stored.",
-    labelNames: ["link"],
-    buckets: DELIVERED_SECONDS,
-    registers,
-  });
+  const counter = (name: string, help: string, labelNames: string[]): Counter => new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[]): Histogram =>
+    new Histogram({ name, help, labelNames: ["link"], buckets, registers });
+  const attempts = counter("godwit_attempts_total", "Attempts at a carrier, by outcome.", ["link", "outcome"]);
+  const transitions = counter("godwit_transitions_total", "Status changes of messages, by new status.", ["status"]);
+  const receipts = counter("godwit_receipts_total", "Delivery receipts, by their effect; ignored: the status did not change.", [
+    "link",
+    "status",
+    "ignored",
+  ]);
+  const parked = counter("godwit_receipts_parked_total", "Receipts that arrived before the carrier id of their message was known.", [
+    "link",
+  ]);
+  const inbound = counter(
+    "godwit_inbound_total",
+    "Inbound messages: received, repeated by the carrier, unrouted (to the link's inbound_account), or kept for the operator.",
+    ["link", "outcome"],
+  );
+  const handover = histogram("godwit_handover_seconds", "Time from when a message is due to its first submission to a carrier.", SECONDS);
+  const delivered = histogram(
+    "godwit_delivered_seconds",
+    "Time from when a message is due until its delivery receipt is stored.",
+    DELIVERED_SECONDS,
+  );
   return {
     submitted(link, message, nowMs) {
       if (message.attempts === 0) handover.observe({ link }, secondsSinceDue(message, nowMs));
@@ -86,12 +66,6 @@ export function watchLanes(registry: Registry, delivery: Delivery): void {
     labelNames: ["link"],
     registers: [registry],
     collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.ownedCount)),
-  });
-  const backlog: Gauge = new Gauge({
-    name: "godwit_delivery_backlog",
-    help: "Messages that this process has accepted and could submit to carriers, but has not claimed yet.",
-    registers: [registry],
-    collect: () => backlog.set(delivery.backlog),
   });
   const held: Gauge = new Gauge({
     name: "godwit_delivery_on_hold",

@@ -27,8 +27,6 @@ export type Share<G> = TakenGroup<G> & { most: number };
 /** A row that a claim took. */
 export type ClaimedPlace = { rank: number; key: string; dueAtMs: number };
 
-export type EndedShare<G> = { share: Share<G>; count: number; mayHaveMore: boolean };
-
 // The group is being claimed, and nothing is known of further rows.
 const UNKNOWN = Number.POSITIVE_INFINITY;
 const anyRoom = (): boolean => true;
@@ -103,20 +101,23 @@ export class WaitingGroups<G extends Group> {
     });
   }
 
-  /** A claim has ended. A group that got its whole share may have more rows, and so may every group if the claim reached its limit. */
-  end(shares: readonly Share<G>[], claimed: readonly ClaimedPlace[], limit = UNKNOWN): EndedShare<G>[] {
+  /** A claim has ended. A group that got its whole share may have more rows, and so may every group if the claim reached its limit. Returns
+   *  whether any group may have more. */
+  end(shares: readonly Share<G>[], claimed: readonly ClaimedPlace[], limit = UNKNOWN): boolean {
     const placesOf = this.#ranks.map((_, rank) =>
       Map.groupBy(
         claimed.filter((place) => place.rank === rank),
         ({ key }) => key,
       ),
     );
-    return shares.map((share) => {
+    let isAnyLeft = false;
+    for (const share of shares) {
       const places = placesOf[share.rank]?.get(share.group.key) ?? [];
       const mayHaveMore = places.length >= share.most || claimed.length >= limit;
       this.#end(share, mayHaveMore ? Math.max(share.fromMs, ...places.map(({ dueAtMs }) => dueAtMs)) : undefined);
-      return { share, count: places.length, mayHaveMore };
-    });
+      isAnyLeft ||= mayHaveMore;
+    }
+    return isAnyLeft;
   }
 
   /** A claim took nothing, because it failed: its groups wait as before. */
