@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../lib/assert.ts";
 import { encodeId } from "../model/id.ts";
-import { errorFields, type Log } from "../model/log.ts";
+import { errorFields } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
@@ -14,10 +13,11 @@ import { mayBecome } from "../messages/states.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
 import { RECIPIENT_OPTED_OUT, type AcceptedParts, type Connection, type Outgoing, type SendOutcome } from "../providers/provider.ts";
-import { isDatabaseTrouble, type Database } from "../database/database.ts";
-import type { Attributes, Tracing } from "../tracing/tracing.ts";
+import { isDatabaseTrouble } from "../database/database.ts";
+import type { Attributes } from "../tracing/tracing.ts";
 import { beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
+import type { DeliveryContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
 import { toOutgoing } from "./outgoing.ts";
@@ -33,7 +33,6 @@ import {
   consentSignal,
   type SettleContext,
 } from "./settle.ts";
-import type { DeliveryWatch } from "./watch.ts";
 
 /** The result of an attempt, as far as the lane must act on it. */
 export type AttemptResult =
@@ -45,18 +44,12 @@ export type AttemptResult =
   | { kind: "not_begun"; outcome: SendOutcome }
   | { kind: "orphan" };
 
-export type AttemptsParts = {
-  db: Database;
+export type AttemptsParts = DeliveryContext & {
   advancer: Advancer;
   receipts: Receipts;
   consent: CarrierConsent;
   deadlines: Deadlines;
-  linkDirectory: LinkDirectory;
-  watch: DeliveryWatch;
   box: SecretBox;
-  receiptWaitMs: number;
-  log: Log;
-  tracing: Tracing | undefined;
   /** Aborted when the process ends. Responses that could not be stored until then are given up. */
   stopping: AbortSignal;
 };
@@ -82,16 +75,6 @@ export class Attempts {
 
   constructor(parts: AttemptsParts) {
     this.#parts = parts;
-  }
-
-  /** The number of changes that wait to be stored, of all lanes. */
-  get pending(): number {
-    return this.#parts.advancer.pending;
-  }
-
-  /** Whether messages wait for the database, and not for their carriers. */
-  get isBusy(): boolean {
-    return this.#parts.advancer.isBusy;
   }
 
   async run(input: AttemptInput): Promise<AttemptResult> {

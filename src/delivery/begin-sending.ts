@@ -1,13 +1,13 @@
 /** Commits `sending`, immediately before the bytes of a message leave, or finds out why the message must not leave. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
-import { isDatabaseTrouble, type Database } from "../database/database.ts";
+import { isDatabaseTrouble } from "../database/database.ts";
 import { moment, msSince } from "../lib/elapsed.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
+import type { DeliveryContext } from "./context.ts";
 import { readMessages } from "./queries.ts";
 import { sendingSignal } from "./settle.ts";
 
@@ -25,10 +25,8 @@ export type Obstacle =
 /** The message as `sending`, or the obstacle. */
 export type Begun = { kind: "sending"; message: Message } | Obstacle;
 
-export type BeginParts = {
-  db: Database;
+type BeginParts = Pick<DeliveryContext, "db" | "linkDirectory"> & {
   advancer: Advancer;
-  linkDirectory: LinkDirectory;
   /** Aborted when the process ends. */
   stopping: AbortSignal;
 };

@@ -2,19 +2,16 @@
  *  made in the carrier's app. Each becomes a suppression, so that the next message is not handed to the carrier. */
 import { liftReported, optOut, optOutAll } from "../consent/change-consent.ts";
 import type { Pair } from "../consent/suppression.ts";
-import type { Log } from "../model/log.ts";
 import { carrierOrigin } from "../model/origin.ts";
 import { ERASED } from "../model/phone-number.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import type { InboundAddresses, Preference } from "../providers/provider.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database } from "../database/database.ts";
+import type { DeliveryContext } from "./context.ts";
 import { consentPairs, InboundOwners } from "./inbound-owner.ts";
 import { readMessages } from "./queries.ts";
 
-export type CarrierConsentParts = { db: Database; clock: Clock; linkDirectory: LinkDirectory; wakeWebhooks: () => void; log: Log };
+type CarrierConsentParts = Pick<DeliveryContext, "db" | "clock" | "linkDirectory" | "wakeWebhooks" | "log">;
 
 export class CarrierConsent {
   readonly #parts: CarrierConsentParts;

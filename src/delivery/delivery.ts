@@ -3,13 +3,13 @@
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
 import { StateReporter } from "../links/report-states.ts";
-import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import { reportError } from "../model/log.ts";
 import { PacedScan } from "../queue/paced-scan.ts";
 import { accountOf, announceQueued } from "./announcements.ts";
+import type { DeliveryContext } from "./context.ts";
 import { startDueFallbacks } from "./due-fallbacks.ts";
 import { Failover } from "./failover.ts";
 import type { Lane } from "./lane.ts";
@@ -21,12 +21,10 @@ import { expireQueued, expireWithoutReceipt } from "./sweep.ts";
 
 export type DeliveryParts = LanesParts & {
   composer: Composer;
-  /** Wakes the webhook workers when a change has queued a delivery. */
-  wakeWebhooks: () => void;
   /** How often the lanes read the queue when no node announces messages. */
   pollMs: number;
   /** After how long a link counts as down when no node reports it as up. The default is some seconds. */
-  downAfterMs?: number;
+  downAfterMs?: number | undefined;
 };
 
 // No wake-up announces that a time has come (`send_at`, time to live), so this is how late a turn finds it. A turn that finds nothing
@@ -43,8 +41,8 @@ const SWEEP_PAUSE_FACTOR = 50;
 
 export class Delivery {
   readonly #parts: DeliveryParts;
+  readonly #context: DeliveryContext;
   readonly #lanes: Lanes;
-  readonly #advancer: Advancer;
   readonly #receipts: Receipts;
   readonly #reporter: StateReporter;
   readonly #job: RepeatingJob;
@@ -52,15 +50,14 @@ export class Delivery {
   #queuedLanes: readonly string[] = [];
 
   constructor(parts: DeliveryParts) {
-    const { db, clock, node, hosts, log } = parts;
+    const { log } = parts.hosts.context;
     this.#parts = parts;
+    this.#context = parts.hosts.context;
     this.#lanes = new Lanes(parts);
-    this.#advancer = hosts.advancer;
-    this.#receipts = hosts.receipts;
+    this.#receipts = parts.hosts.receipts;
     this.#reporter = new StateReporter({
-      db,
-      clock,
-      node,
+      ...this.#context,
+      node: parts.node,
       links: () => this.#lanes.openLinks(),
       onError: reportError(log, "links.state_report_failed", "the states of links could not be stored"),
     });
@@ -68,7 +65,7 @@ export class Delivery {
   }
 
   get isOnHold(): boolean {
-    return this.#parts.linkDirectory.current.hold !== undefined;
+    return this.#context.linkDirectory.current.hold !== undefined;
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
@@ -76,8 +73,9 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, wakeWebhooks, linkDirectory, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs, log } =
-      this.#parts;
+    const { composer, box, queueLeaseMs: leaseMs, pollMs, downAfterMs, hosts } = this.#parts;
+    const { db, announcer, linkDirectory, log } = this.#context;
+    const { advancer, receipts } = hosts;
     await this.#lanes.open();
     // Opening and closing connections takes seconds, and no request waits for it.
     const followPlan = (): void => void this.reload().catch(reportError(log, "links.created_unread", "created links could not be opened"));
@@ -89,7 +87,7 @@ export class Delivery {
       const account = accountOf(group);
       if (account !== undefined) this.lanes.get(lane)?.announced(account);
     });
-    const releaser = new Releaser({ db, advancer: this.#advancer, linkDirectory, leaseMs: queueLeaseMs });
+    const releaser = new Releaser({ db, advancer, linkDirectory, leaseMs });
     this.#job.repeat(async () => {
       for (const lane of this.lanes.values()) lane.wake();
       return pollMs;
@@ -103,26 +101,23 @@ export class Delivery {
       return hasMore ? 0 : POLL_MS;
     });
     const failover = new Failover({
-      db,
-      linkDirectory,
-      advancer: this.#advancer,
-      receipts: this.#receipts,
-      receiptWaitMs,
-      leaseMs: queueLeaseMs,
+      ...this.#context,
+      advancer,
+      receipts,
+      leaseMs,
       queuedLanes: () => this.#queuedLanes,
       passOn: (lane, message, dueAtMs) => this.#lanes.passOn(lane, message, dueAtMs),
-      ...(downAfterMs === undefined ? {} : { downAfterMs }),
+      downAfterMs,
     });
     this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
-    const fallbacks = { db, clock, composer, box, handover: this.handover, wakeWebhooks, leaseMs: queueLeaseMs };
+    const fallbacks = { ...this.#context, composer, box, handover: this.handover, leaseMs };
     // During a hold, whether these messages were handed over is not known.
-    const unlessHeld = (work: () => Promise<number>) => (): Promise<number> =>
-      this.#parts.linkDirectory.current.hold === undefined ? work() : Promise.resolve(0);
+    const unlessHeld = (work: () => Promise<number>) => (): Promise<number> => (this.isOnHold ? Promise.resolve(0) : work());
     const startFallbacks = unlessHeld(() => startDueFallbacks(fallbacks));
     this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
-    this.#job.repeat(paced(unlessHeld(() => expireQueued(db, this.#advancer))));
-    this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, this.#advancer))));
-    this.#job.repeat(paced(() => this.#receipts.parked.applyDue()));
+    this.#job.repeat(paced(unlessHeld(() => expireQueued(db, advancer))));
+    this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, advancer))));
+    this.#job.repeat(paced(() => receipts.parked.applyDue()));
   }
 
   /** The handover of accepted messages to the lanes of this node. */
@@ -135,7 +130,7 @@ export class Delivery {
       queued: (lane, messages) => {
         if (lane === SCHEDULED_LANE) return;
         for (const message of messages) this.lanes.get(lane)?.queued(message, message.updatedAtMs);
-        announceQueued(this.#parts.announcer, lane, messages);
+        announceQueued(this.#context.announcer, lane, messages);
       },
       roomFor: (account) => this.#lanes.roomFor(account),
     };
@@ -157,7 +152,7 @@ export class Delivery {
 
   /** Reads the queue for messages that no node announced. */
   async #scanQueue(): Promise<void> {
-    const found = await scanAccounts(this.#parts.db);
+    const found = await scanAccounts(this.#context.db);
     this.#queuedLanes = [...found.keys()];
     for (const [name, lane] of this.lanes) lane.scanned(found.get(name) ?? []);
   }

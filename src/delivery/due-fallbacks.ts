@@ -4,20 +4,12 @@ import type { Composer } from "../messages/compose.ts";
 import { claimDueFallbacks, type DueFallback } from "../messages/fallbacks.ts";
 import type { Handover } from "../messages/handover.ts";
 import { startFallback } from "../messages/start-fallback.ts";
-import type { Clock } from "../database/database-clock.ts";
-import { isDatabaseTrouble, type Database } from "../database/database.ts";
+import { isDatabaseTrouble } from "../database/database.ts";
+import type { DeliveryContext } from "./context.ts";
 
 const BATCH = 20;
 
-export type FallbacksParts = {
-  db: Database;
-  clock: Clock;
-  composer: Composer;
-  box: SecretBox;
-  handover: Handover;
-  wakeWebhooks: () => void;
-  leaseMs: number;
-};
+type FallbacksParts = DeliveryContext & { composer: Composer; box: SecretBox; handover: Handover; leaseMs: number };
 
 /** Returns the number of due fallbacks; there may be more until it is zero. A fallback that fails delays no other, and is due again after
  *  its lease. */

@@ -7,7 +7,7 @@ import { readUpLinks } from "../links/link-record.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import type { Database } from "../database/database.ts";
+import type { DeliveryContext } from "./context.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
 import { readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";
@@ -21,18 +21,15 @@ const BATCH = 200;
 const MAX_READS = 10;
 const BEGINNING: QueueCursor = { priority: -1, accountId: NO_ID, dueAt: "-infinity", id: NO_ID };
 
-export type FailoverParts = {
-  db: Database;
-  linkDirectory: LinkDirectory;
+export type FailoverParts = DeliveryContext & {
   advancer: Advancer;
   receipts: Receipts;
-  receiptWaitMs: number;
   leaseMs: number;
   /** The lanes that have messages in the queue. */
   queuedLanes: () => Iterable<string>;
   /** Hands a message to another lane, where it is due at this time. */
   passOn: (lane: string, message: Message, dueAtMs: number) => void;
-  downAfterMs?: number;
+  downAfterMs?: number | undefined;
 };
 
 /** A lane of the queue. Its link is undefined where the plan no longer has it. */

@@ -1,32 +1,24 @@
 /** Receives inbound messages of all carriers. A message is stored once, even if the carrier repeats it, and is acknowledged after its
  *  commit. A message that belongs to no account is kept for the operator. */
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
-import { errorFields, type Log } from "../model/log.ts";
+import { errorFields } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { chooseLinks } from "../links/choose-links.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { MessageAcceptance } from "../messages/accept-statement.ts";
 import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database, Tx } from "../database/database.ts";
+import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
+import type { DeliveryContext, InboundOutcome } from "./context.ts";
 import { consentPairs, InboundOwners, referenceWait, type InboundOwner, type IdentifiedMessage } from "./inbound-owner.ts";
 import { keepMessage, KeptInboundFull } from "./kept-inbound.ts";
 import { isFirstDelivery } from "./receipt-queries.ts";
-import type { DeliveryWatch, InboundOutcome } from "./watch.ts";
 
-export type InboundParts = {
-  db: Database;
-  clock: Clock;
-  linkDirectory: LinkDirectory;
+type InboundParts = Pick<DeliveryContext, "db" | "clock" | "linkDirectory" | "wakeWebhooks" | "watch" | "log"> & {
   consentDefaults: ConsentDefaults;
-  wakeWebhooks: () => void;
   /** Wakes the lane of an automatic reply. */
   queued: (reply: MessageAcceptance) => void;
-  watch: DeliveryWatch;
-  log: Log;
 };
 
 // The messages that are looked up together: one statement must not hold up others.

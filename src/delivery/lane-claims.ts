@@ -1,6 +1,8 @@
 /** The claims of a lane: which accounts wait in its queue, and how many messages of each account the next claim takes. The accounts of a
  *  priority take turns, with equal shares of a claim (`queue/waiting-groups.ts`). */
+import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import type { Advancer } from "../messages/advance.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { idKey } from "../model/id.ts";
@@ -13,14 +15,12 @@ import type { SlowedAccounts } from "./slowed-accounts.ts";
 
 export type LaneClaimsParts = {
   db: Database;
+  clock: Clock;
   lane: string;
-  /** The database's time. */
-  now: () => number;
   /** How long a claim lasts. */
   leaseMs: number;
   load: LaneLoad;
-  /** Changes of messages that wait to be stored, of all lanes, and whether they are many. */
-  advancer: { readonly pending: number; readonly isBusy: boolean };
+  advancer: Advancer;
   mayWork: () => boolean;
   slowed: SlowedAccounts;
   onClaimed: (claimed: readonly Claimed[]) => void;
@@ -40,7 +40,7 @@ export class LaneClaims {
   constructor(parts: LaneClaimsParts) {
     this.#parts = parts;
     this.#loop = new ClaimLoop({
-      isAnyDue: () => this.#accounts.isAnyDue(parts.now()),
+      isAnyDue: () => this.#accounts.isAnyDue(parts.clock.now()),
       begin: (isWoken) => this.#begin(isWoken),
       onError: parts.onError,
     });
@@ -53,7 +53,7 @@ export class LaneClaims {
   /** Whether a new message must wait in the queue, behind older ones of its account and priority. */
   mustWait({ priority, accountId }: Message): boolean {
     if (priority !== "bulk") this.#pace.sawUrgent(performance.now());
-    return this.#accounts.mayBeDue(PRIORITY_RANK[priority], idKey(accountId), this.#parts.now());
+    return this.#accounts.mayBeDue(PRIORITY_RANK[priority], idKey(accountId), this.#parts.clock.now());
   }
 
   /** A message of the lane waits in the queue, and is due at this time. */
@@ -67,7 +67,7 @@ export class LaneClaims {
 
   /** The queue was scanned: these accounts have messages in the lane. */
   refresh(found: readonly DueGroup<WaitingAccount>[]): void {
-    this.#accounts.refresh(found, this.#parts.now());
+    this.#accounts.refresh(found, this.#parts.clock.now());
   }
 
   /** Claims if that is worth a statement. */
@@ -87,14 +87,14 @@ export class LaneClaims {
   }
 
   #begin(isWoken: boolean): Promise<void> | undefined {
-    const { load, advancer, mayWork, now } = this.#parts;
+    const { load, advancer, mayWork, clock } = this.#parts;
     if (!mayWork()) return undefined;
     const nowMs = performance.now();
     const room = { high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") };
     const planned = this.#pace.plan({ room, bulkCapacity: load.capacity("bulk"), pending: advancer.pending }, isWoken, nowMs);
     if (planned === undefined) return undefined;
     if (planned.bulkAfterMs !== null) this.#wakeForBulk(planned.bulkAfterMs);
-    const nowDbMs = now();
+    const nowDbMs = clock.now();
     const most = planned.most.map((each) => Math.min(each, MAX_ACCOUNTS));
     const taken = this.#accounts.take(nowDbMs, most);
     if (taken.length === 0) return undefined;

@@ -1,5 +1,6 @@
 /** The leases of the messages that this node owns in a lane. A lease is a due time in the future. It is renewed until the message is settled,
  *  or replaced by the time at which any node may claim the message. */
+import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { idKey, type MessageId } from "../model/id.ts";
 import type { EventOf } from "../model/log-events.ts";
@@ -10,8 +11,7 @@ type Lease = { id: MessageId; leasedAtMs: number };
 
 export type LaneLeasesParts = {
   db: Database;
-  /** The database's time. */
-  now: () => number;
+  clock: Clock;
   leaseMs: number;
   onError: (event: EventOf<"error">, message: string, error: unknown) => void;
 };
@@ -68,7 +68,7 @@ export class LaneLeases {
     const nowMs = performance.now();
     const due = Array.from(this.#leases.values()).filter(({ leasedAtMs }) => leasedAtMs < nowMs - this.#renewEveryMs);
     if (due.length === 0) return;
-    const dueAtMs = this.#parts.now() + this.#parts.leaseMs;
+    const dueAtMs = this.#parts.clock.now() + this.#parts.leaseMs;
     try {
       await setDueTimes(
         this.#parts.db,

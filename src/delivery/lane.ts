@@ -4,16 +4,18 @@
  *  `lane-claims.ts` claims from the queue, `lane-load.ts` holds the messages that wait for the window, and `lane-leases.ts` the leases. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { EventOf } from "../model/log-events.ts";
-import { errorFields, type Log } from "../model/log.ts";
+import { errorFields } from "../model/log.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkError } from "../links/report-states.ts";
+import type { Advancer } from "../messages/advance.ts";
 import type { Message } from "../messages/message.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
-import type { Database } from "../database/database.ts";
 import type { DueGroup } from "../queue/waiting-groups.ts";
+import { announceDue } from "./announcements.ts";
 import type { Attempts } from "./attempt.ts";
+import type { DeliveryContext } from "./context.ts";
 import { LaneClaims } from "./lane-claims.ts";
 import { LaneLeases } from "./lane-leases.ts";
 import { LaneLoad } from "./lane-load.ts";
@@ -23,25 +25,16 @@ import { errorOf, throttleMs } from "./settle.ts";
 import type { SlowedAccounts } from "./slowed-accounts.ts";
 import { TurnWaits } from "./turn-waits.ts";
 
-export type LaneParts = {
-  db: Database;
+export type LaneParts = DeliveryContext & {
   link: Link;
   connection: Connection;
   attempts: Attempts;
-  /** The database's time. */
-  now: () => number;
+  advancer: Advancer;
   /** How long a claim lasts. */
   leaseMs: number;
-  /** The messages a second that a sender may send on the link, where it has a limit of its own. */
-  rateOf: (sender: string) => number | undefined;
   slowed: SlowedAccounts;
-  /** Whether somebody has paused the link. */
-  isHalted: () => boolean;
-  /** Tells other nodes that a message of this lane is due. */
-  announce: (message: Message, dueAtMs: number) => void;
   /** Hands a message to another lane, where it is due at this time. */
   passOn: (lane: string, message: Message, dueAtMs: number) => void;
-  log: Log;
 };
 
 const FIRST_PAUSE_MS = 1_000;
@@ -66,24 +59,23 @@ export class Lane {
   #isStopping = false;
 
   constructor(parts: LaneParts) {
-    const { db, now, leaseMs } = parts;
+    const { link, linkDirectory } = parts;
     this.#parts = parts;
-    this.#leases = new LaneLeases({ db, now, leaseMs, onError: (event, message, error) => this.#logError(event, message, error) });
+    this.#leases = new LaneLeases({ ...parts, onError: (event, message, error) => this.#logError(event, message, error) });
     this.#load = new LaneLoad({ window: () => parts.connection.window, owned: () => this.#leases.size });
     this.#claims = new LaneClaims({
       ...parts,
-      lane: parts.link.name,
+      lane: link.name,
       load: this.#load,
-      advancer: parts.attempts,
       mayWork: () => this.#mayWork(),
       onClaimed: (claimed) => this.#addAll(claimed),
       onError: (error) => this.#logError("delivery.claim_failed", "a claim of due messages failed", error),
     });
-    this.#senderTurns = new SenderTurns(parts.rateOf);
+    this.#senderTurns = new SenderTurns((sender) => linkDirectory.current.rateOf(link.name, sender));
     this.#turnWaits = new TurnWaits({
       resume: (claimed) => this.#addAll([claimed]),
       putBack: (message, afterMs) => void this.#putBack(message, afterMs),
-      due: (message) => this.expect(message, now() - GROUP_SPREAD_MS),
+      due: (message) => this.expect(message, parts.clock.now() - GROUP_SPREAD_MS),
     });
   }
 
@@ -105,7 +97,12 @@ export class Lane {
     return this.#leases.size;
   }
 
-  readonly #isReady = (): boolean => !this.isPaused && this.#parts.connection.isReady && !this.#parts.isHalted();
+  /** The link is connected, and neither throttled nor paused. */
+  readonly #isReady = (): boolean => {
+    const { connection, linkDirectory, link } = this.#parts;
+    const { current } = linkDirectory;
+    return !this.isPaused && connection.isReady && (current.hold ?? current.pauseOf(link.name)) === undefined;
+  };
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntilMs;
   }
@@ -154,7 +151,7 @@ export class Lane {
   /** A message of the lane is due at this time. */
   expect(message: Message, dueAtMs: number): void {
     this.#claims.expect(message, dueAtMs);
-    this.wakeAfter(Math.max(0, dueAtMs - this.#parts.now()));
+    this.wakeAfter(Math.max(0, dueAtMs - this.#parts.clock.now()));
   }
 
   /** Claims now: messages may have become due, or the link may work again. */
@@ -217,7 +214,7 @@ export class Lane {
   }
 
   async #putBack(message: Message, afterMs: number): Promise<void> {
-    const dueAtMs = this.#parts.now() + afterMs;
+    const dueAtMs = this.#parts.clock.now() + afterMs;
     await this.#leases.putBack(message.id, dueAtMs);
     this.#leases.disown(message.id);
     this.#claims.expect(message, dueAtMs);
@@ -259,7 +256,7 @@ export class Lane {
   async #returnUnsent(message: Message, outcome: SendOutcome): Promise<void> {
     const waitMs = outcome.kind === "throttled" ? throttleMs(outcome.retryAfterMs) : null;
     const isLink = outcome.kind === "throttled" && outcome.scope === "link";
-    const nowMs = this.#parts.now();
+    const nowMs = this.#parts.clock.now();
     // The id of a message from a wrong clock may be in the future.
     const dueAtMs = isLink ? Math.min(nowMs, uuidTimeMs(message.id)) : nowMs + (waitMs ?? FIRST_PAUSE_MS);
     await this.#leases.putBack(message.id, dueAtMs);
@@ -270,7 +267,7 @@ export class Lane {
   /** Takes note of an error, and pauses a throttled link at once: other messages must not be submitted while the outcome is stored. */
   #observe(outcome: SendOutcome): void {
     const code = errorOf(outcome);
-    if (code !== null) this.#lastError = { code, atMs: this.#parts.now() };
+    if (code !== null) this.#lastError = { code, atMs: this.#parts.clock.now() };
     if (outcome.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
   }
 
@@ -286,12 +283,12 @@ export class Lane {
   /** Ends the leases of the messages that only wait, so that any node can claim them at once. */
   async #returnWaiting(): Promise<void> {
     const messages = this.#load.removeWaiting().map(({ message }) => message);
-    const dueAtMs = this.#parts.now();
+    const dueAtMs = this.#parts.clock.now();
     for (const { id } of messages) this.#leases.disown(id);
     await Promise.all(messages.map(({ id }) => this.#leases.putBack(id, dueAtMs)));
     for (const message of messages) {
       this.#claims.expect(message, dueAtMs);
-      this.#parts.announce(message, dueAtMs);
+      announceDue(this.#parts.announcer, this.#parts.link.name, message, dueAtMs);
     }
   }
 

@@ -1,48 +1,35 @@
 /** The lanes of one node: one for each link, opened and closed as the plan of links changes. */
 import { isDeepStrictEqual } from "node:util";
-import type { DatabaseClock } from "../database/database-clock.ts";
-import type { Database } from "../database/database.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { within } from "../lib/wait.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
 import type { OpenLink } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
-import { reportError, type Log } from "../model/log.ts";
+import { reportError } from "../model/log.ts";
 import type { Connection, LeasedHost, Provider } from "../providers/provider.ts";
-import type { Announcer } from "../queue/announcer.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import { announceDue } from "./announcements.ts";
 import { Attempts } from "./attempt.ts";
+import type { DeliveryContext } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Lane } from "./lane.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
 import { SlowedAccounts } from "./slowed-accounts.ts";
-import type { DeliveryWatch } from "./watch.ts";
 
 export type LanesParts = {
-  db: Database;
-  clock: DatabaseClock;
-  announcer: Announcer;
   /** The name of this node. */
   node: string;
   hosts: ProviderHosts;
   providers: Readonly<Record<string, Provider<never>>>;
-  linkDirectory: LinkDirectory;
   /** Opens sealed content, which only the carrier may see. */
   box: SecretBox;
-  receiptWaitMs: number;
   /** The time limit for the response of a carrier. */
   responseTimeoutMs: number;
   /** How long a claim of queued messages lasts, and how long the lease of an exclusive link, which only one node may open. */
   queueLeaseMs: number;
   linkLeaseMs: number;
-  watch: DeliveryWatch;
-  log: Log;
-  tracing?: Tracing | undefined;
 };
 
 // These three together stay within the time that a shutdown may take.
@@ -55,7 +42,9 @@ const MAX_REQUESTS = 100;
 
 export class Lanes {
   readonly #parts: LanesParts;
+  readonly #context: DeliveryContext;
   readonly #lanes = new Map<string, Lane>();
+  readonly #attempts: Attempts;
   readonly #deadlines: Deadlines;
   readonly #slowed: SlowedAccounts;
   readonly #stopping = new AbortController();
@@ -64,9 +53,14 @@ export class Lanes {
   #isStopped = false;
 
   constructor(parts: LanesParts) {
+    const { hosts, box, responseTimeoutMs } = parts;
+    const { advancer, receipts, consent, context } = hosts;
     this.#parts = parts;
-    this.#slowed = new SlowedAccounts(parts.announcer);
-    this.#deadlines = new Deadlines(parts.responseTimeoutMs);
+    this.#context = context;
+    this.#slowed = new SlowedAccounts(context.announcer);
+    this.#deadlines = new Deadlines(responseTimeoutMs);
+    const { signal: stopping } = this.#stopping;
+    this.#attempts = new Attempts({ ...context, advancer, receipts, consent, deadlines: this.#deadlines, box, stopping });
   }
 
   get all(): ReadonlyMap<string, Lane> {
@@ -79,13 +73,13 @@ export class Lanes {
   }
 
   async open(): Promise<void> {
-    for (const link of this.#parts.linkDirectory.current.links) this.#lanes.set(link.name, await this.#openLane(link));
+    for (const link of this.#context.linkDirectory.current.links) this.#lanes.set(link.name, await this.#openLane(link));
   }
 
   /** A message was moved to a lane, where it is due at this time. */
   passOn(lane: string, message: Message, dueAtMs: number): void {
     this.#lanes.get(lane)?.expect(message, dueAtMs);
-    announceDue(this.#parts.announcer, lane, message, dueAtMs);
+    announceDue(this.#context.announcer, lane, message, dueAtMs);
   }
 
   /** Stops new work and waits for submitted messages. Messages without a response by then get an unknown outcome. The lanes send nothing
@@ -105,7 +99,7 @@ export class Lanes {
 
   /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. No link waits for another one. */
   async reload(): Promise<void> {
-    const names = new Set([...this.#lanes.keys(), ...this.#parts.linkDirectory.current.links.map(({ name }) => name)]);
+    const names = new Set([...this.#lanes.keys(), ...this.#context.linkDirectory.current.links.map(({ name }) => name)]);
     await Promise.all(Array.from(names, (name) => this.#change(name)));
   }
 
@@ -124,7 +118,7 @@ export class Lanes {
 
   async #applyPlan(name: string): Promise<void> {
     if (this.#isStopped) return;
-    const { linkDirectory } = this.#parts;
+    const { linkDirectory } = this.#context;
     const lane = this.#lanes.get(name);
     // A link may be resumed.
     if (lane !== undefined && isDeepStrictEqual(linkDirectory.current.find(name), lane.link)) return lane.wake();
@@ -139,40 +133,21 @@ export class Lanes {
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, hosts, linkDirectory, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
-    const connection = await this.#connect(link);
-    const attempts = new Attempts({
-      db,
-      advancer: hosts.advancer,
-      receipts: hosts.receipts,
-      consent: hosts.consent,
-      deadlines: this.#deadlines,
-      linkDirectory,
-      watch,
-      box,
-      receiptWaitMs,
-      log,
-      tracing,
-      stopping: this.#stopping.signal,
-    });
     return new Lane({
-      db,
+      ...this.#context,
       link,
-      connection,
-      attempts,
-      now: () => hosts.advancer.now(),
-      leaseMs: queueLeaseMs,
-      rateOf: (sender) => linkDirectory.current.rateOf(link.name, sender),
+      connection: await this.#connect(link),
+      attempts: this.#attempts,
+      advancer: this.#parts.hosts.advancer,
+      leaseMs: this.#parts.queueLeaseMs,
       slowed: this.#slowed,
-      isHalted: () => (linkDirectory.current.hold ?? linkDirectory.current.pauseOf(link.name)) !== undefined,
-      announce: (message, dueAtMs) => announceDue(this.#parts.announcer, link.name, message, dueAtMs),
       passOn: (lane, message, dueAtMs) => this.passOn(lane, message, dueAtMs),
-      log,
     });
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, clock, node, hosts, providers, linkLeaseMs, log } = this.#parts;
+    const { node, hosts, providers, linkLeaseMs } = this.#parts;
+    const { db, clock, log } = this.#context;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
@@ -202,7 +177,7 @@ export class Lanes {
   openLinks(): OpenLink[] {
     return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
-      const pause = this.#parts.linkDirectory.current.hold ?? this.#parts.linkDirectory.current.pauseOf(name);
+      const pause = this.#context.linkDirectory.current.hold ?? this.#context.linkDirectory.current.pauseOf(name);
       const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
       const state = pause === undefined ? own : { kind: "paused" as const, reason: pause.detail };
       return [{ name, state, inFlight: ownedCount, lastError }];

@@ -7,7 +7,8 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Receipt } from "../providers/provider.ts";
-import type { Queryable } from "../database/database.ts";
+import { siblingsOf } from "../links/ownership.ts";
+import type { DeliveryContext } from "./context.ts";
 import { firstForms, otherForms } from "./id-forms.ts";
 import { findByCarrierIds, findSentTo, type MatchedMessage, type SentMessage } from "./queries.ts";
 import type { RecentMessages } from "./recent-messages.ts";
@@ -24,21 +25,13 @@ type WantedId = CarrierId & { isOtherBase: boolean };
 /** A message that is chosen unless another message to the person waits for its response; null: in any case. */
 type Choice = { candidate: Candidate; person: Recipient | null };
 
-export type MatcherParts = {
-  db: Queryable;
-  now: () => number;
-  recent: RecentMessages;
-  /** The time in which a carrier reports about a message. */
-  receiptWaitMs: number;
-  /** The other links with the same account at the carrier, which may send a receipt on any of them. */
-  siblings: (link: string) => readonly string[];
-};
-
 export class ReceiptMatcher {
-  readonly #parts: MatcherParts;
+  readonly #context: DeliveryContext;
+  readonly #recent: RecentMessages;
 
-  constructor(parts: MatcherParts) {
-    this.#parts = parts;
+  constructor(context: DeliveryContext, recent: RecentMessages) {
+    this.#context = context;
+    this.#recent = recent;
   }
 
   /** The messages of receipts, by position in the list. An unmatched receipt has no entry. */
@@ -61,7 +54,7 @@ export class ReceiptMatcher {
 
   /** A message that this node submitted lately, by the same id. */
   #findRecent(link: string, receipt: Receipt): Message | undefined {
-    const messages = firstIds(receipt).flatMap((providerMessageId) => this.#parts.recent.find({ link, providerMessageId }) ?? []);
+    const messages = firstIds(receipt).flatMap((providerMessageId) => this.#recent.find({ link, providerMessageId }) ?? []);
     return messages.find((message) => isRecipient(receipt, message) !== false);
   }
 
@@ -70,9 +63,11 @@ export class ReceiptMatcher {
     const matches = receipts.map((receipt, index) => toMatch(receipt, chooseFirst(receipt, first[index] ?? [])));
     const missing = matches.flatMap((match, index) => (match === undefined ? [index] : []));
     if (missing.length === 0) return matches;
+    // A carrier may send a receipt on any link of the same account.
+    const siblings = siblingsOf(this.#context.linkDirectory.current, link);
     const others = await this.#findCandidates(
       missing.map((index) => receipts[index] as Receipt),
-      (receipt) => [...otherIds(link, receipt), ...this.#parts.siblings(link).flatMap((sibling) => allIds(sibling, receipt))],
+      (receipt) => [...otherIds(link, receipt), ...siblings.flatMap((sibling) => allIds(sibling, receipt))],
     );
     const choices = missing.flatMap((index, position) => {
       const receipt = receipts[index] as Receipt;
@@ -88,10 +83,10 @@ export class ReceiptMatcher {
 
   /** The messages to these people that have left, and whose carrier id is not known. */
   async #findAwaiting(choices: readonly Choice[]): Promise<SentMessage[]> {
-    const { db, now, receiptWaitMs } = this.#parts;
+    const { db, clock, receiptWaitMs } = this.#context;
     const people = choices.flatMap(({ candidate: { link }, person }) => (person === null ? [] : [{ recipient: person, link, sender: "" }]));
     const sent = people.length === 0 ? [] : [...(await findSentTo(db, people)).values()].flat();
-    const sinceMs = now() - receiptWaitMs;
+    const sinceMs = clock.now() - receiptWaitMs;
     return sent.filter(({ id, is_unanswered: isUnanswered }) => isUnanswered && uuidTimeMs(id) >= sinceMs);
   }
 
@@ -100,7 +95,7 @@ export class ReceiptMatcher {
     const candidates = receipts.map((): Candidate[] => []);
     if (items.length === 0) return candidates;
     const found = await findByCarrierIds(
-      this.#parts.db,
+      this.#context.db,
       items.map(({ id }) => id),
     );
     for (const [position, match] of found) {

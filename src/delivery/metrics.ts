@@ -8,7 +8,7 @@ import { readHealth } from "../database/health.ts";
 import type { Delivery } from "./delivery.ts";
 import { countKeptInbound } from "./kept-inbound.ts";
 import { readLaneDepths } from "./queue.ts";
-import type { DeliveryWatch } from "./watch.ts";
+import type { DeliveryWatch } from "./context.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 // A phone that is on receives a message within seconds, and a phone that is off when it is switched on again.

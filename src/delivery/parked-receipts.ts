@@ -1,13 +1,13 @@
 /** Parked receipts: receipts whose message is not known yet. A receipt may arrive before the response with its carrier id is stored, or at
  *  another node. It is applied when the id becomes known. A receipt with an id in another form is tried again from time to time. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorFields, type Log } from "../model/log.ts";
+import { errorFields } from "../model/log.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Receipt } from "../providers/provider.ts";
-import { isDatabaseTrouble, type Database } from "../database/database.ts";
+import { isDatabaseTrouble } from "../database/database.ts";
+import type { DeliveryContext } from "./context.ts";
 import { referenceOf } from "./match-receipts.ts";
 import { deleteParked, findDueParked, findParked, parkReceipts, retryParkedLater, type ParkedRow } from "./receipt-queries.ts";
-import type { DeliveryWatch } from "./watch.ts";
 
 // The limit of one statement. A carrier may send more receipts at once.
 export const MAX_BATCH = 200;
@@ -20,17 +20,12 @@ const MAX_RETRY_MS = 3_600_000;
 // A receipt that is unmatched for so long is not early. Each wait is as long as the time before it, so this happens once to a receipt.
 const WARN_AFTER_MS = 60_000;
 
-export type ParkedReceiptsParts = {
-  db: Database;
-  now: () => number;
-  watch: DeliveryWatch;
-  log: Log;
-  /** Applies receipts, and returns those whose message is not known. */
-  apply: (link: string, receipts: readonly Receipt[]) => Promise<readonly Receipt[]>;
-};
+/** Applies receipts, and returns those whose message is not known. */
+type Apply = (link: string, receipts: readonly Receipt[]) => Promise<readonly Receipt[]>;
 
 export class ParkedReceipts {
-  readonly #parts: ParkedReceiptsParts;
+  readonly #context: DeliveryContext;
+  readonly #apply: Apply;
   /** Carrier ids that have become known since parked receipts were last matched. */
   readonly #newIds: CarrierId[] = [];
   #matching: Promise<void> | undefined;
@@ -39,16 +34,17 @@ export class ParkedReceipts {
   readonly #parking = new Set<string>();
   #applying: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: ParkedReceiptsParts) {
-    this.#parts = parts;
+  constructor(context: DeliveryContext, apply: Apply) {
+    this.#context = context;
+    this.#apply = apply;
   }
 
   /** Parks receipts, then looks for their messages once more. A node that stores a carrier id does it in the opposite order, so that one of
    *  the two sees the other. Until then no other task of this node applies the parked receipts, so that none is applied twice. */
   async park(link: string, receipts: readonly Receipt[]): Promise<void> {
-    const { db, now, watch, apply } = this.#parts;
+    const { db, clock, watch } = this.#context;
     const keys = receipts.flatMap((receipt) => keysOf(link, receipt));
-    const receivedAtMs = now();
+    const receivedAtMs = clock.now();
     for (const key of keys) this.#parking.add(key);
     try {
       await parkReceipts(
@@ -58,7 +54,7 @@ export class ParkedReceipts {
           return rowsOf(link, receipt).map((row) => ({ ...row, receipt: JSON.stringify(receipt), receivedAtMs, retryAtMs }));
         }),
       );
-      const unmatched = await apply(link, receipts);
+      const unmatched = await this.#apply(link, receipts);
       await this.#unpark(
         link,
         receipts.filter((receipt) => !unmatched.includes(receipt)),
@@ -80,8 +76,8 @@ export class ParkedReceipts {
   /** Applies parked receipts whose carrier id is known, because the node that stored the id stopped before it applied them, and tries those
    *  again whose time has come. Returns the number of applied receipts. */
   async applyDue(): Promise<number> {
-    const nowMs = this.#parts.now();
-    return this.#applyParked(() => findDueParked(this.#parts.db, { nowMs, untilMs: nowMs - FIRST_RETRY_MS, max: MAX_BATCH }));
+    const nowMs = this.#context.clock.now();
+    return this.#applyParked(() => findDueParked(this.#context.db, { nowMs, untilMs: nowMs - FIRST_RETRY_MS, max: MAX_BATCH }));
   }
 
   /** Resolves when no carrier id is left to match. */
@@ -100,9 +96,9 @@ export class ParkedReceipts {
     await sleep(MATCH_EVERY_MS);
     const ids = this.#newIds.splice(0, MAX_BATCH);
     try {
-      await this.#applyParked(() => findParked(this.#parts.db, ids));
+      await this.#applyParked(() => findParked(this.#context.db, ids));
     } catch (error) {
-      this.#parts.log.error({ event: "delivery.receipt_match_failed", ...errorFields(error) }, "parked receipts could not be matched");
+      this.#context.log.error({ event: "delivery.receipt_match_failed", ...errorFields(error) }, "parked receipts could not be matched");
       // Retried only where a retry can help. Other receipts are matched when the carrier repeats them.
       if (isDatabaseTrouble(error)) this.#newIds.unshift(...ids);
       await sleep(MATCH_RETRY_MS);
@@ -125,7 +121,7 @@ export class ParkedReceipts {
   }
 
   async #applyOne({ link, receipt: parked, received_at: receivedAt }: ParkedRow): Promise<boolean> {
-    const { db, now, apply } = this.#parts;
+    const { db, clock, log } = this.#context;
     const receipt = parked as Receipt;
     // `park` looks for the message of this receipt itself. Should it miss the message, `applyDue` finds the receipt later.
     const isBeingParked = (): boolean => keysOf(link, receipt).some((key) => this.#parking.has(key));
@@ -133,25 +129,23 @@ export class ParkedReceipts {
     // The task that parked the receipt may have applied it meanwhile.
     const still = await findParked(db, rowsOf(link, receipt));
     if (isBeingParked() || !still.some(({ receipt: other }) => (other as Receipt).status === receipt.status)) return false;
-    if ((await apply(link, [receipt])).length === 0) {
+    if ((await this.#apply(link, [receipt])).length === 0) {
       await this.#unpark(link, [receipt]);
       return true;
     }
-    const ageMs = now() - receivedAt.getTime();
-    if (ageMs >= WARN_AFTER_MS && ageMs < 2 * WARN_AFTER_MS) this.#warn(link, receipt);
-    await retryParkedLater(db, rowsOf(link, receipt), now() + Math.min(MAX_RETRY_MS, Math.max(FIRST_RETRY_MS, ageMs)));
+    const ageMs = clock.now() - receivedAt.getTime();
+    if (ageMs >= WARN_AFTER_MS && ageMs < 2 * WARN_AFTER_MS) {
+      const facts = { event: "delivery.receipt_unmatched", link, provider_message_id: receipt.providerMessageId } as const;
+      log.warn(facts, "a receipt matches no message, or more than one: it stays parked");
+    }
+    await retryParkedLater(db, rowsOf(link, receipt), clock.now() + Math.min(MAX_RETRY_MS, Math.max(FIRST_RETRY_MS, ageMs)));
     return false;
-  }
-
-  #warn(link: string, { providerMessageId }: Receipt): void {
-    const facts = { event: "delivery.receipt_unmatched", link, provider_message_id: providerMessageId } as const;
-    this.#parts.log.warn(facts, "a receipt matches no message, or more than one: it stays parked");
   }
 
   async #unpark(link: string, receipts: readonly Receipt[]): Promise<void> {
     if (receipts.length > 0)
       await deleteParked(
-        this.#parts.db,
+        this.#context.db,
         receipts.flatMap((receipt) => rowsOf(link, receipt)),
       );
   }

@@ -3,36 +3,19 @@
 import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
 import { idKey } from "../model/id.ts";
-import type { Log } from "../model/log.ts";
-import type { LinkDirectory } from "../links/directory.ts";
-import { siblingsOf } from "../links/ownership.ts";
 import type { Link } from "../links/link.ts";
 import { Advancer } from "../messages/advance.ts";
 import { ACCOUNT_BLOCKED, type Host, type Receipt } from "../providers/provider.ts";
 import type { ReviewUpdate } from "../providers/business-account.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database } from "../database/database.ts";
-import type { Announcer } from "../queue/announcer.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import { announceReply } from "./announcements.ts";
 import { CarrierConsent } from "./carrier-consent.ts";
+import type { DeliveryContext } from "./context.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
 import { receiveUnmatched } from "./unmatched-reports.ts";
-import type { DeliveryWatch } from "./watch.ts";
 
-export type ProviderHostsParts = {
-  db: Database;
-  clock: Clock;
-  announcer: Announcer;
-  linkDirectory: LinkDirectory;
+export type ProviderHostsParts = DeliveryContext & {
   consentDefaults: ConsentDefaults;
-  /** Wakes the webhook workers when a change has queued a delivery. */
-  wakeWebhooks: () => void;
-  receiptWaitMs: number;
-  watch: DeliveryWatch;
-  log: Log;
-  tracing?: Tracing | undefined;
   /** Pauses a link whose carrier blocks the account, on all nodes. */
   pauseLink: (link: string, reason: string) => Promise<void>;
   /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
@@ -47,27 +30,20 @@ export class ProviderHosts {
   readonly advancer: Advancer;
   readonly consent: CarrierConsent;
   readonly receipts: Receipts;
+  readonly context: DeliveryContext;
   readonly #inbound: Inbound;
   readonly #parts: ProviderHostsParts;
   readonly #brought = new FairLimit(BROUGHT);
 
   constructor(parts: ProviderHostsParts) {
-    const { db, clock, announcer, linkDirectory, consentDefaults, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
-    this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
-    this.consent = new CarrierConsent({ db, clock, linkDirectory, wakeWebhooks, log });
-    const { advancer, consent } = this;
-    const siblings = (link: string): readonly string[] => siblingsOf(linkDirectory.current, link);
-    this.receipts = new Receipts({ db, advancer, consent, wakeWebhooks, watch, receiptWaitMs, siblings, log, tracing });
+    this.context = parts;
+    this.advancer = new Advancer(parts);
+    this.consent = new CarrierConsent(parts);
+    this.receipts = new Receipts({ ...parts, advancer: this.advancer, consent: this.consent });
     this.#inbound = new Inbound({
-      db,
-      clock,
-      linkDirectory,
-      consentDefaults,
-      wakeWebhooks,
-      queued: ({ queueEntry, message }) => announceReply(announcer, queueEntry.lane, message),
-      watch,
-      log,
+      ...parts,
+      queued: ({ queueEntry, message }) => announceReply(parts.announcer, queueEntry.lane, message),
     });
   }
 
@@ -79,7 +55,7 @@ export class ProviderHosts {
   /** Creates the host for the provider of a link. */
   hostFor(link: Link, changed: () => void): Host {
     const { db, clock, linkDirectory, log, reviews } = this.#parts;
-    const unmatched = { db, clock, linkDirectory, receipts: this.receipts, inbound: this.#inbound, log };
+    const unmatched = { ...this.#parts, receipts: this.receipts, inbound: this.#inbound };
     // A link that stays open keeps its host when the country or the inbound account changes.
     const current = (): Link => linkDirectory.current.find(link.name) ?? link;
     const inTurn = <T>(work: () => Promise<T>): Promise<T> => this.#inTurn(link, work);

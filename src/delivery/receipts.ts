@@ -1,37 +1,24 @@
 /** Applies delivery receipts. `match-receipts.ts` finds the message of a receipt, and `parked-receipts.ts` keeps a receipt until its message is
  *  known. */
 import { encodeId, idKey } from "../model/id.ts";
-import type { Log } from "../model/log.ts";
 import { ERASED } from "../model/phone-number.ts";
+import { siblingsOf } from "../links/ownership.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
 import type { ProviderReference, StoredParts } from "../messages/provider-reference.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
-import type { Database } from "../database/database.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
+import type { DeliveryContext } from "./context.ts";
 import { isRecipient, ReceiptMatcher, type Match } from "./match-receipts.ts";
 import { MAX_BATCH, ParkedReceipts } from "./parked-receipts.ts";
 import { readMessages } from "./queries.ts";
 import { RecentMessages } from "./recent-messages.ts";
-import type { DeliveryWatch } from "./watch.ts";
 
 const MAX_ROUNDS = 20;
 
-export type ReceiptsParts = {
-  db: Database;
-  advancer: Advancer;
-  consent: CarrierConsent;
-  wakeWebhooks: () => void;
-  watch: DeliveryWatch;
-  receiptWaitMs: number;
-  /** The other links with the same account at the carrier, which may send a receipt on any of them. */
-  siblings: (link: string) => readonly string[];
-  log: Log;
-  tracing?: Tracing | undefined;
-};
+export type ReceiptsParts = DeliveryContext & { advancer: Advancer; consent: CarrierConsent };
 
 export class Receipts {
   readonly parked: ParkedReceipts;
@@ -41,11 +28,8 @@ export class Receipts {
 
   constructor(parts: ReceiptsParts) {
     this.#parts = parts;
-    const { db, advancer, watch, log } = parts;
-    const now = (): number => advancer.now();
-    this.#matcher = new ReceiptMatcher({ ...parts, now, recent: this.#recent });
-    const apply = async (link: string, receipts: readonly Receipt[]): Promise<Receipt[]> => (await this.#apply(link, receipts)).unmatched;
-    this.parked = new ParkedReceipts({ db, now, watch, log, apply });
+    this.#matcher = new ReceiptMatcher(parts, this.#recent);
+    this.parked = new ParkedReceipts(parts, async (link, receipts) => (await this.#apply(link, receipts)).unmatched);
   }
 
   /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. Returns the unmarked
@@ -67,7 +51,7 @@ export class Receipts {
     // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
     if (parts === undefined) this.#recent.remember(reference, after);
     const ids = [...new Set([providerMessageId, ...(parts?.ids ?? [])])];
-    const links = [link, ...this.#parts.siblings(link)];
+    const links = [link, ...siblingsOf(this.#parts.linkDirectory.current, link)];
     this.parked.idsStored(ids.flatMap((id) => links.map((each) => ({ link: each, providerMessageId: id }))));
   }
 

@@ -1,24 +1,14 @@
 /** Reports of carriers about numbers without a link. A receipt that names a message of ours is applied. The rest is kept for the operator. */
 import { decodeId, NO_ID } from "../model/id.ts";
-import type { Log } from "../model/log.ts";
-import type { LinkDirectory } from "../links/directory.ts";
 import type { Link } from "../links/link.ts";
 import type { UnmatchedReceipt, UnmatchedReports } from "../providers/provider.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database } from "../database/database.ts";
+import type { DeliveryContext } from "./context.ts";
 import type { Inbound } from "./inbound.ts";
 import { keepNotifications } from "./kept-inbound.ts";
 import { findLinksOf } from "./receipt-queries.ts";
 import type { Receipts } from "./receipts.ts";
 
-export type UnmatchedParts = {
-  db: Database;
-  clock: Clock;
-  linkDirectory: LinkDirectory;
-  receipts: Receipts;
-  inbound: Inbound;
-  log: Log;
-};
+type UnmatchedParts = DeliveryContext & { receipts: Receipts; inbound: Inbound };
 
 /** Stores the reports that came by the URL of a link. Resolves when all of them are committed. */
 export async function receiveUnmatched(parts: UnmatchedParts, link: Link, reports: UnmatchedReports): Promise<void> {

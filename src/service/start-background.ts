@@ -102,20 +102,19 @@ export async function startBackground(shared: Process): Promise<Background> {
     accounts: async () => (await listAccounts(db)).map(({ id }) => id),
   });
   stops.push(() => reviews.stop());
-  const watch = deliveryWatch(metrics.registry);
   const hosts = new ProviderHosts({
     ...shared,
     linkDirectory,
     consentDefaults,
     wakeWebhooks,
     receiptWaitMs: config.receiptWaitMs,
-    watch,
+    watch: deliveryWatch(metrics.registry),
     reviews,
     pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
   stops.push(() => hosts.stop());
   const composer = new Composer({ clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
-  const { handover, reload } = await startDelivery(shared, { linkDirectory, hosts, watch, composer, wakeWebhooks });
+  const { handover, reload } = await startDelivery(shared, { hosts, composer });
   startUpkeep(shared, wakeWebhooks);
   const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
     const known = await findAccounts(db, reloaded);
@@ -166,20 +165,19 @@ function startWebhooks(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const RESPONSE_TIMEOUT_MS = 60_000;
 
-type DeliveryParts = Pick<Background, "wakeWebhooks" | "linkDirectory" | "hosts" | "composer"> & {
-  watch: ReturnType<typeof deliveryWatch>;
-};
-
 /** Delivers messages in this process if that is its role; otherwise announces them to the processes that do. */
-async function startDelivery(shared: Process, parts: DeliveryParts): Promise<{ handover: Handover; reload: () => Promise<void> }> {
-  const { config, timings, db, announcer, metrics, stops } = shared;
+async function startDelivery(
+  { config, timings, db, node, box, announcer, metrics, stops }: Process,
+  { hosts, composer }: Pick<Background, "hosts" | "composer">,
+): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
   const delivery = new Delivery({
-    ...shared,
-    ...parts,
+    node,
+    hosts,
     providers: PROVIDERS,
-    receiptWaitMs: config.receiptWaitMs,
+    composer,
+    box,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     queueLeaseMs: timings.queueLeaseMs,
     linkLeaseMs: timings.linkLeaseMs,

@@ -5,7 +5,7 @@ import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { findRefusal } from "../../src/consent/refusal.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { assignKept, countKeptInbound, KeptInboundFull, listKept, MAX_KEPT_MESSAGES } from "../../src/delivery/kept-inbound.ts";
-import type { DeliveryWatch } from "../../src/delivery/watch.ts";
+import type { DeliveryWatch } from "../../src/delivery/context.ts";
 import { decodeId, newId, type AccountId } from "../../src/model/id.ts";
 import { CarrierConsent } from "../../src/delivery/carrier-consent.ts";
 import { createLog } from "../../src/model/log.ts";

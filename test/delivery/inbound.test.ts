@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { findRefusal } from "../../src/consent/refusal.ts";
-import type { DeliveryWatch } from "../../src/delivery/watch.ts";
+import type { DeliveryWatch } from "../../src/delivery/context.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { createLog } from "../../src/model/log.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";

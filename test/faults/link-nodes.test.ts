@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../src/providers/provider.ts";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
-import type { DeliveryWatch } from "../../src/delivery/watch.ts";
+import type { DeliveryWatch } from "../../src/delivery/context.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { newId, type AccountId, type MessageId } from "../../src/model/id.ts";
 import { createLog } from "../../src/model/log.ts";

@@ -4,7 +4,7 @@ import { SCOPES } from "../../src/access/scope.ts";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
-import type { DeliveryWatch } from "../../src/delivery/watch.ts";
+import type { DeliveryWatch } from "../../src/delivery/context.ts";
 import { NO_ID, type AccountId } from "../../src/model/id.ts";
 import { createLog, type Log } from "../../src/model/log.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
@@ -108,21 +108,19 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
   const { receiptWaitMs = 3_600_000, responseTimeoutMs = 60_000, pollMs = TIMINGS.deliveryPollMs } = options;
   const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
   const announcer = new Announcer(db, node, log);
-  const consentDefaults = new ConsentDefaults();
-  const shared = {
+  const hosts = new ProviderHosts({
     db,
     clock,
     announcer,
     linkDirectory,
-    consentDefaults,
+    consentDefaults: new ConsentDefaults(),
     wakeWebhooks: wakeNothing,
     receiptWaitMs,
     watch: silentWatch,
     log,
-  };
-  const hosts = new ProviderHosts({ ...shared, pauseLink: async () => undefined });
+    pauseLink: async () => undefined,
+  });
   const delivery = new Delivery({
-    ...shared,
     node,
     providers,
     hosts,
@@ -132,7 +130,7 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     queueLeaseMs,
     linkLeaseMs,
     pollMs,
-    ...(downAfterMs === undefined ? {} : { downAfterMs }),
+    downAfterMs,
   });
   return { delivery, announcer };
 }
