@@ -1,19 +1,15 @@
 /** Accepts a batch: decides every item by itself, and stores all valid ones in one commit with the idempotency key and the response. */
 import { setImmediate } from "node:timers/promises";
-import type { Credential } from "../access/authenticate.ts";
-import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
+import type { QueuedDeliveries } from "../events/publish.ts";
 import { Problem, toSentence, unavailable, type Fault } from "../http/problem.ts";
-import type { IdempotencyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteCall, type WriteResponse } from "../idempotency/once.ts";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { encodeId, newId } from "../model/id.ts";
-import type { Trace } from "../lib/trace.ts";
-import { consentProblem, type Composer, type Origin } from "../messages/compose.ts";
-import type { Handover } from "../messages/handover.ts";
-import { storeMessages, toAcceptance, type MessageAcceptance, type Watch } from "../messages/accept-statement.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database, Tx } from "../database/database.ts";
-import type { Tracing } from "../tracing/tracing.ts";
+import type { AcceptParts } from "../messages/accept.ts";
+import { consentProblem, type Origin } from "../messages/compose.ts";
+import { storeMessages, toAcceptance, type MessageAcceptance } from "../messages/accept-statement.ts";
+import type { Tx } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";
 import { toItem, type NewBatch } from "./new-batch.ts";
@@ -25,17 +21,6 @@ const TURN_MS = 10;
 const MAX_FAULTS = 20;
 const MAX_FAULTS_BYTES = 524_288;
 
-export type BatchAcceptorParts = {
-  db: Database;
-  clock: Clock;
-  composer: Composer;
-  handover: Handover;
-  wakeWebhooks: WakeWebhooks;
-  watch: Watch;
-  tracing?: Tracing | undefined;
-};
-export type BatchCall = { credential: Credential; claim: IdempotencyClaim | undefined; trace?: Trace | undefined };
-
 // Each store holds a connection for a thousand messages. Requests for single messages need connections too.
 const MAX_STORED_AT_ONCE = 4;
 // Some seconds of work for a busy database. Beyond that a 503 with a later retry serves the client better.
@@ -46,16 +31,16 @@ type Decided = MessageAcceptance | Problem;
 type Result = AcceptedBatch["results"][number];
 
 export class BatchAcceptor {
-  readonly #parts: BatchAcceptorParts;
+  readonly #parts: AcceptParts;
   readonly #once: Once;
   readonly #stores = new ConcurrencyLimit(MAX_STORED_AT_ONCE, MAX_WAITING);
 
-  constructor(parts: BatchAcceptorParts) {
+  constructor(parts: AcceptParts) {
     this.#parts = parts;
     this.#once = new Once(parts.db, parts.clock);
   }
 
-  async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
+  async accept(request: NewBatch, { credential, claim, trace }: WriteCall): Promise<Executed | Replay> {
     const { clock, handover, wakeWebhooks, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#stores.isFull) throw unavailable("too many batches wait to be stored");
@@ -93,7 +78,7 @@ export class BatchAcceptor {
   }
 
   /** Checks each item against business rules and the size of its record, before anything is locked. */
-  async #decide(request: NewBatch, owner: Credential, origin: Origin): Promise<Decided[]> {
+  async #decide(request: NewBatch, owner: Owner, origin: Origin): Promise<Decided[]> {
     const decided: Decided[] = [];
     let turnEndsAt = 0;
     for (let index = 0; index < request.items.length; index += 1) {
@@ -106,7 +91,7 @@ export class BatchAcceptor {
     return decided;
   }
 
-  async #decideItem(batch: NewBatch, index: number, owner: Credential, origin: Origin): Promise<Decided> {
+  async #decideItem(batch: NewBatch, index: number, owner: Owner, origin: Origin): Promise<Decided> {
     const { request, faults } = toItem(batch, index);
     if (faults.length > 0) return new Problem("invalid_request_payload", { errors: faults });
     try {

@@ -69,22 +69,12 @@ export type EventStreamsParts = {
 
 /** The streams of this process. */
 export class EventStreams {
-  readonly #db: Database;
-  readonly #positions: EventPositions;
-  readonly #limiter: Pick<Limiter, "take">;
-  readonly #heartbeatMs: number;
-  readonly #maxStreams: number;
+  readonly #parts: Required<EventStreamsParts>;
   /** The open streams of each account, the oldest first. */
   readonly #open = new Map<string, Set<AbortController>>();
-  readonly #readInTurn: EventStreamsParts["readInTurn"];
 
-  constructor({ db, positions, limiter, readInTurn, heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS }: EventStreamsParts) {
-    this.#db = db;
-    this.#positions = positions;
-    this.#limiter = limiter;
-    this.#readInTurn = readInTurn;
-    this.#heartbeatMs = heartbeatMs;
-    this.#maxStreams = maxStreams;
+  constructor(parts: EventStreamsParts) {
+    this.#parts = { heartbeatMs: HEARTBEAT_MS, maxStreams: MAX_STREAMS, ...parts };
   }
 
   get count(): number {
@@ -96,7 +86,7 @@ export class EventStreams {
     const account = idKey(request.owner.accountId);
     const mine = this.#open.get(account) ?? new Set();
     if (mine.size >= MAX_STREAMS_EACH) throw tooManyStreams("this account");
-    if (this.count >= this.#maxStreams) this.#makeRoom(mine.size);
+    if (this.count >= this.#parts.maxStreams) this.#makeRoom(mine.size);
     const ending = new AbortController();
     this.#open.set(account, mine.add(ending));
     const close = (): void => {
@@ -118,17 +108,17 @@ export class EventStreams {
 
   /** Takes the quota for a page of history, or returns false. */
   async #takeQuota(owner: Credential): Promise<boolean> {
-    const decision = await this.#limiter.take(owner);
+    const decision = await this.#parts.limiter.take(owner);
     return decision?.isAdmitted ?? true;
   }
 
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
+    const { heartbeatMs } = this.#parts;
     try {
       const cursor = await this.#cursorOf(owner, after, signal);
       // A reader that is disconnected before its first event continues from this id.
       yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : placeId(cursor.position))}\n\n`;
-      const history = <T>(work: () => Promise<T>): Promise<T> => this.#readInTurn(owner, work);
-      const reader = new Reader({ db: this.#db, positions: this.#positions, owner, type, cursor, history });
+      const reader = new Reader({ ...this.#parts, owner, type, cursor });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
         const isPaused = reader.isInHistory && !(await this.#takeQuota(owner));
@@ -138,7 +128,7 @@ export class EventStreams {
           spokeAt = performance.now();
         }
         const now = performance.now();
-        if (now - spokeAt > this.#heartbeatMs) {
+        if (now - spokeAt > heartbeatMs) {
           yield ":\n\n";
           spokeAt = now;
         }
@@ -159,30 +149,26 @@ export class EventStreams {
   async #cursorOf(owner: Owner, after: EventId | undefined, signal: AbortSignal): Promise<EventCursor> {
     if (after === undefined) return { position: await this.#present(signal), id: MAX_UUID };
     const position = positionOf(after);
-    if (position !== undefined) return { position: Math.min(position, await lastPosition(this.#db)), id: MAX_UUID };
-    return (await cursorAt(this.#db, owner, after)) ?? { position: 0, id: NIL_UUID };
+    if (position !== undefined) return { position: Math.min(position, await lastPosition(this.#parts.db)), id: MAX_UUID };
+    return (await cursorAt(this.#parts.db, owner, after)) ?? { position: 0, id: NIL_UUID };
   }
 
   /** The position after which events are new. If a transaction that writes events does not end, a reader gets some events of the last
    *  moments before it as well, since otherwise it would not get those of the transaction. */
   async #present(signal: AbortSignal): Promise<number> {
-    const last = await lastPosition(this.#db);
-    const isSettled = await writersEnd(this.#db, AbortSignal.any([signal, AbortSignal.timeout(START_WAIT_MS)]));
-    return isSettled ? last : this.#positions.settled();
+    const last = await lastPosition(this.#parts.db);
+    const isSettled = await writersEnd(this.#parts.db, AbortSignal.any([signal, AbortSignal.timeout(START_WAIT_MS)]));
+    return isSettled ? last : this.#parts.positions.settled();
   }
 }
 
 const tooManyStreams = (whose: string): Problem =>
   new Problem("rate_limit_exceeded", { detail: `${whose} has reached its limit of event streams`, headers: { "retry-after": "10" } });
 
-type ReaderOptions = {
-  db: Database;
-  positions: EventPositions;
-  owner: Owner;
+type ReaderOptions = Pick<EventStreamsParts, "db" | "positions" | "readInTurn"> & {
+  owner: Credential;
   type: string;
   cursor: EventCursor;
-  /** Runs a query for events of the past when it is its turn. */
-  history: <T>(work: () => Promise<T>) => Promise<T>;
 };
 
 /** One reader, and its place in the order of events. */
@@ -213,14 +199,14 @@ class Reader {
 
   /** Yields a page of settled events after the last one. */
   async *news(): AsyncGenerator<string> {
-    const { db, positions, owner, type } = this.#options;
+    const { db, positions, owner, type, readInTurn } = this.#options;
     const until = await positions.settled();
     this.#historyEnd ??= until;
     this.isBehind = false;
     if (until <= this.#cursor.position || this.isLost) return;
     const isHistory = this.#cursor.position < this.#historyEnd;
     const limit = isHistory ? HISTORY_PAGE : PAGE;
-    const run: ReaderOptions["history"] = isHistory ? this.#options.history : (work) => work();
+    const run = <T>(work: () => Promise<T>): Promise<T> => (isHistory ? readInTurn(owner, work) : work());
     const page = await run(() => listEntriesAfter(db, owner, { after: this.#cursor, until, type, limit }));
     const wanted = page.filter((entry) => entry.is_wanted);
     for (let at = 0; at < wanted.length; at += CHUNK) {

@@ -31,7 +31,8 @@ const MAX_WAITING = 4_000;
 // With two workers and 64 clients, 9 % less processor time for each message (bench/README.md, workers).
 const REST_MS = 4;
 
-export type AcceptorParts = {
+/** The parts that every way to accept messages needs: single ones, batches and verifications. */
+export type AcceptParts = {
   db: Database;
   clock: Clock;
   composer: Composer;
@@ -39,25 +40,20 @@ export type AcceptorParts = {
   wakeWebhooks: WakeWebhooks;
   watch: Watch;
   tracing?: Tracing | undefined;
-  /** Whether other workers of this machine accept messages as well. */
-  isOneOfSeveral?: boolean;
 };
 
 export class Acceptor {
-  readonly #composer: Composer;
-  readonly #handover: Handover;
-  readonly #tracing: Tracing | undefined;
+  readonly #parts: AcceptParts;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor({ db, clock, composer, handover, wakeWebhooks, watch, tracing, isOneOfSeveral = false }: AcceptorParts) {
-    this.#composer = composer;
-    this.#handover = handover;
-    this.#tracing = tracing;
-    const once = new Once(db, clock);
+  /** `isOneOfSeveral`: other workers of this machine accept messages as well. */
+  constructor(parts: AcceptParts, isOneOfSeveral = false) {
+    this.#parts = parts;
+    const once = new Once(parts.db, parts.clock);
     this.#once = once;
     this.#commits = new GroupCommit({
-      run: (items) => commitAcceptances({ db, once, wakeWebhooks, watch }, items),
+      run: (items) => commitAcceptances({ ...parts, once }, items),
       isItemFault: isRowRefused,
       maxBatch: MAX_BATCH,
       ownerOf: ({ accountId }) => idKey(accountId),
@@ -75,7 +71,7 @@ export class Acceptor {
 
   async accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
     const { credential, claim, trace } = call;
-    const composed = await this.#composer.compose(request, credential, trace && { trace });
+    const composed = await this.#parts.composer.compose(request, credential, trace && { trace });
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
     const acceptance = toAcceptance(composed, claim);
     return this.#once.run(credential, claim, () => this.#store(acceptance, call));
@@ -84,17 +80,18 @@ export class Acceptor {
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
   async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
-    const refusal = toRefusedAcceptance(problem, credential, { atMs: this.#composer.now(), claim, write: writeProblem });
+    const refusal = toRefusedAcceptance(problem, credential, { atMs: this.#parts.composer.now(), claim, write: writeProblem });
     return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
   }
 
   /** Stores a message. Where its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
    *  message is due for any node. */
   async #store(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
+    const { handover, tracing } = this.#parts;
     const { message, queueEntry } = acceptance;
-    const hasReservation = queueEntry.dueAtMs === null && this.#handover.reserve(queueEntry.lane, message);
-    const toStore = hasReservation ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: this.#handover.leaseMs } } : acceptance;
-    const span = this.#tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
+    const hasReservation = queueEntry.dueAtMs === null && handover.reserve(queueEntry.lane, message);
+    const toStore = hasReservation ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: handover.leaseMs } } : acceptance;
+    const span = tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
       outcome = await this.#submit(toStore);
@@ -117,9 +114,10 @@ export class Acceptor {
   }
 
   #settleReservation(lane: string, outcome: Outcome, message: Message, hasReservation: boolean): void {
-    if (outcome === "done" && hasReservation) this.#handover.take(lane, message);
-    else if (outcome === "done") this.#handover.queued(lane, [message]);
-    else if (hasReservation) this.#handover.release(lane);
+    const { handover } = this.#parts;
+    if (outcome === "done" && hasReservation) handover.take(lane, message);
+    else if (outcome === "done") handover.queued(lane, [message]);
+    else if (hasReservation) handover.release(lane);
   }
 
   async #submit(acceptance: Acceptance): Promise<Outcome> {

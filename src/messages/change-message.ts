@@ -1,14 +1,11 @@
 /** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in
  *  one transaction with its key, its event and its stored response, with the message locked. */
-import type { Credential } from "../access/authenticate.ts";
 import type { Action } from "../audit/audit-event.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
-import type { IdempotencyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
+import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, type MessageId } from "../model/id.ts";
-import type { ChangeOrigin } from "../model/origin.ts";
 import type { SegmentRules } from "../model/segments.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import { chooseLinks } from "../links/choose-links.ts";
@@ -18,7 +15,6 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";
-import type { WriteProblem } from "./accept-statement.ts";
 import { advanceLocked } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
@@ -27,41 +23,28 @@ import { messageRecord, type Message, type MessageRecord, type Content } from ".
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { isUnsuccessful, isFinished } from "./states.ts";
 
-/** A request to change a message, and the function that writes its refusal. */
-export type ChangeCall = {
-  credential: Credential;
-  origin: () => ChangeOrigin;
-  id: MessageId | undefined;
-  claim: IdempotencyClaim | undefined;
-  writeProblem: WriteProblem;
-};
-
 export type ChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; linkDirectory: LinkDirectory };
 
 export class MessageChanger {
-  readonly #clock: Clock;
-  readonly #wakeWebhooks: () => void;
+  readonly #parts: ChangerParts;
   readonly #once: Once;
-  readonly #linkDirectory: LinkDirectory;
 
-  constructor({ db, clock, wakeWebhooks, linkDirectory }: ChangerParts) {
-    this.#linkDirectory = linkDirectory;
-    this.#clock = clock;
-    this.#wakeWebhooks = wakeWebhooks;
-    this.#once = new Once(db, clock);
+  constructor(parts: ChangerParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db, parts.clock, undefined, parts.wakeWebhooks);
   }
 
   /** Undefined where no link accepts the message now. */
   #segmentRules(message: Message): SegmentRules | undefined {
     const isBound = message.senderReason === null || isFixed(message.senderReason);
-    const choice = chooseLinks(this.#linkDirectory.current, isBound ? message : { ...message, sender: null });
+    const choice = chooseLinks(this.#parts.linkDirectory.current, isBound ? message : { ...message, sender: null });
     return choice.kind === "chosen" ? choice.links[0].segmentRules : undefined;
   }
 
   /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version
    *  of the message that it has read. */
-  cancel(call: ChangeCall): Promise<Executed | Replay> {
-    return this.#change(call, "message.canceled", async (tx, message) => {
+  cancel(call: AuditedCall, id: MessageId | undefined): Promise<Executed | Replay> {
+    return this.#change(call, id, "message.canceled", async (tx, message) => {
       const change = changeBy(
         message,
         { status: "canceled", detail: { reason: "canceled by request" }, move: { kind: "leave" } },
@@ -73,8 +56,8 @@ export class MessageChanger {
     });
   }
 
-  edit(call: ChangeCall, request: EditMessage): Promise<Executed | Replay> {
-    return this.#change(call, "message.edited", async (tx, message) => {
+  edit(call: AuditedCall, id: MessageId | undefined, request: EditMessage): Promise<Executed | Replay> {
+    return this.#change(call, id, "message.edited", async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `the message is ${message.status}` });
       const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
@@ -92,8 +75,8 @@ export class MessageChanger {
   }
 
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
-  redact(call: ChangeCall): Promise<Executed | Replay> {
-    return this.#change(call, "message.redacted", async (tx, message) => {
+  redact(call: AuditedCall, id: MessageId | undefined): Promise<Executed | Replay> {
+    return this.#change(call, id, "message.redacted", async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `the message is ${message.status}` });
       const template = message.template && { ...message.template, variables: null };
       const note = noteOn({ ...message, body: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
@@ -112,13 +95,14 @@ export class MessageChanger {
     });
   }
 
-  async #change(
-    call: ChangeCall,
+  #change(
+    call: AuditedCall,
+    id: MessageId | undefined,
     action: Action,
     work: (tx: Tx, message: Message) => Promise<WriteResponse | Problem>,
   ): Promise<Executed | Replay> {
-    const { credential, id, origin } = call;
-    const response = await this.#once.write(call, async (tx) => {
+    const { credential, origin } = call;
+    return this.#once.write(call, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
       const done = await work(tx, message);
@@ -126,12 +110,10 @@ export class MessageChanger {
       if (!(done instanceof Problem)) await recordChange(tx, this.#now(), { ...credential, origin: origin() }, { action, target });
       return done;
     });
-    if (response.kind === "executed") this.#wakeWebhooks();
-    return response;
   }
 
   #now(): number {
-    return this.#clock.now();
+    return this.#parts.clock.now();
   }
 }
 

@@ -1,7 +1,7 @@
 /** The HTTP routes of messages. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toResponse, type Call, type Route, type Urgency } from "../api/route.ts";
+import { route, toResponse, type Route, type Urgency } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
@@ -11,7 +11,7 @@ import { recipientParameter } from "../links/address.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../database/database.ts";
 import type { Acceptor } from "./accept.ts";
-import type { ChangeCall, MessageChanger } from "./change-message.ts";
+import type { MessageChanger } from "./change-message.ts";
 import type { Composer } from "./compose.ts";
 import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
 import { DIRECTIONS, MessageRecord, messageRecord, type Message } from "./message.ts";
@@ -60,6 +60,9 @@ const SEND_PROBLEMS = [
 const URGENCIES: Readonly<Record<string, Urgency>> = { high: "urgent", bulk: "bulk" };
 const urgencyOf = (body: unknown): Urgency => URGENCIES[(body as { priority?: string }).priority ?? ""] ?? "usual";
 
+const READ = { tag: "Messages", scope: "messages:read", isIdempotent: false } as const;
+const CHANGE = { tag: "Messages", scope: "messages:send", isIdempotent: true, params: IdParams } as const;
+
 export type MessageRouteParts = { db: Database; acceptor: Acceptor; composer: Composer; changer: MessageChanger };
 
 export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteParts): Route[] => [
@@ -104,14 +107,12 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     }),
   }),
   route({
+    ...READ,
     method: "GET",
     path: "/v1/messages/{id}",
     summary: "Retrieve a message",
     description:
       "Returns a message with its current status. To be informed about changes without polling, use [webhooks](/docs/webhooks) or the event stream. See [Message statuses](/docs/states).",
-    tag: "Messages",
-    scope: "messages:read",
-    isIdempotent: false,
     params: IdParams,
     reply: { status: 200, description: "The message.", schema: MessageRecord },
     problems: ["not_found"],
@@ -121,30 +122,25 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     },
   }),
   route({
+    ...READ,
     method: "GET",
     path: "/v1/messages",
     weight: "heavy",
     summary: "List messages",
     description:
       "Returns outbound and inbound messages, newest first. Filters can be combined. A filter that would have to read very many messages may return a short page with `has_more: true`: continue with `next_cursor`. See [List and search messages](/docs/sending#list-and-search-messages).",
-    tag: "Messages",
-    scope: "messages:read",
-    isIdempotent: false,
     query: ListQuery,
     reply: { status: 200, description: "A page of messages.", schema: pageOf("MessagePage", MessageRecord) },
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
   }),
   route({
+    ...CHANGE,
     method: "PATCH",
     path: "/v1/messages/{id}",
     summary: "Edit a scheduled message",
     description:
       "Changes the given fields of a message that is `scheduled`; fields that are absent or null stay unchanged. `ttl_seconds` counts from `send_at`. A message that is already queued or sent is refused with `message_not_editable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Edit a scheduled message](/docs/sending#edit-a-scheduled-message).",
-    tag: "Messages",
-    scope: "messages:send",
-    isIdempotent: true,
-    params: IdParams,
     body: EditMessageBody,
     check: checkEditMessage,
     reply: { status: 200, description: "The message after the change.", schema: MessageRecord },
@@ -156,45 +152,37 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
       "template_variables_mismatch",
       "template_text_too_long",
     ],
-    handle: async (call) => toResponse(await changer.edit(toChangeCall(call), call.body)),
+    handle: async (call) => toResponse(await changer.edit(call, decodeId("msg", call.params.id), call.body)),
   }),
   route({
+    ...CHANGE,
     method: "POST",
     path: "/v1/messages/{id}/cancel",
     summary: "Cancel a message",
     description:
       "Cancels a message that is `scheduled` or `queued`. A message that is `sending` may already have left, and is refused with `message_not_cancelable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Cancel a message](/docs/sending#cancel-a-message).",
-    tag: "Messages",
-    scope: "messages:send",
-    isIdempotent: true,
-    params: IdParams,
     reply: { status: 200, description: "The canceled message.", schema: MessageRecord },
     problems: ["not_found", "message_not_cancelable"],
-    handle: async (call) => toResponse(await changer.cancel(toChangeCall(call))),
+    handle: async (call) => toResponse(await changer.cancel(call, decodeId("msg", call.params.id))),
   }),
   route({
+    ...CHANGE,
     method: "POST",
     path: "/v1/messages/{id}/redact",
     summary: "Redact a message",
     description:
       "Removes the text, the template variables and the metadata of a message with a final status, also from its events and from the responses that are stored for idempotency keys. Data that was already sent to webhook endpoints is not affected. Send an `Idempotency-Key`, so that you can repeat the request safely. To remove all data of a person, use `POST /v1/recipients/erase`. See [Redact a message](/docs/sending#redact-a-message).",
-    tag: "Messages",
-    scope: "messages:send",
-    isIdempotent: true,
-    params: IdParams,
     reply: { status: 200, description: "The redacted message.", schema: MessageRecord },
     problems: ["not_found", "message_not_redactable"],
-    handle: async (call) => toResponse(await changer.redact(toChangeCall(call))),
+    handle: async (call) => toResponse(await changer.redact(call, decodeId("msg", call.params.id))),
   }),
   route({
+    ...READ,
     method: "GET",
     path: "/v1/messages/{id}/events",
     summary: "List the timeline of a message",
     description:
       "Returns the history of one message, newest first: its events with their causes, the attempts to submit it, and the signals of carriers that changed nothing (`ignored`). Use it to find out why a message has its status. See [Message statuses](/docs/states).",
-    tag: "Messages",
-    scope: "messages:read",
-    isIdempotent: false,
     params: IdParams,
     query: TimelineQuery,
     reply: { status: 200, description: "A page of entries.", schema: pageOf("TimelinePage", TimelineEntry) },
@@ -210,14 +198,12 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     },
   }),
   route({
+    ...READ,
     method: "GET",
     path: "/v1/messages/{id}/parts",
     summary: "List the parts of a message",
     description:
       "Returns the transmitted parts of an SMS in order, each with its carrier id and its status. There is one part for a message that was transmitted whole, or that the carrier splits itself. The list is empty before a carrier has accepted the message, for inbound messages, and on channels without parts. See [Parts](/docs/states#parts).",
-    tag: "Messages",
-    scope: "messages:read",
-    isIdempotent: false,
     params: IdParams,
     reply: { status: 200, description: "The parts, all on one page.", schema: pageOf("MessagePartPage", PartRecord) },
     problems: ["not_found"],
@@ -234,14 +220,6 @@ async function findOwn(db: Database, { accountId, environment }: Credential, tex
   if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
   return message;
 }
-
-const toChangeCall = ({ credential, origin, params, claim, writeProblem }: Call<unknown, unknown, { id: string }>): ChangeCall => ({
-  credential,
-  origin,
-  id: decodeId("msg", params.id),
-  claim,
-  writeProblem,
-});
 
 async function listPage(db: Database, credential: Credential, query: Static<typeof ListQuery>): Promise<object> {
   const { items, next } = await listMessages(db, credential, toFilter(query), query.limit ?? DEFAULT_LIMIT);

@@ -106,7 +106,8 @@ function makeRoutes(
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
-  const acceptor = new Acceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing, isOneOfSeveral });
+  const accepting = { db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing };
+  const acceptor = new Acceptor(accepting, isOneOfSeveral);
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
   watchPositions(metrics.registry, positions);
@@ -122,8 +123,8 @@ function makeRoutes(
     streams,
     setup,
     linkTester: new LinkTester({ setup, providers: PROVIDERS, log }),
-    batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
-    verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
+    batches: new BatchAcceptor(accepting),
+    verifier: new Verifier({ ...accepting, box, limits: config.verificationLimits }),
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkDirectory }),
     endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),

@@ -6,30 +6,19 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type MessageId, type VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { consentProblem, type Composer } from "../messages/compose.ts";
+import type { AcceptParts } from "../messages/accept.ts";
+import { consentProblem } from "../messages/compose.ts";
 import { removeFallback } from "../messages/fallbacks.ts";
-import type { Handover } from "../messages/handover.ts";
 import { storeMessages, toAcceptance, type MessageAcceptance } from "../messages/accept-statement.ts";
-import type { Clock } from "../database/database-clock.ts";
-import type { Database, Tx } from "../database/database.ts";
+import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_CODE_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
 import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification } from "./verification.ts";
 
-export type VerifierParts = {
-  db: Database;
-  clock: Clock;
-  composer: Composer;
-  handover: Handover;
-  wakeWebhooks: () => void;
-  box: SecretBox;
-  limits: Limits;
-  tracing?: Tracing | undefined;
-};
+export type VerifierParts = Omit<AcceptParts, "watch"> & { box: SecretBox; limits: Limits };
 
 export class Verifier {
   readonly #parts: VerifierParts;
@@ -37,7 +26,7 @@ export class Verifier {
 
   constructor(parts: VerifierParts) {
     this.#parts = parts;
-    this.#once = new Once(parts.db, parts.clock, undefined, parts.wakeWebhooks);
+    this.#once = new Once(parts.db, parts.clock, undefined, () => parts.wakeWebhooks());
   }
 
   now(): number {
