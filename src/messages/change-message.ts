@@ -14,7 +14,7 @@ import { isFixed } from "../links/choose-sender.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
-import { findTemplateVersion } from "../templates/find-template.ts";
+import { readTemplate } from "../templates/find-template.ts";
 import { advanceLocked } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
@@ -122,7 +122,7 @@ async function editedContent(tx: Tx, message: Message, { body, template_variable
   const { template } = message;
   if (!variables || template === null) return { body: body ?? message.body ?? "", template };
   const id = decodeId("tmpl", template.id);
-  const used = id && (await findTemplateVersion(tx, message, id, template.version));
+  const used = id && (await readTemplate(tx, message, id, template.version));
   if (used === undefined) return new Problem("template_not_found");
   const filled = fillTemplate(used, variables, message.channel);
   return filled instanceof Problem ? filled : { body: filled.text, template: { ...template, variables } };

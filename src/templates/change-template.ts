@@ -158,7 +158,7 @@ export class TemplateChanger {
   }
 }
 
-function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number, createdBy: string): Template {
+export function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number, createdBy: string): Template {
   const { name, language, category, channels, body, header, footer, buttons, examples, status } = request;
   return {
     accountId,

@@ -6,7 +6,7 @@ import { decodeId, idKey, type TemplateId } from "../model/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
+import { findTemplate, listTemplates, type Which } from "./queries.ts";
 import { MAX_TEMPLATES_EACH, NAME_PATTERN, type Template } from "./template.ts";
 
 // A paused or archived template must stop within about a second on every node.
@@ -57,12 +57,9 @@ export class Templates {
 
 const environmentKey = ({ accountId, environment }: Owner): string => `${idKey(accountId)} ${environment} `;
 
-/** Finds a template with the content of one version, for messages that keep the version they used. All other fields are current. */
-export const findTemplateVersion = (db: Queryable, owner: Owner, id: TemplateId, version: number): Promise<Template | undefined> =>
-  findVersion(db, owner, id, version);
-
-/** Finds a template by id, archived or not. */
-export const readTemplate = (db: Queryable, owner: Owner, id: TemplateId): Promise<Template | undefined> => findTemplate(db, owner, { id });
+/** Finds a template by id, archived or not, with its current content or that of one version. */
+export const readTemplate = (db: Queryable, owner: Owner, id: TemplateId, version?: number): Promise<Template | undefined> =>
+  findTemplate(db, owner, version === undefined ? { id } : { id, version });
 
 const ALL = { before: MAX_UUID, status: null, channel: null, name: null };
 

@@ -7,11 +7,12 @@ import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
 import type { Owner } from "../model/owner.ts";
 import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
-import { prepare, sql, type Prepared } from "../database/sql.ts";
+import { prepare, sql, type Prepared, type Sql } from "../database/sql.ts";
 import type { Template, TemplateStatus } from "./template.ts";
 
-/** By id, archived or not, or by name, which an archived template does not have any more. */
-export type Which = { id: TemplateId } | { name: string };
+/** By id, archived or not, or by name, which an archived template does not have any more. With a version, the template has the content of that
+ *  version; all other fields are current. */
+export type Which = { id: TemplateId; version?: number } | { name: string };
 
 const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
        t.created_by, v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
@@ -40,19 +41,13 @@ const findByName = find(BY_NAME);
 const findOld = find(BY_ID, "$4");
 
 export async function findTemplate(db: Queryable, { accountId, environment }: Owner, which: Which): Promise<Template | undefined> {
-  const [statement, value] = "id" in which ? [findById, which.id] : [findByName, which.name];
-  const [row] = await db.rows<StoredRow>({ ...statement, values: [accountId, environment, value] });
-  return row && toTemplate(row);
-}
-
-/** Finds a template with the content of one version. */
-export async function findVersion(
-  db: Queryable,
-  { accountId, environment }: Owner,
-  id: TemplateId,
-  version: number,
-): Promise<Template | undefined> {
-  const [row] = await db.rows<StoredRow>({ ...findOld, values: [accountId, environment, id, version] });
+  const values = [accountId, environment];
+  const statement = (): Sql => {
+    if (!("id" in which)) return { ...findByName, values: [...values, which.name] };
+    if (which.version === undefined) return { ...findById, values: [...values, which.id] };
+    return { ...findOld, values: [...values, which.id, which.version] };
+  };
+  const [row] = await db.rows<StoredRow>(statement());
   return row && toTemplate(row);
 }
 

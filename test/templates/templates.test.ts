@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
-import { findTemplateVersion } from "../../src/templates/find-template.ts";
+import { readTemplate } from "../../src/templates/find-template.ts";
 import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
 import { toId, type AccountId } from "../../src/model/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
@@ -291,8 +291,7 @@ describe("edit", () => {
     assert.ok(row !== undefined && godwit.db !== undefined);
     const owner = { accountId: row.account_id, environment: "test" } as const;
     const said = [];
-    for (const version of [1, 2, 3, 4])
-      said.push(await findTemplateVersion(godwit.db, owner, toId("tmpl", uuidFromText(rowId(id))), version));
+    for (const version of [1, 2, 3, 4]) said.push(await readTemplate(godwit.db, owner, toId("tmpl", uuidFromText(rowId(id))), version));
     assert.deepEqual(
       said.map((each) => each && [each.version, each.header, each.body, each.examples]),
       [
