@@ -215,7 +215,7 @@ export class Attempts {
     const { advancer, receiptWaitMs, linkDirectory } = this.#parts;
     const next: SettleContext["next"] = (message) => {
       const other = nextLink(linkDirectory, message, link.name);
-      return other && { link: other, chosen: chosenAfter(linkDirectory, message, { from: link.name, to: other }) };
+      return other && { link: other, chosen: chosenAfter(linkDirectory, message, other) };
     };
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }

@@ -128,7 +128,7 @@ const HOLD_MS = 300_000;
 const removedLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
 
 function movedMessage(linkDirectory: LinkDirectory, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
-  const moved = { ...message, ...chosenAfter(linkDirectory, message, { from, to }) };
+  const moved = { ...message, ...chosenAfter(linkDirectory, message, to) };
   const note = noteOn(moved, nowMs, {
     type: "message.rerouted",
     isIgnored: false,

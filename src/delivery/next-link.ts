@@ -2,7 +2,7 @@
 import { decodeId } from "../model/id.ts";
 import { chooseLinks } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
-import { isFixed, mayChoose, senderOn } from "../links/choose-sender.ts";
+import { isFixed, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -16,10 +16,7 @@ export function nextLink(
 ): Link | undefined {
   if (message.hasUnknown) return undefined;
   // A sender that was chosen for a link does not bind the message to that link.
-  const choice = chooseLinks(
-    linkDirectory.current,
-    hasFixedSender(linkDirectory, message, current) ? message : { ...message, sender: null },
-  );
+  const choice = chooseLinks(linkDirectory.current, keepsSender(message) ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
   // The links of the operator are no replacement for a link of the account, also where its last link was deleted.
@@ -28,19 +25,13 @@ export function nextLink(
   return [...choice.links.slice(at + 1), ...choice.links.slice(0, Math.max(at, 0))].find(mayTake);
 }
 
-/** Whether the message keeps its sender on every link: its request names it, or its person wrote to it. The reason of an old message is not
- *  stored; its sender counts as named unless it could have been chosen for the link. */
-function hasFixedSender(linkDirectory: LinkDirectory, message: Message, current: string): boolean {
-  const { sender, senderReason } = message;
-  if (senderReason !== null || sender === null) return isFixed(senderReason);
-  const link = linkDirectory.current.find(current);
-  return link === undefined || !mayChoose(linkDirectory.current, link, sender, message);
-}
+/** Whether the message keeps its sender on every link: its request names it, or its person wrote to it. A message of 0.1 has no reason, and
+ *  keeps its sender. */
+export const keepsSender = ({ sender, senderReason }: Message): boolean =>
+  sender !== null && (senderReason === null || isFixed(senderReason));
 
-/** The sender of a message on another link: a fixed one, otherwise one that is chosen for that link. */
-export const chosenAfter = (linkDirectory: LinkDirectory, message: Message, { from, to }: { from: string; to: Link }): Chosen => ({
-  ...(hasFixedSender(linkDirectory, message, from)
-    ? { sender: message.sender, senderReason: message.senderReason }
-    : senderOn(linkDirectory, to, message)),
+/** The sender of a message on another link: its own, or one that is chosen for that link. */
+export const chosenAfter = (linkDirectory: LinkDirectory, message: Message, to: Link): Chosen => ({
+  ...(keepsSender(message) ? { sender: message.sender, senderReason: message.senderReason } : senderOn(linkDirectory, to, message)),
   linkReason: "failover",
 });

@@ -2,12 +2,13 @@
  *  message is accepted. */
 import { chooseToWait, type NoRoute } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
-import { isFixed, mayChoose, senderOn } from "../links/choose-sender.ts";
+import { mayChoose, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../database/database.ts";
+import { keepsSender } from "./next-link.ts";
 import { claimReleasable } from "./queue.ts";
 
 const BATCH = 100;
@@ -71,7 +72,7 @@ type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undef
 /** Chooses a link. A sender that was chosen for the earlier link is kept where it could be chosen for this one as well. */
 function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink {
   const { sender, senderReason, linkReason } = message;
-  const isNamed = senderReason === null ? !couldBeChosen(linkDirectory, message) : isFixed(senderReason);
+  const isNamed = keepsSender(message);
   const choice = chooseToWait(linkDirectory.current, isNamed ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return { link: undefined, chosen: { sender, senderReason, linkReason }, refusal: choice.kind };
   const [link] = choice.links;
@@ -79,10 +80,6 @@ function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink
   const kept = isKept ? { sender, senderReason } : senderOn(linkDirectory, link, message);
   return { link, chosen: { ...kept, linkReason: choice.reason }, refusal: null };
 }
-
-/** Whether the sender could have been chosen for some link: the reason of an old message is not stored. */
-const couldBeChosen = (linkDirectory: LinkDirectory, message: Message): boolean =>
-  message.sender === null || linkDirectory.current.links.some((link) => mayChoose(linkDirectory.current, link, message.sender, message));
 
 const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
   no_route: { message: "There was no route for the message at its send time.", permanent: false },
