@@ -1,28 +1,26 @@
 /** The messages of a restored database that may have been handed over after the backup: those that waited in the queue or were being sent. */
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, type Signal } from "../messages/change.ts";
+import { changeBy, endSignal, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Status } from "../messages/states.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import { newId, type MessageId } from "../model/id.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { readMessages } from "./queries.ts";
+import { readRows } from "./queries.ts";
 import { countQueuedBefore, findQueuedBefore } from "./queue.ts";
 
 const BATCH = 500;
 
-const restoredSignal: Signal = {
-  status: "failed",
-  error: {
+const restoredSignal = endSignal(
+  "failed",
+  {
     code: OUTCOME_UNKNOWN,
     message:
       "The database was restored from a backup, and the message may have been handed to its carrier after the backup. It was not sent again.",
     permanent: false,
-    provider_code: null,
   },
-  detail: { reason: "restored from a backup" },
-  move: { kind: "leave" },
-};
+  "restored from a backup",
+);
 
 export type HeldCounts = Partial<Record<Extract<Status, "scheduled" | "queued" | "sending">, number>>;
 
@@ -39,11 +37,7 @@ export async function endHeld(db: Database, advancer: Advancer, beforeMs: number
     const rows = await findQueuedBefore(db, firstIdOf(beforeMs), after, BATCH);
     after = rows.at(-1)?.message_id;
     if (after === undefined) return ended;
-    const messages = await readMessages(
-      db,
-      rows.map((row) => ({ accountId: row.account_id, environment: row.environment, id: row.message_id })),
-    );
-    const mayHaveLeft = messages.filter(({ sendAtMs }) => sendAtMs === null || sendAtMs <= beforeMs);
+    const mayHaveLeft = (await readRows(db, rows)).filter(({ sendAtMs }) => sendAtMs === null || sendAtMs <= beforeMs);
     const written = await Promise.all(mayHaveLeft.map((message) => endOne(advancer, message)));
     ended += written.filter(Boolean).length;
     onEnded(ended);

@@ -28,6 +28,17 @@ select ${MESSAGE_COLUMNS}
 export const readMessages = async (db: Queryable, ids: readonly OwnedMessage[]): Promise<Message[]> =>
   (await db.rows<MessageRow>(read(ids))).map(messageOfRow);
 
+type OwnedRow = { account_id: AccountId; environment: Environment; message_id: MessageId };
+
+/** Reads the messages that these rows belong to. */
+export const readRows = async (db: Queryable, rows: readonly OwnedRow[]): Promise<Message[]> =>
+  rows.length === 0
+    ? []
+    : readMessages(
+        db,
+        rows.map((row) => ({ accountId: row.account_id, environment: row.environment, id: row.message_id })),
+      );
+
 const findByCarrierId = batchStatement<CarrierId>(
   carrierIdColumns,
   (items) => `

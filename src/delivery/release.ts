@@ -5,7 +5,7 @@ import type { LinkDirectory } from "../links/directory.ts";
 import { mayChoose, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, type Chosen } from "../messages/change.ts";
+import { changeBy, endSignal, type Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../database/database.ts";
 import { keepsSender } from "./next-link.ts";
@@ -87,14 +87,10 @@ const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: b
     message: "Messages to the country of the recipient were no longer permitted at the send time.",
     permanent: true,
   },
-  sender_not_allowed: {
-    message: "The sender could not be used for the message at its send time.",
-    permanent: true,
-  },
+  sender_not_allowed: { message: "The sender could not be used for the message at its send time.", permanent: true },
 };
 
 async function failWithoutRoute(advancer: Advancer, message: Message, code: NoRoute["kind"]): Promise<void> {
-  const error = { code, ...REFUSALS[code], provider_code: null };
-  const failed = changeBy(message, { status: "failed", error, detail: { reason: "no route" }, move: { kind: "leave" } }, advancer.now());
+  const failed = changeBy(message, endSignal("failed", { code, ...REFUSALS[code] }, "no route"), advancer.now());
   if (failed !== undefined) await advancer.submit(failed);
 }

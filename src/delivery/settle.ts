@@ -8,7 +8,7 @@ import { ERASED } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
-import { changeBy, noteOn, type Change, type Chosen, type Signal } from "../messages/change.ts";
+import { changeBy, endSignal, noteOn, type Change, type Chosen, type Signal } from "../messages/change.ts";
 import { eraseChange } from "../messages/erased.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
@@ -60,25 +60,15 @@ export const sendingSignal = (message: Message, link: Link): Signal => {
 };
 
 /** The time to live passed before the message was submitted. */
-export const ttlExpiredSignal: Signal = {
-  status: "expired",
-  error: {
-    code: "ttl_expired",
-    message: "The message was not submitted to a carrier within its time to live.",
-    permanent: false,
-    provider_code: null,
-  },
-  detail: { reason: "ttl_seconds passed" },
-  move: { kind: "leave" },
-};
+export const ttlExpiredSignal = endSignal(
+  "expired",
+  { code: "ttl_expired", message: "The message was not submitted to a carrier within its time to live.", permanent: false },
+  "ttl_seconds passed",
+);
 
 /** An opt-out, or the end of a service window, that came after the message was accepted. */
-export const consentSignal = (code: ConsentRefusal): Signal => ({
-  status: "failed",
-  error: { code, message: UNWILLING[code], permanent: true, provider_code: null },
-  detail: { reason: "our own check at send time" },
-  move: { kind: "leave" },
-});
+export const consentSignal = (code: ConsentRefusal): Signal =>
+  endSignal("failed", { code, message: UNWILLING[code], permanent: true }, "our own check at send time");
 
 const UNWILLING: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out: "The recipient opted out before the message was submitted to a carrier.",
@@ -86,17 +76,11 @@ const UNWILLING: Readonly<Record<ConsentRefusal, string>> = {
 };
 
 /** The content was sealed with a secret key that this service no longer has. */
-export const unreadableSignal: Signal = {
-  status: "failed",
-  error: {
-    code: "content_unreadable",
-    message: "The text was encrypted with a secret key that is no longer known.",
-    permanent: true,
-    provider_code: null,
-  },
-  detail: { reason: "the server's secret key was changed" },
-  move: { kind: "leave" },
-};
+export const unreadableSignal = endSignal(
+  "failed",
+  { code: "content_unreadable", message: "The text was encrypted with a secret key that is no longer known.", permanent: true },
+  "the server's secret key was changed",
+);
 
 /** Decides the effect of an outcome: a change of the status, or a note on the timeline. `attempt` is the number of the attempt that had the
  *  outcome. A later attempt may be in progress already; then only an acceptance of the earlier one changes the message. */
@@ -249,17 +233,15 @@ export const holdChange = (
 export const afterHold = ({ onUnknown }: Pick<Link, "onUnknown">): Signal =>
   onUnknown.policy === "resend"
     ? { status: "queued", detail: { reason: "on_unknown: resend" }, move: { kind: "wait", state: "waiting", afterMs: 0 } }
-    : {
-        status: "failed",
-        error: {
+    : endSignal(
+        "failed",
+        {
           code: OUTCOME_UNKNOWN,
           message: "The carrier did not confirm whether it accepted the message. The message was not sent again.",
           permanent: false,
-          provider_code: null,
         },
-        detail: { reason: "on_unknown: fail" },
-        move: { kind: "leave" },
-      };
+        "on_unknown: fail",
+      );
 
 /** The error that the state of a link shows; null for an accepted message. */
 export function errorOf(outcome: SendOutcome): string | null {

@@ -1,11 +1,11 @@
 /** Sweeps: expires messages whose time to live passes in the queue, and messages without a receipt. */
 import { idKey } from "../model/id.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, type Change, type Signal } from "../messages/change.ts";
+import { changeBy, endSignal, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { mayBecome } from "../messages/states.ts";
 import type { Database } from "../database/database.ts";
-import { readMessages } from "./queries.ts";
+import { readRows } from "./queries.ts";
 import { findExpired } from "./queue.ts";
 import {
   deleteExpiredReferences,
@@ -18,24 +18,20 @@ import { ttlExpiredSignal } from "./settle.ts";
 
 const BATCH = 500;
 
-const noReceiptSignal: Signal = {
-  status: "expired",
-  error: {
-    code: "no_receipt",
-    message: "The carrier accepted the message, and no delivery receipt arrived in time.",
-    permanent: false,
-    provider_code: null,
-  },
-  detail: { reason: "no receipt arrived in time" },
-  move: { kind: "stay" },
-};
+const noReceipt = endSignal(
+  "expired",
+  { code: "no_receipt", message: "The carrier accepted the message, and no delivery receipt arrived in time.", permanent: false },
+  "no receipt arrived in time",
+);
 
 /** Expires queued messages whose time to live has passed. Returns their number. */
 export async function expireQueued(db: Database, advancer: Advancer): Promise<number> {
-  const messages = await readOwned(db, await findExpired(db, advancer.now(), BATCH));
+  const messages = await readRows(db, await findExpired(db, advancer.now(), BATCH));
   // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds.
   const queued = messages.filter(({ status }) => status === "queued");
-  await advanceAll(advancer, queued, ttlExpiredSignal);
+  const nowMs = advancer.now();
+  const changes = queued.map((message) => changeBy(message, ttlExpiredSignal, nowMs)).filter((change) => change !== undefined);
+  await Promise.all(changes.map((change) => advancer.submit(change)));
   return queued.length;
 }
 
@@ -43,7 +39,7 @@ export async function expireQueued(db: Database, advancer: Advancer): Promise<nu
 export async function expireWithoutReceipt(db: Database, advancer: Advancer): Promise<number> {
   const nowMs = advancer.now();
   const expired = await findExpiredReferences(db, nowMs, BATCH);
-  const messages = new Map((await readOwned(db, expired)).map((message) => [idKey(message.id), message]));
+  const messages = new Map((await readRows(db, expired)).map((message) => [idKey(message.id), message]));
   const decided = expired.map((reference) => ({ reference, ...decide(reference, messages.get(idKey(reference.message_id)), nowMs) }));
   // A change renews its own reference. If it is not written, the message has changed, and the next sweep decides again.
   await Promise.all(decided.flatMap(({ change }) => (change === undefined ? [] : [advancer.submit(change)])));
@@ -72,21 +68,7 @@ function noReceiptChange(
 ): Change | undefined {
   // A message may be referenced by our own id as well as by its carrier id. The carrier id decides.
   if (message.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return undefined;
-  return changeBy(message, { ...noReceiptSignal, reference: { link, providerMessageId, expiresAtMs: nowMs + LATE_MS } }, nowMs);
-}
-
-type OwnedRow = { account_id: Message["accountId"]; environment: Message["environment"]; message_id: Message["id"] };
-
-const readOwned = async (db: Database, rows: readonly OwnedRow[]): Promise<Message[]> =>
-  rows.length === 0
-    ? []
-    : readMessages(
-        db,
-        rows.map((row) => ({ accountId: row.account_id, environment: row.environment, id: row.message_id })),
-      );
-
-async function advanceAll(advancer: Advancer, messages: readonly Message[], signal: Signal): Promise<void> {
-  const nowMs = advancer.now();
-  const changes = messages.map((message) => changeBy(message, signal, nowMs)).filter((change) => change !== undefined);
-  await Promise.all(changes.map((change) => advancer.submit(change)));
+  const reference = { link, providerMessageId, expiresAtMs: nowMs + LATE_MS };
+  // The message has left the queue before.
+  return changeBy(message, { ...noReceipt, move: { kind: "stay" }, reference }, nowMs);
 }

@@ -3,7 +3,7 @@ import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newIdAfter } from "../model/id.ts";
-import { messageRecord, type Message } from "./message.ts";
+import { messageRecord, type Message, type MessageError } from "./message.ts";
 import type { ProviderReference } from "./provider-reference.ts";
 import type { QueueMove } from "./queue-entry.ts";
 import { mayBecome, type Status } from "./states.ts";
@@ -34,7 +34,15 @@ export type Signal = {
   reference?: ProviderReference | null;
 };
 
-/** Returns the change that a signal causes, or undefined where the table of states does not permit the transition. */
+/** The signal that ends a message for a reason of this service, and not of a carrier. */
+export const endSignal = (status: "failed" | "expired", error: Omit<MessageError, "provider_code">, reason: string): Signal => ({
+  status,
+  error: { ...error, provider_code: null },
+  detail: { reason },
+  move: { kind: "leave" },
+});
+
+/** Returns the change that a signal causes, or undefined if the table of states does not permit the transition. */
 export function changeBy(before: Message, signal: Signal, nowMs: number): Change | undefined {
   if (!mayBecome(before, signal.status)) return undefined;
   // At least one millisecond after the last change, so that the order of a timeline does not depend on the clocks of the nodes.
