@@ -7,7 +7,7 @@ import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { encodeId, newId } from "../model/id.ts";
 import type { AcceptParts } from "../messages/accept.ts";
 import { consentProblem, type Origin } from "../messages/compose.ts";
-import { storeMessages, toAcceptance, type MessageAcceptance } from "../messages/accept-statement.ts";
+import { storeMessages, toAcceptance, type Acceptance } from "../messages/accept-statement.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
@@ -26,8 +26,8 @@ const MAX_STORED_AT_ONCE = 4;
 // Some seconds of work for a busy database. Beyond that a 503 with a later retry serves the client better.
 const MAX_WAITING = 60;
 
-type StoredBatch = WriteResponse & { stored: readonly MessageAcceptance[]; deliveries: readonly QueuedDeliveries[] };
-type Decided = MessageAcceptance | Problem;
+type StoredBatch = WriteResponse & { stored: readonly Acceptance[]; deliveries: readonly QueuedDeliveries[] };
+type Decided = Acceptance | Problem;
 type Result = AcceptedBatch["results"][number];
 
 export class BatchAcceptor {
@@ -104,7 +104,7 @@ export class BatchAcceptor {
   }
 }
 
-const isAcceptance = (decided: Decided): decided is MessageAcceptance => !(decided instanceof Problem);
+const isAcceptance = (decided: Decided): decided is Acceptance => !(decided instanceof Problem);
 
 const toFault = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer : "", code: fault.code, detail: fault.detail });
 

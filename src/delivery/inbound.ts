@@ -5,7 +5,7 @@ import { errorFields } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { chooseLinks } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
-import type { MessageAcceptance } from "../messages/accept-statement.ts";
+import type { Acceptance } from "../messages/accept-statement.ts";
 import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import type { Tx } from "../database/database.ts";
@@ -18,7 +18,7 @@ import { isFirstDelivery } from "./receipt-queries.ts";
 type InboundParts = Pick<DeliveryContext, "db" | "clock" | "linkDirectory" | "wakeWebhooks" | "watch" | "log"> & {
   consentDefaults: ConsentDefaults;
   /** Wakes the lane of an automatic reply. */
-  queued: (reply: MessageAcceptance) => void;
+  queued: (reply: Acceptance) => void;
 };
 
 // The messages that are looked up together: one statement must not hold up others.
@@ -27,7 +27,7 @@ const MAX_TOGETHER = 100;
 const MAX_CONCURRENT = 4;
 const MAX_IN_TRANSACTION = 20;
 
-type Stored = { outcome: InboundOutcome; reply?: MessageAcceptance | undefined };
+type Stored = { outcome: InboundOutcome; reply?: Acceptance | undefined };
 
 /** An inbound message with its owner, and the pairs whose consent an opt-out word in it changes. */
 type Addressed = { inbound: IdentifiedMessage; found: InboundOwner | undefined; pairs: readonly WordPair[] };

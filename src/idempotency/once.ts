@@ -101,7 +101,7 @@ export class Once {
     work: (tx: Tx) => Promise<R>,
     admit: Admit = (commit) => commit(),
   ): Promise<Executed<R> | Replay> {
-    return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
+    return this.run(owner, claim, () => admit(() => this.commit(owner, claim, work)));
   }
 
   /** Like `transaction`. A problem that the work returns is stored as the response; a problem that it throws rolls everything back. */
@@ -112,7 +112,8 @@ export class Once {
     });
   }
 
-  async #commit<R extends WriteResponse>(
+  /** Commits a write of the request that runs with the key in this process. */
+  async commit<R extends WriteResponse>(
     owner: Requester,
     claim: IdempotencyClaim | undefined,
     work: (tx: Tx) => Promise<R>,
@@ -132,7 +133,7 @@ export class Once {
         }
         const body = this.#bodyToStore(done, sealContext(claim, owner));
         if ((await storeResponse(tx, { ...owner, ...claim }, { ...done, body }, this.#clock.now())).length === 0) throw new Taken();
-        isCommitted = () => this.holds(owner, claim, body ?? done.body);
+        isCommitted = () => this.#holds(owner, claim, body ?? done.body);
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
@@ -195,7 +196,7 @@ export class Once {
   }
 
   /** Whether exactly this response is stored. The body contains the id of its request, so no other request has the same bytes. */
-  async holds(owner: Requester, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
+  async #holds(owner: Requester, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
     const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     return stored !== undefined && stored.body === body;
   }

@@ -1,4 +1,4 @@
-/** The decision about a request to send, in the form in which it is stored, and the accept statement: key, message, events, queue row,
+/** An accepted message, in the form in which it is stored, and the accept statement: key, message, events, queue row,
  *  fallback, webhook deliveries and usage of a batch of requests, in one statement and so in one transaction.
  *  docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
@@ -12,58 +12,46 @@ import {
   type QueuedDeliveries,
   type WakeWebhooks,
 } from "../events/publish.ts";
-import type { Problem } from "../http/problem.ts";
+import { existingEntries } from "../events/queries.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
-import type { Once } from "../idempotency/once.ts";
 import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";
 import { ConnectionLost, type Database, type Queryable, type Tx } from "../database/database.ts";
 import { findOut } from "../database/find-out.ts";
-import { firstEventId, idKey, type AccountId, type EventId } from "../model/id.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import { firstEventId, type EventId } from "../model/id.ts";
 import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
 import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { messageTooLarge } from "./new-message.ts";
-import { existingMessages } from "./queries.ts";
 import { PRIORITY_RANK, SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
 
-/** A message with its event, or a refusal that is stored only under its idempotency key. */
+/** A message with its event, its queue row and its fallback. */
 export type Acceptance = {
-  accountId: AccountId;
-  environment: Environment;
-  /** The time of the decision, from which the idempotency key counts its 24 hours. */
-  atMs: number;
   claim: IdempotencyClaim | undefined;
-  message: Message | null;
-  event: { id: EventId; type: string; record: string } | null;
-  queueEntry: QueueEntry | null;
+  message: Message;
+  event: { id: EventId; type: string; record: string };
+  queueEntry: QueueEntry;
   fallback: NewFallback | null;
-  response: { status: number; location: string | null; body: string | null };
+  location: string;
 };
 
-export type MessageAcceptance = Acceptance & { message: Message; queueEntry: QueueEntry };
-
-/** Throws where the record is too large for an event. `box` is required where the content is a secret. */
-export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
+/** Throws if the record is too large for an event. `box` is required if the content is a secret. */
+export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): Acceptance {
   const record = messageRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
   return {
-    accountId: message.accountId,
-    environment: message.environment,
-    atMs: message.updatedAtMs,
     claim,
     message,
     event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
     queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
     fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
-    response: { status: 202, location: `/v1/messages/${record.id}`, body: null },
+    location: `/v1/messages/${record.id}`,
   };
 }
 
@@ -86,82 +74,57 @@ const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent:
   sealedContent,
 });
 
-/** Writes the response body of a refusal. The refusal is stored with its key, so the body is written before the claim. */
-export type WriteProblem = (problem: Problem) => string;
-
-export const toRefusedAcceptance = (
-  problem: Problem,
-  { accountId, environment }: Owner,
-  { atMs, claim, write }: { atMs: number; claim: IdempotencyClaim | undefined; write: WriteProblem },
-): Acceptance => ({
-  accountId,
-  environment,
-  atMs,
-  claim,
-  message: null,
-  event: null,
-  queueEntry: null,
-  fallback: null,
-  response: { status: problem.status, location: null, body: write(problem) },
-});
-
 // The steps of the statement read each row from its first column to the last one that they need. Columns of several steps are therefore the
 // first, and long texts the last.
 const columns: readonly Column<Acceptance>[] = [
-  column("account_id", "uuid", ({ accountId }) => accountId),
-  column("environment", "text", ({ environment }) => environment),
-  column("message_id", "uuid", ({ message }) => message?.id ?? null),
-  column("updated_at", "timestamptz", ({ atMs }) => atMs),
+  column("account_id", "uuid", ({ message }) => message.accountId),
+  column("environment", "text", ({ message }) => message.environment),
+  column("message_id", "uuid", ({ message }) => message.id),
+  column("updated_at", "timestamptz", ({ message }) => message.updatedAtMs),
   // Usage, with channel, status and segments below.
-  column("usage_minute", "integer", ({ message }) => message && usageMinute(message)),
+  column("usage_minute", "integer", ({ message }) => usageMinute(message)),
   // The queue row.
-  column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
-  column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
-  column(
-    "due_at",
-    "timestamptz",
-    ({ queueEntry, message }) => queueEntry && (queueEntry.dueAtMs ?? (message?.updatedAtMs ?? 0) + queueEntry.leaseMs),
-  ),
-  column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
-  column("sealed_content", "text", ({ queueEntry }) => queueEntry?.sealedContent ?? null),
-  // The idempotency key, and the response that a replay gets. The body is null where the event's record is the response.
+  column("priority_rank", "smallint", ({ message }) => PRIORITY_RANK[message.priority]),
+  column("lane", "text", ({ queueEntry }) => queueEntry.lane),
+  column("due_at", "timestamptz", ({ queueEntry, message }) => queueEntry.dueAtMs ?? message.updatedAtMs + queueEntry.leaseMs),
+  column("expires_at", "timestamptz", ({ message }) => message.expiresAtMs),
+  column("sealed_content", "text", ({ queueEntry }) => queueEntry.sealedContent),
+  // The idempotency key. A replay gets the record of the event.
   column("key", "uuid", ({ claim }) => claim?.key ?? null),
   column("key_lock", "bigint", ({ claim }) => claim?.lock ?? null),
   column("fingerprint", "bytea", ({ claim }) => claim?.fingerprint ?? null),
-  column("response_status", "smallint", ({ response }) => response.status),
-  column("response_location", "text", ({ response }) => response.location),
-  column("response_body", "text", ({ response }) => response.body),
+  column("location", "text", ({ location }) => location),
   // The event.
-  column("event_id", "uuid", ({ event }) => event?.id ?? null),
-  column("event_type", "text", ({ event }) => event?.type ?? null),
-  column("sequence", "integer", ({ message }) => message?.sequence ?? null),
-  column("record", "text", ({ event }) => event?.record ?? null),
+  column("event_id", "uuid", ({ event }) => event.id),
+  column("event_type", "text", ({ event }) => event.type),
+  column("sequence", "integer", ({ message }) => message.sequence),
+  column("record", "text", ({ event }) => event.record),
   // The message.
-  column("channel", "text", ({ message }) => message?.channel ?? null),
-  column("recipient", "text", ({ message }) => message?.recipient ?? null),
-  column("sender", "text", ({ message }) => message?.sender ?? null),
-  column("sender_reason", "text", ({ message }) => message?.senderReason ?? null),
-  column("link_reason", "text", ({ message }) => message?.linkReason ?? null),
-  column("body", "text", ({ message }) => message?.body ?? null),
-  column("status", "text", ({ message }) => message?.status ?? null),
-  column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
-  column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
-  column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
-  column("priority", "text", ({ message }) => message?.priority ?? null),
-  column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
-  column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
+  column("channel", "text", ({ message }) => message.channel),
+  column("recipient", "text", ({ message }) => message.recipient),
+  column("sender", "text", ({ message }) => message.sender),
+  column("sender_reason", "text", ({ message }) => message.senderReason),
+  column("link_reason", "text", ({ message }) => message.linkReason),
+  column("body", "text", ({ message }) => message.body),
+  column("status", "text", ({ message }) => message.status),
+  column("segments_count", "smallint", ({ message }) => message.segments?.count ?? null),
+  column("segments_encoding", "text", ({ message }) => message.segments?.encoding ?? null),
+  column("segments_characters", "smallint", ({ message }) => message.segments?.characters ?? null),
+  column("priority", "text", ({ message }) => message.priority),
+  column("client_reference", "text", ({ message }) => message.clientReference),
+  column("metadata", "text", ({ message }) => metadataText(message.metadata)),
   // Most batches have no value in the rest. Such a column travels empty (batch.ts).
-  column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
-  column("carrier_options", "text", ({ message }) => (message?.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
-  column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
-  column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
-  column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
-  column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
+  column("max_segments", "smallint", ({ message }) => message.maxSegments),
+  column("carrier_options", "text", ({ message }) => (message.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
+  column("send_at", "timestamptz", ({ message }) => message.sendAtMs),
+  column("template", "text", ({ message }) => (message.template ? JSON.stringify(message.template) : null)),
+  column("batch_id", "uuid", ({ message }) => message.batchId),
+  column("fallback_of", "uuid", ({ message }) => message.fallbackOf),
   column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
   column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
-  column("in_reply_to", "uuid", ({ message }) => message?.inReplyTo ?? null),
-  column("is_opt_out_reply", "boolean", ({ message }) => message?.isOptOutReply ?? null),
-  column("trace", "text", ({ message }) => message?.trace ?? null),
+  column("in_reply_to", "uuid", ({ message }) => message.inReplyTo),
+  column("is_opt_out_reply", "boolean", ({ message }) => message.isOptOutReply),
+  column("trace", "text", ({ message }) => message.trace),
 ];
 
 /** Stores each item whose key is new and that consent does not refuse. The result contains the stored and the refused items. The key of any
@@ -181,7 +144,7 @@ with request as materialized (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
   select account_id, environment, key, fingerprint, updated_at, updated_at + interval '24 hours',
-         response_status, response_location, response_body, case when response_body is null then event_id end
+         202, location, null, event_id
     from request
    where key is not null and is_locked and refusal is null
   on conflict (account_id, environment, key) do update
@@ -213,17 +176,14 @@ with request as materialized (
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
          fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
     from accepted
-   where message_id is not null
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record)
   select account_id, environment, event_id, event_type, message_id, sequence, record
     from accepted
-   where event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane, due_at, expires_at, sealed_content
     from accepted
-   where message_id is not null
 ), delivery as (${queueDeliveries("accepted", "updated_at")}
 ), fallback as (
   insert into fallbacks (message_id, account_id, environment, steps, due_at)
@@ -236,7 +196,6 @@ with request as materialized (
   select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, status, ${NOT_DELIVERED}, '',
          count(*), coalesce(sum(segments_count), 0)
     from accepted
-   where message_id is not null
    group by account_id, environment, usage_minute, channel, status
 )
 select ordinal::integer, null::integer as refusal,${NO_DELIVERIES}
@@ -265,7 +224,7 @@ export type Outcome = "done" | "taken" | "lost" | "unknown" | ConsentRefusal;
 /** Receives every commit, for the metrics. */
 export type Watch = { committed(size: number, seconds: number): void };
 
-export type CommitParts = { db: Database; once: Once; wakeWebhooks: WakeWebhooks; watch: Watch };
+export type CommitParts = { db: Database; wakeWebhooks: WakeWebhooks; watch: Watch };
 
 /** Stores items in one transaction, and returns their outcomes in the same order. */
 export async function commitAcceptances(parts: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
@@ -282,33 +241,26 @@ export async function commitAcceptances(parts: CommitParts, items: readonly Acce
   }
 }
 
-async function lookAgain({ db, once }: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
-  const messages = items.flatMap(({ accountId, environment, message }) => (message === null ? [] : [{ accountId, environment, message }]));
-  const there = new Set((await existingMessages(db, messages)).map(({ id }) => idKey(id)));
-  const outcomes: Outcome[] = [];
-  for (const item of items) {
-    const { message, claim, response } = item;
-    const isStored =
-      message === null ? claim !== undefined && (await once.holds(item, claim, response.body)) : there.has(idKey(message.id));
-    outcomes.push(isStored ? "done" : "lost");
-  }
-  return outcomes;
+async function lookAgain({ db }: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
+  const entries = items.map(({ message: { accountId, environment }, event }) => ({ accountId, environment, entry: event }));
+  const stored = new Set((await existingEntries(db, entries)).map(({ ordinal }) => ordinal - 1));
+  return items.map((_, index) => (stored.has(index) ? "done" : "lost"));
 }
 
 // Beyond a hundred rows a statement gets hardly cheaper per message, and its parameters are built in one turn of the event loop.
 const CHUNK = 100;
 
 export type StoredMessages = {
-  stored: MessageAcceptance[];
-  refused: Map<MessageAcceptance, ConsentRefusal>;
+  stored: Acceptance[];
+  refused: Map<Acceptance, ConsentRefusal>;
   deliveries: QueuedDeliveries[];
 };
 
 /** Stores many messages without idempotency keys of their own, in the caller's transaction. Leaves out the messages that consent refuses,
  *  and returns them. */
-export async function storeMessages(tx: Tx, acceptances: readonly MessageAcceptance[]): Promise<StoredMessages> {
-  const stored: MessageAcceptance[] = [];
-  const refused = new Map<MessageAcceptance, ConsentRefusal>();
+export async function storeMessages(tx: Tx, acceptances: readonly Acceptance[]): Promise<StoredMessages> {
+  const stored: Acceptance[] = [];
+  const refused = new Map<Acceptance, ConsentRefusal>();
   const deliveries: QueuedDeliveries[] = [];
   for (let from = 0; from < acceptances.length; from += CHUNK) {
     const chunk = acceptances.slice(from, from + CHUNK);

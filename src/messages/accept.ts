@@ -1,28 +1,18 @@
 /** Accepts messages. A request is decided in memory and stored by group commit. The response is sent after the commit. */
 import type { WakeWebhooks } from "../events/publish.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
 import { encodeId, idKey } from "../model/id.ts";
 import type { Clock } from "../database/database-clock.ts";
 import { isRowRefused, type Database } from "../database/database.ts";
 import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import {
-  commitAcceptances,
-  toAcceptance,
-  toRefusedAcceptance,
-  type Acceptance,
-  type MessageAcceptance,
-  type Outcome,
-  type Watch,
-} from "./accept-statement.ts";
+import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
 import { consentProblem, type Composer } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
-
-export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };
 
 // Beyond 200 rows a batch gets no cheaper per message, and its commit delays every request in it.
 const MAX_BATCH = 200;
@@ -50,13 +40,12 @@ export class Acceptor {
   /** `isOneOfSeveral`: other workers of this machine accept messages as well. */
   constructor(parts: AcceptParts, isOneOfSeveral = false) {
     this.#parts = parts;
-    const once = new Once(parts.db, parts.clock);
-    this.#once = once;
+    this.#once = new Once(parts.db, parts.clock);
     this.#commits = new GroupCommit({
-      run: (items) => commitAcceptances({ ...parts, once }, items),
+      run: (items) => commitAcceptances(parts, items),
       isItemFault: isRowRefused,
       maxBatch: MAX_BATCH,
-      ownerOf: ({ accountId }) => idKey(accountId),
+      ownerOf: ({ message }) => idKey(message.accountId),
       maxWaiting: MAX_WAITING,
       maxConcurrent: 4,
       minConcurrentBatch: 28,
@@ -69,7 +58,7 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  async accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
+  async accept(request: NewMessage, call: WriteCall): Promise<Executed | Replay> {
     const { credential, claim, trace } = call;
     const composed = await this.#parts.composer.compose(request, credential, trace && { trace });
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
@@ -78,15 +67,14 @@ export class Acceptor {
   }
 
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
-  async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
+  async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Executed | "taken"> {
     if (claim === undefined) throw problem;
-    const refusal = toRefusedAcceptance(problem, credential, { atMs: this.#parts.composer.now(), claim, write: writeProblem });
-    return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
+    return this.#once.commit(credential, claim, async () => ({ status: problem.status, body: writeProblem(problem) }));
   }
 
-  /** Stores a message. Where its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
+  /** Stores a message. If its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
    *  message is due for any node. */
-  async #store(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
+  async #store(acceptance: Acceptance, call: WriteCall): Promise<Executed | "taken"> {
     const { handover, tracing } = this.#parts;
     const { message, queueEntry } = acceptance;
     const hasReservation = queueEntry.dueAtMs === null && handover.reserve(queueEntry.lane, message);
@@ -94,22 +82,27 @@ export class Acceptor {
     const span = tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
-      outcome = await this.#submit(toStore);
+      outcome = await this.#commits.submit(toStore);
+    } catch (error) {
+      throw error instanceof Overloaded ? unavailable("too many messages wait to be stored", 1, error) : error;
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
       this.#settleReservation(queueEntry.lane, outcome, message, hasReservation);
     }
-    const known = certain(outcome);
-    switch (known) {
+    switch (outcome) {
       case "done":
-        return toAccepted(toStore);
+        return { kind: "executed", status: 202, location: acceptance.location, body: acceptance.event.record };
       case "taken":
-        return known;
+        return outcome;
       case "recipient_opted_out":
       case "service_window_closed":
-        return this.#refuse(consentProblem(known), call);
+        return this.#refuse(consentProblem(outcome), call);
+      case "lost":
+        throw unavailable("the database connection was lost before the message was stored");
+      case "unknown":
+        throw new Problem("internal_server_error", { cause: new Error("whether the message was stored could not be found out") });
       default:
-        return unreachable(known);
+        return unreachable(outcome);
     }
   }
 
@@ -119,27 +112,4 @@ export class Acceptor {
     else if (outcome === "done") handover.queued(lane, [message]);
     else if (hasReservation) handover.release(lane);
   }
-
-  async #submit(acceptance: Acceptance): Promise<Outcome> {
-    try {
-      return await this.#commits.submit(acceptance);
-    } catch (error) {
-      throw error instanceof Overloaded ? unavailable("too many messages wait to be stored", 1, error) : error;
-    }
-  }
 }
-
-/** Throws where the connection to the database was lost before the commit, or where the outcome of the commit is unknown. */
-function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> {
-  if (outcome === "lost") throw unavailable("the database connection was lost before the message was stored");
-  if (outcome === "unknown")
-    throw new Problem("internal_server_error", { cause: new Error("whether the message was stored could not be found out") });
-  return outcome as Exclude<O, "lost" | "unknown">;
-}
-
-const toAccepted = ({ response: { status, location, body }, event }: Acceptance): Accepted => ({
-  kind: "accepted",
-  status,
-  location,
-  body: body ?? (event as { record: string }).record,
-});

@@ -93,27 +93,6 @@ export async function hasHelpReply(tx: Tx, inbound: Message, text: string, nowMs
   return found.length > 0;
 }
 
-type Located = Owner & { message: Message };
-
-const existing = batchStatement<Located>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    column("id", "uuid", ({ message }) => message.id),
-  ],
-  (items) => `
-select found.id
-  from ${items}
-  join lateral (select m.id
-                  from messages m
-                 where m.account_id = item.account_id and m.environment = item.environment and m.id = item.id
-                 limit 1) found on true`,
-);
-
-/** Returns which of these messages are stored. Called after a connection was lost during their statement. */
-export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: MessageId }[]> =>
-  db.rows<{ id: MessageId }>(existing(items));
-
 const find = prepare(`
 select ${MESSAGE_COLUMNS}
   from messages m

@@ -15,7 +15,7 @@ import type { Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import type { MessageAcceptance } from "./accept-statement.ts";
+import type { Acceptance } from "./accept-statement.ts";
 import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { acceptReply } from "./reply.ts";
@@ -56,7 +56,7 @@ export async function receiveMessage(
   tx: Tx,
   { nowMs, owner, received }: Arrival,
   { defaults, replyLink }: ReceiveContext,
-): Promise<{ message: Message; reply: MessageAcceptance | undefined }> {
+): Promise<{ message: Message; reply: Acceptance | undefined }> {
   const message = truncate(fromInbound(nowMs, owner, received));
   const type = received.isUnrouted ? "message.unrouted" : "message.received";
   await storeReceived(tx, message, { type, record: JSON.stringify(messageRecord(message)) });

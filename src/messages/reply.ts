@@ -7,7 +7,7 @@ import { RECIPIENT_PATTERN } from "../model/phone-number.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
-import { storeAcceptances, toAcceptance, type MessageAcceptance } from "./accept-statement.ts";
+import { storeAcceptances, toAcceptance, type Acceptance } from "./accept-statement.ts";
 import { fromRequest } from "./compose.ts";
 import type { Message } from "./message.ts";
 import { hasHelpReply } from "./queries.ts";
@@ -24,7 +24,7 @@ export type ReplyContext = { kind: OptKind; settings: ConsentSettings; link: Lin
 
 /** Accepts the reply to an inbound message. Returns undefined where there is none: the account has set no text, the person cannot be replied to,
  *  got the same help in the last 24 hours, or is suppressed for all senders. The caller has made sure that the consent changed. */
-export async function acceptReply(tx: Tx, inbound: Message, context: ReplyContext): Promise<MessageAcceptance | undefined> {
+export async function acceptReply(tx: Tx, inbound: Message, context: ReplyContext): Promise<Acceptance | undefined> {
   const { kind, settings, link } = context;
   const text = settings.replies[TEXTS[kind]];
   const { sender: recipient, channel } = inbound;

@@ -8,7 +8,7 @@ import { hasSender } from "../links/choose-links.ts";
 import { senderOn, type SenderChoice } from "../links/choose-sender.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { storeAcceptances, toAcceptance, type MessageAcceptance } from "./accept-statement.ts";
+import { storeAcceptances, toAcceptance, type Acceptance } from "./accept-statement.ts";
 import { advanceLocked } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import { carrierProblem, fromRequest, segmentProblem, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
@@ -30,7 +30,7 @@ export async function startFallback(
   tx: Tx,
   parts: FallbackParts,
   { accountId, environment, id }: Owner & { id: MessageId },
-): Promise<MessageAcceptance | undefined> {
+): Promise<Acceptance | undefined> {
   const message = await lockMessage(tx, accountId, environment, id);
   // The message was edited to a later time. Its fallback will be due again.
   if (message?.status === "scheduled") return undefined;
@@ -67,7 +67,7 @@ async function acceptStep(
   { composer, box, nowMs }: FallbackParts,
   message: Message,
   [step, ...rest]: readonly FallbackStep[],
-): Promise<MessageAcceptance | RefusalCode> {
+): Promise<Acceptance | RefusalCode> {
   if (step === undefined) throw new Error("a fallback has a step");
   // A verification code is valid until the first message with it expires, on every channel.
   if (step.shown !== null && (message.expiresAtMs ?? 0) <= nowMs) return "ttl_expired";
@@ -139,8 +139,8 @@ function routeOfStep(composer: Composer, before: Message, channel: Channel): (Ch
   return { ...route, ...(isSameLink ? { sender, senderReason } : senderOn(linkDirectory, route.link, before)) };
 }
 
-/** Undefined where the record is too large for an event, which an edit of the first message can cause. */
-function acceptanceIfFits(composed: Composed, box: SecretBox): MessageAcceptance | undefined {
+/** Undefined if the record is too large for an event, which an edit of the first message can cause. */
+function acceptanceIfFits(composed: Composed, box: SecretBox): Acceptance | undefined {
   try {
     return toAcceptance(composed, undefined, box);
   } catch (error) {
@@ -150,7 +150,7 @@ function acceptanceIfFits(composed: Composed, box: SecretBox): MessageAcceptance
 }
 
 /** An event of the first message, with the id of the message that is sent in its place. */
-function startedNote(message: Message, { message: { id } }: MessageAcceptance, nowMs: number): Change {
+function startedNote(message: Message, { message: { id } }: Acceptance, nowMs: number): Change {
   const note = noteOn(message, nowMs, {
     type: "message.fallback_started",
     isIgnored: false,

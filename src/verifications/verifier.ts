@@ -9,7 +9,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { AcceptParts } from "../messages/accept.ts";
 import { consentProblem } from "../messages/compose.ts";
 import { removeFallback } from "../messages/fallbacks.ts";
-import { storeMessages, toAcceptance, type MessageAcceptance } from "../messages/accept-statement.ts";
+import { storeMessages, toAcceptance, type Acceptance } from "../messages/accept-statement.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
@@ -40,7 +40,7 @@ export class Verifier {
     const code = newCode(credential.environment, length);
     const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code), trace });
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
-    let sent: MessageAcceptance | undefined;
+    let sent: Acceptance | undefined;
     const span = tracing?.begin("commit", "internal", trace ?? null, {});
     const response = await this.#once
       .write(call, async (tx) => {
@@ -96,7 +96,7 @@ export class Verifier {
     };
   }
 
-  async #send(tx: Tx, verification: Verification, message: MessageAcceptance): Promise<Problem | undefined> {
+  async #send(tx: Tx, verification: Verification, message: Acceptance): Promise<Problem | undefined> {
     const { limits } = this.#parts;
     const nowMs = verification.updatedAtMs;
     const recent = await readRecent(tx, verification, verification.recipient, limits, nowMs);

@@ -12,7 +12,7 @@ import { DatabaseWire } from "../support/database-wire.ts";
 import { createDatabase } from "../support/database.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { HELD_BODY, holdAccepts } from "../support/locks.ts";
+import { HELD_BODY, holdAccepts, lockTable } from "../support/locks.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 import { assertFirst, assertReplayOf, effectCount, isReplay, isStored, NEVER, ONCE, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
@@ -127,15 +127,29 @@ describe("a connection that is cut during a statement", () => {
   test("after the commit of a refusal: the response is the refusal", async () => {
     const key = randomUUID();
     const body = unique({ body: "x".repeat(500), max_segments: 1 });
-    // A refusal has no message. The statement contains its response, which names the fault.
-    wire.cutNext("answered", "max_segments_exceeded");
-    const first = await postTo(godwit, apiKey, key, body);
+    await using hold = await lockTable(direct.databaseUrl, "idempotency_keys");
+    const running = postTo(godwit, apiKey, key, body);
+    await hold.waiting();
+    // The commit as the driver sends it.
+    wire.cutNext("answered", "commit\0");
+    await hold.release();
+    const first = await running;
     // The refusal is committed. A 503 would mean that nothing was stored and that the key is free.
     assert.equal(first.status, 422, first.text);
     const again = await postTo(godwit, apiKey, key, body);
     assert.equal(again.status, 422);
     assert.equal(again.json["code"], "max_segments_exceeded");
     assert.deepEqual(await effectCount(direct, body), NEVER);
+  });
+
+  test("before the commit of a refusal: 503, nothing is stored, and a retry gets the refusal", async () => {
+    const key = randomUUID();
+    const body = unique({ body: "x".repeat(500), max_segments: 1 });
+    // The statement that stores the response contains it, and the response names the fault.
+    wire.cutNext("answered", "max_segments_exceeded");
+    assertUnavailable(await postTo(godwit, apiKey, key, body));
+    assert.equal(await isStored(direct, key), false);
+    assert.equal((await postTo(godwit, apiKey, key, body)).status, 422);
   });
 
   test("after the commit of one batch: each of its requests gets its own 202", async () => {

@@ -25,23 +25,23 @@ with request as materialized (
          end end as refusal
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::smallint[], $7::text[],
            $8::timestamptz[], $9::timestamptz[], $10::text[], $11::uuid[], $12::bigint[], $13::bytea[],
-           $14::smallint[], $15::text[], $16::text[], $17::uuid[], $18::text[], $19::integer[], $20::text[],
-           $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
-           $28::smallint[], $29::text[], $30::smallint[], $31::text[], $32::text[], $33::text[], $34::smallint[],
-           $35::text[], $36::timestamptz[], $37::text[], $38::uuid[], $39::uuid[], $40::text[],
-           $41::timestamptz[], $42::uuid[], $43::boolean[], $44::text[])
+           $14::text[], $15::uuid[], $16::text[], $17::integer[], $18::text[], $19::text[], $20::text[],
+           $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::smallint[], $27::text[],
+           $28::smallint[], $29::text[], $30::text[], $31::text[], $32::smallint[], $33::text[],
+           $34::timestamptz[], $35::text[], $36::uuid[], $37::uuid[], $38::text[], $39::timestamptz[],
+           $40::uuid[], $41::boolean[], $42::text[])
            with ordinality as item
            (account_id, environment, message_id, updated_at, usage_minute, priority_rank, lane, due_at, expires_at,
-           sealed_content, key, key_lock, fingerprint, response_status, response_location, response_body,
-           event_id, event_type, sequence, record, channel, recipient, sender, sender_reason, link_reason, body,
-           status, segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
-           max_segments, carrier_options, send_at, template, batch_id, fallback_of, fallback_steps,
-           fallback_due_at, in_reply_to, is_opt_out_reply, trace, ordinal)
+           sealed_content, key, key_lock, fingerprint, location, event_id, event_type, sequence, record, channel,
+           recipient, sender, sender_reason, link_reason, body, status, segments_count, segments_encoding,
+           segments_characters, priority, client_reference, metadata, max_segments, carrier_options, send_at,
+           template, batch_id, fallback_of, fallback_steps, fallback_due_at, in_reply_to, is_opt_out_reply, trace,
+           ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
   select account_id, environment, key, fingerprint, updated_at, updated_at + interval '24 hours',
-         response_status, response_location, response_body, case when response_body is null then event_id end
+         202, location, null, event_id
     from request
    where key is not null and is_locked and refusal is null
   on conflict (account_id, environment, key) do update
@@ -73,17 +73,14 @@ with request as materialized (
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
          fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
     from accepted
-   where message_id is not null
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record)
   select account_id, environment, event_id, event_type, message_id, sequence, record
     from accepted
-   where event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane, due_at, expires_at, sealed_content
     from accepted
-   where message_id is not null
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
@@ -107,7 +104,6 @@ with request as materialized (
   select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, status, -1, '',
          count(*), coalesce(sum(segments_count), 0)
     from accepted
-   where message_id is not null
    group by account_id, environment, usage_minute, channel, status
 )
 select ordinal::integer, null::integer as refusal,
