@@ -29,25 +29,19 @@ const MANY_PENDING = 48;
 const BUSY_MS = 250;
 
 /** Receives every change of a status, for the metrics. */
-export type AdvanceWatch = { advanced(after: Message): void };
+type AdvanceWatch = { advanced(after: Message): void };
 
 export type AdvancerParts = { db: Database; clock: Clock; wakeWebhooks: WakeWebhooks; watch: AdvanceWatch };
 
 /** Writes changes by group commit: changes that arrive together share a transaction. */
 export class Advancer {
-  readonly #db: Database;
-  readonly #clock: Clock;
-  readonly #wakeWebhooks: WakeWebhooks;
-  readonly #watch: AdvanceWatch;
+  readonly #parts: AdvancerParts;
   readonly #urgent: GroupCommit<Change, boolean>;
   readonly #others: GroupCommit<Change, boolean>;
   #busyAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ db, clock, wakeWebhooks, watch }: AdvancerParts) {
-    this.#db = db;
-    this.#clock = clock;
-    this.#wakeWebhooks = wakeWebhooks;
-    this.#watch = watch;
+  constructor(parts: AdvancerParts) {
+    this.#parts = parts;
     const options = { run: (changes: readonly Change[]) => this.#commit(changes), isItemFault: isRowRefused, maxWaiting: MAX_WAITING };
     this.#urgent = new GroupCommit({ ...options, maxBatch: 50, maxConcurrent: 2, minConcurrentBatch: 10, maxWaitMs: 10 });
     this.#others = new GroupCommit({ ...options, maxBatch: MAX_BATCH, maxConcurrent: 2, minConcurrentBatch: 32, maxWaitMs: 50 });
@@ -64,7 +58,7 @@ export class Advancer {
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#parts.clock.now();
   }
 
   /** Resolves to whether the change was written. False means that the message has changed since the decision. */
@@ -75,27 +69,28 @@ export class Advancer {
   }
 
   async #commit(changes: readonly Change[]): Promise<boolean[]> {
+    const { db, wakeWebhooks, watch } = this.#parts;
     // All batches lock messages in the order of their ids, so two batches cannot deadlock.
     const order = changes.map((_, index) => index).toSorted((a, b) => compareIds(changes[a], changes[b]));
     const sorted = order.map((index) => changes[index] as Change);
     let done: ReadonlySet<number>;
     try {
-      const written = await writeChanges(this.#db, sorted);
+      const written = await writeChanges(db, sorted);
       ({ done } = written);
-      if (written.deliveries.length > 0) this.#wakeWebhooks(written.deliveries);
+      if (written.deliveries.length > 0) wakeWebhooks(written.deliveries);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
-      const found = await findOut(this.#db, error, () => existingEntries(this.#db, sorted.map(toOwned)));
+      const found = await findOut(db, error, () => existingEntries(db, sorted.map(toOwned)));
       if (found === undefined) throw error;
       done = new Set(found.map(({ ordinal }) => ordinal - 1));
-      this.#wakeWebhooks();
+      wakeWebhooks();
     }
     const outcomes: boolean[] = [];
     order.forEach((index, position) => {
       const isDone = done.has(position);
       outcomes[index] = isDone;
       const { before, after } = changes[index] as Change;
-      if (isDone && after.sequence > before.sequence) this.#watch.advanced(after);
+      if (isDone && after.sequence > before.sequence) watch.advanced(after);
     });
     return outcomes;
   }

@@ -106,7 +106,7 @@ export class Composer {
     const id = newId("msg", nowMs);
     const hasFallback = steps.length > 0;
     const chosen = { link, linkReason, sender, senderReason };
-    const message = fromRequest({ request, owner, id, nowMs, content, shown, ...chosen, batchId, fallbackOf: null, hasFallback, trace });
+    const message = fromRequest({ request, owner, id, nowMs, content, shown, ...chosen, batchId, hasFallback, trace });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     if (origin.isTrial !== true) this.#note(message, link);
@@ -245,22 +245,23 @@ export const consentProblem = (code: ConsentRefusal): Problem =>
 /** The time from which the message may be submitted. */
 export const startTimeMs = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
-type RequestParts = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
-  request: NewMessage;
-  owner: Owner;
-  /** The present time. The time of the id can be ahead of it. */
-  nowMs: number;
-  content: Content;
-  /** The content that the record shows, where the content is a secret. */
-  shown: Content | null;
-  link: Link;
-  linkReason: LinkReason;
-} & SenderChoice;
+type RequestParts = Pick<Message, "id"> &
+  Partial<Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "trace">> & {
+    request: NewMessage;
+    owner: Owner;
+    /** The present time. The time of the id can be ahead of it. */
+    nowMs: number;
+    content: Content;
+    /** The content that the record shows, if the content is a secret. */
+    shown: Content | null;
+    link: Link;
+    linkReason: LinkReason;
+  } & SenderChoice;
 
 /** Makes the message of a request. */
 export function fromRequest(parts: RequestParts): Message {
   const { request, owner, id, nowMs, content, shown, link, linkReason, sender, senderReason } = parts;
-  const { batchId, fallbackOf, hasFallback, trace } = parts;
+  const { batchId = null, fallbackOf = null, hasFallback = false, trace = null } = parts;
   const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
   const isScheduled = sendAtMs !== null && sendAtMs > nowMs;

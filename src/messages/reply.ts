@@ -58,10 +58,6 @@ function toReply(inbound: Message, body: string, { kind, link, nowMs }: ReplyCon
     linkReason: "reply",
     sender,
     senderReason: sender === null ? null : "reply",
-    batchId: null,
-    fallbackOf: null,
-    hasFallback: false,
-    trace: null,
   });
   return { ...message, inReplyTo: inbound.id, isOptOutReply: kind === "out" ? true : null };
 }

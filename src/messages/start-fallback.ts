@@ -106,7 +106,6 @@ function composeStep(composer: Composer, before: Message, step: FallbackStep, re
     content,
     shown,
     ...route,
-    batchId: null,
     fallbackOf: before.id,
     hasFallback: rest.length > 0,
     trace: before.trace,
