@@ -7,12 +7,19 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
-import type { Content, Message } from "../messages/message.ts";
+import type { Content, Message, TemplateUse } from "../messages/message.ts";
 import { readAcceptedParts } from "../messages/parts.ts";
 import { mayBecome } from "../messages/states.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import { openContent } from "../messages/sealed.ts";
-import { RECIPIENT_OPTED_OUT, type AcceptedParts, type Connection, type Outgoing, type SendOutcome } from "../providers/provider.ts";
+import {
+  RECIPIENT_OPTED_OUT,
+  type AcceptedParts,
+  type Connection,
+  type Outgoing,
+  type OutgoingTemplate,
+  type SendOutcome,
+} from "../providers/provider.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 import type { Attributes } from "../tracing/tracing.ts";
 import { beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
@@ -20,7 +27,6 @@ import type { CarrierConsent } from "./carrier-consent.ts";
 import type { DeliveryContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
-import { toOutgoing } from "./outgoing.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import {
@@ -38,7 +44,7 @@ import {
 export type AttemptResult =
   | { kind: "done" }
   | { kind: "accepted" }
-  /** The message is in the queue again. `lane`: where it is not that of this link. */
+  /** The message is in the queue again. `lane`: if it is not that of this link. */
   | { kind: "later"; dueAtMs: number; lane?: string }
   /** The link could not take the message now. Nothing has changed: the message belongs back into the queue. */
   | { kind: "not_begun"; outcome: SendOutcome }
@@ -57,7 +63,7 @@ export type AttemptsParts = DeliveryContext & {
 type AttemptInput = {
   message: Message;
   state: QueueState;
-  /** The content for the carrier, where the message shows something else. */
+  /** The content for the carrier, if the message shows something else. */
   sealedContent: string | null;
   link: Link;
   connection: Connection;
@@ -167,7 +173,7 @@ export class Attempts {
     }
   }
 
-  /** Undefined where the content was sealed with a secret key that this service no longer has. */
+  /** Undefined if the content was sealed with a secret key that this service no longer has. */
   #readContent(message: Message, sealedContent: string | null): Content | undefined {
     if (sealedContent === null) return { body: message.body ?? "", template: message.template };
     try {
@@ -220,6 +226,35 @@ export class Attempts {
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }
 }
+
+/** The next attempt of a message, in the form in which a provider gets it. */
+const toOutgoing = (message: Message, { body, template }: Content, acceptedParts: AcceptedParts | undefined): Outgoing => ({
+  id: encodeId("msg", message.id),
+  attempt: message.attempts + 1,
+  channel: message.channel,
+  recipient: message.recipient,
+  sender: message.sender,
+  body,
+  template: template && toOutgoingTemplate(template),
+  expiresAtMs: message.expiresAtMs ?? 0,
+  priority: message.priority,
+  carrierOptions: message.carrierOptions,
+  acceptedParts,
+});
+
+function toOutgoingTemplate({ name, language, category, variables, parts }: TemplateUse): OutgoingTemplate {
+  const values = variables ?? {};
+  const { header, body } = parts ?? { header: [], body: inOrder(Object.keys(values)) };
+  // A variable may have the name `constructor`.
+  const valueOf = (variable: string): string => (Object.hasOwn(values, variable) ? (values[variable] ?? "") : "");
+  const filled = (names: readonly string[]) => names.map((variable) => ({ name: variable, value: valueOf(variable) }));
+  return { name, language, category: category ?? null, header: filled(header), body: filled(body) };
+}
+
+/** The variables in the order in which the carrier expects them, for a message from before template parts were stored. All of them belong
+ *  to the body then. */
+const inOrder = (names: readonly string[]): string[] =>
+  names.every((name) => /^\d+$/.test(name)) ? names.toSorted((a, b) => Number(a) - Number(b)) : [...names];
 
 const spanAttributes = ({ id, attempt, channel }: Outgoing, link: Link): Attributes => ({
   "godwit.message_id": id,

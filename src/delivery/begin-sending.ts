@@ -5,11 +5,10 @@ import { isDatabaseTrouble } from "../database/database.ts";
 import { moment, msSince } from "../lib/elapsed.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy } from "../messages/change.ts";
+import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { DeliveryContext } from "./context.ts";
 import { readMessages } from "./queries.ts";
-import { sendingSignal } from "./settle.ts";
 
 /** Why a message is not sent although its link was ready for it. */
 export type Obstacle =
@@ -54,6 +53,19 @@ export async function beginSending(parts: BeginParts, message: Message, link: Li
     return { kind: "failed", error };
   }
 }
+
+/** The change from `queued` to `sending`. It commits before the first byte may leave. */
+export const sendingSignal = (message: Message, link: Link): Signal => {
+  const attempts = message.attempts + 1;
+  return {
+    status: "sending",
+    attempts,
+    provider: { name: link.provider, link: link.name, messageId: null },
+    detail: { attempt: { number: attempts, link: link.name, outcome: "written" } },
+    // The row keeps its lease. A node that claims the message after the lease finds it `sending`: bytes may have left.
+    move: { kind: "stay" },
+  };
+};
 
 /** Why a message did not become `sending`. */
 async function findObstacle(parts: BeginParts, message: Message): Promise<Obstacle> {

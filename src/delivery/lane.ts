@@ -1,7 +1,7 @@
 /** The lane of one link on this node. It takes messages from the API and from the queue, submits them within the link's window, and
  *  renews their leases until they are settled. Lanes share nothing, so a slow or throttled link delays no other link.
  *
- *  `lane-claims.ts` claims from the queue, `lane-load.ts` holds the messages that wait for the window, and `lane-leases.ts` the leases. */
+ *  `lane-claims.ts` claims from the queue, and `lane-load.ts` holds the messages that wait for the window, and the leases. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { EventOf } from "../model/log-events.ts";
 import { errorFields } from "../model/log.ts";
@@ -17,8 +17,7 @@ import { announceDue } from "./announcements.ts";
 import type { Attempts } from "./attempt.ts";
 import type { DeliveryContext } from "./context.ts";
 import { LaneClaims } from "./lane-claims.ts";
-import { LaneLeases } from "./lane-leases.ts";
-import { LaneLoad } from "./lane-load.ts";
+import { LaneLeases, LaneLoad } from "./lane-load.ts";
 import { deleteRows, type Claimed, type WaitingAccount } from "./queue.ts";
 import { SenderTurns } from "./sender-turns.ts";
 import { errorOf, throttleMs } from "./settle.ts";
@@ -87,7 +86,7 @@ export class Lane {
     return this.#parts.connection;
   }
 
-  /** The last refusal or failure of the carrier, and its time; null where there was none. */
+  /** The last refusal or failure of the carrier, and its time; null if there was none. */
   get lastError(): LinkError | null {
     return this.#lastError;
   }

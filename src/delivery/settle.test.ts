@@ -11,7 +11,8 @@ import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { SendOutcome } from "../providers/provider.ts";
 import type { ProviderName } from "../providers/providers.ts";
-import { afterHold, holdChange, ttlExpiredSignal, settleChange, sendingSignal } from "./settle.ts";
+import { sendingSignal } from "./begin-sending.ts";
+import { afterHold, holdChange, ttlExpiredSignal, settleChange } from "./settle.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 const LINK: Link = {

@@ -23,7 +23,7 @@ const MAX_RETRY_MS = 600_000;
 // The longest pause that a carrier can request. A mistake of the carrier must not stop a link for days.
 const MAX_THROTTLE_MS = 3_600_000;
 
-/** The pause that a carrier requests, limited to the maximum; null where it requests none. */
+/** The pause that a carrier requests, limited to the maximum; null if it requests none. */
 export const throttleMs = (retryAfterMs: number | null): number | null =>
   retryAfterMs !== null && Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), MAX_THROTTLE_MS) : null;
 
@@ -31,7 +31,7 @@ export type SettleContext = {
   link: Link;
   receiptWaitMs: number;
   nowMs: number;
-  /** The next link of the route and the sender there, where the route has another link. */
+  /** The next link of the route and the sender there, if the route has another link. */
   next?: (message: Message) => { link: Link; chosen: Chosen } | undefined;
 };
 
@@ -45,19 +45,6 @@ const attemptEntry = (
   link: link.name,
   ...facts,
 });
-
-/** The change from `queued` to `sending`. It commits before the first byte may leave. */
-export const sendingSignal = (message: Message, link: Link): Signal => {
-  const attempts = message.attempts + 1;
-  return {
-    status: "sending",
-    attempts,
-    provider: { name: link.provider, link: link.name, messageId: null },
-    detail: { attempt: attemptEntry({ attempts }, link, { outcome: "written" }) },
-    // The row keeps its lease. A node that claims the message after the lease finds it `sending`: bytes may have left.
-    move: { kind: "stay" },
-  };
-};
 
 /** The time to live passed before the message was submitted. */
 export const ttlExpiredSignal = endSignal(
@@ -158,7 +145,7 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
 const areDistinct = (ids: readonly string[]): boolean =>
   new Set(ids).size === ids.length && ids.every((id) => id !== "" && !id.includes("\n"));
 
-/** The carrier ids of the parts, where every part has its own. A carrier that gives one id to several parts reports about the message as
+/** The carrier ids of the parts, if every part has its own. A carrier that gives one id to several parts reports about the message as
  *  a whole. */
 function allParts({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): { parts?: StoredParts } {
   const ids = [providerMessageId, ...furtherPartIds];

@@ -5,7 +5,7 @@ import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
-import { sendingSignal } from "../../src/delivery/settle.ts";
+import { sendingSignal } from "../../src/delivery/begin-sending.ts";
 import { encodeId, newId } from "../../src/model/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";

@@ -11,7 +11,7 @@ import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { claimDue, scanAccounts, setDueTimes, type Claimed } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/database/database.ts";
-import { sendingSignal } from "../../src/delivery/settle.ts";
+import { sendingSignal } from "../../src/delivery/begin-sending.ts";
 import { LINK, linkTo, publicId, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { queueOnly } from "../support/engine.ts";
