@@ -158,7 +158,7 @@ export class Delivery {
   }
 }
 
-/** Wraps a sweep so that it returns the pause until its next run: short while there is more work, long where the sweep is expensive.
+/** Wraps a sweep so that it returns the pause until its next run: short while there is more work, long if the sweep is expensive.
  *  The cost is the smaller of the last two durations: a single slow run may have opened a connection, or waited for other statements. */
 function paced(sweep: () => Promise<number>): () => Promise<number> {
   let beforeMs = 0;

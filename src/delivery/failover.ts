@@ -32,7 +32,7 @@ export type FailoverParts = DeliveryContext & {
   downAfterMs?: number | undefined;
 };
 
-/** A lane of the queue. Its link is undefined where the plan no longer has it. */
+/** A lane of the queue. Its link is undefined if the plan no longer has it. */
 type QueuedLane = { name: string; link: Link | undefined };
 
 export class Failover {

@@ -21,7 +21,7 @@ import { findByCarrierIds, findSentTo, listAccountIds, type MatchedMessage, type
 const REFERENCE_WAIT_MS = 2_000;
 const REFERENCE_POLL_MS = 50;
 
-/** The moment until which the messages of one request of a carrier wait together, by the clock of `performance`. */
+/** The moment until which the messages of one carrier request wait together, by the clock of `performance`. */
 export const referenceWait = (): number => performance.now() + REFERENCE_WAIT_MS;
 
 /** An inbound message with its addresses in our form, and the messages that the person got on the link or from the number. */
@@ -30,7 +30,7 @@ export type IdentifiedMessage = Omit<InboundMessage, "fromType" | "toType" | "al
   /** All addresses by which the person may be known here, `from` among them. An opt-out is one for each. */
   addresses: readonly Recipient[];
   to: Recipient;
-  /** The carrier names no number of ours: `to` is the sender of the link, or empty where the link has none. */
+  /** The carrier names no number of ours: `to` is the sender of the link, or empty if the link has none. */
   isToAssumed: boolean;
   sent: readonly SentMessage[];
 };
@@ -70,7 +70,7 @@ export class InboundOwners {
     });
   }
 
-  /** The owners of messages that came together, by position in the list. Undefined where a message belongs to no account. */
+  /** The owners of messages that came together, by position in the list. Undefined if a message belongs to no account. */
   async find(link: Link, messages: readonly IdentifiedMessage[], waitUntil = referenceWait()): Promise<(InboundOwner | undefined)[]> {
     const ofNumbers = messages.map(({ to }) => ownerOfNumber(this.#linkDirectory.current, link, to));
     const registered = messages.map(({ isToAssumed }, index) => (isToAssumed ? undefined : ofNumbers[index]));
@@ -101,7 +101,7 @@ export class InboundOwners {
     };
   }
 
-  /** A sender of the link, where one of the readings is one. A short code may look like a number of the country. */
+  /** A sender of the link, if one of the readings is one. A short code may look like a number of the country. */
   #readOwnNumber(link: Link, address: CarrierAddress): Recipient {
     const readings = readCarrierAddress(address, link.country);
     const [unchanged] = readCarrierAddress({ ...address, type: "other" }, null);
@@ -162,7 +162,7 @@ function identified({ message, to, people }: ReadMessage, sent: readonly (readon
   };
 }
 
-/** `registered`: the owner of the number that the carrier names. `ofNumber`: also where the number is assumed. */
+/** `registered`: the owner of the number that the carrier names. `ofNumber`: the same, even if the number is assumed. */
 type Hints = { registered: Owner | undefined; repliedTo: Message | undefined; ofNumber: Owner | undefined };
 
 /** The owner by the number, by the message that this one replies to, or by the messages that the person got. */
@@ -185,7 +185,7 @@ type Correspondence = {
   addresses: readonly Recipient[];
   to: Recipient;
   sent: readonly SentMessage[];
-  /** Undefined where the number is known to be of no link. */
+  /** Undefined if the number is known to be of no link. */
   link: string | undefined;
   /** `to` is a sender of the link. */
   isKnown: boolean;

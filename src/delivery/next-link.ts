@@ -7,7 +7,7 @@ import type { Link } from "../links/link.ts";
 import type { Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 
-/** Returns the link that the message may use next, or undefined where an attempt of it may have left. */
+/** Returns the link that the message may use next, or undefined if an attempt of it may have left. */
 export function nextLink(
   linkDirectory: LinkDirectory,
   message: Message,
@@ -19,7 +19,7 @@ export function nextLink(
   const choice = chooseLinks(linkDirectory.current, keepsSender(message) ? message : { ...message, sender: null });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
-  // The links of the operator are no replacement for a link of the account, also where its last link was deleted.
+  // The links of the operator are no replacement for a link of the account, even if its last link was deleted.
   const isOwn = decodeId("lnk", current) !== undefined;
   const mayTake = (link: Link): boolean => link.name !== current && (!isOwn || link.accountId !== null) && isFit(link);
   return [...choice.links.slice(at + 1), ...choice.links.slice(0, Math.max(at, 0))].find(mayTake);

@@ -99,7 +99,7 @@ export class ParkedReceipts {
       await this.#applyParked(() => findParked(this.#context.db, ids));
     } catch (error) {
       this.#context.log.error({ event: "delivery.receipt_match_failed", ...errorFields(error) }, "parked receipts could not be matched");
-      // Retried only where a retry can help. Other receipts are matched when the carrier repeats them.
+      // Retried only if a retry can help. Other receipts are matched when the carrier repeats them.
       if (isDatabaseTrouble(error)) this.#newIds.unshift(...ids);
       await sleep(MATCH_RETRY_MS);
     } finally {

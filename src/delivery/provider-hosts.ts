@@ -18,7 +18,7 @@ export type ProviderHostsParts = DeliveryContext & {
   consentDefaults: ConsentDefaults;
   /** Pauses a link whose carrier blocks the account, on all nodes. */
   pauseLink: (link: string, reason: string) => Promise<void>;
-  /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
+  /** Receives the template reviews of carriers. Absent if this installation submits no templates. */
   reviews?: { apply(updates: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
 };
 
@@ -79,7 +79,7 @@ export class ProviderHosts {
     return accountId === null ? work() : this.#brought.run(idKey(accountId), work);
   }
 
-  /** Stores receipts. Where the carrier blocks the account, the link is paused, so that no further message fails for it. */
+  /** Stores receipts. If the carrier blocks the account, the link is paused, so that no further message fails for it. */
   async #receive(link: Link, receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
     const refused = await this.receipts.receive(link.name, receipts);
     const [blocked] = receipts.flatMap(({ error }) => (error?.code === ACCOUNT_BLOCKED ? [error] : []));

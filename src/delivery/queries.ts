@@ -51,10 +51,10 @@ select item.ordinal::integer as ordinal, known.part, ${MESSAGE_COLUMNS}
                       limit 1) known${joinMessage("known")}`,
 );
 
-/** A message, and the number of its part where it was sent in several parts. */
+/** A message, and the number of its part if it was sent in several parts. */
 export type MatchedMessage = { message: Message; part: number | null };
 
-/** Finds the messages with these carrier ids, by position in the list: the newest one, where a carrier has used an id again. An unknown id
+/** Finds the messages with these carrier ids, by position in the list: the newest one, if a carrier has used an id again. An unknown id
  *  has no entry. */
 export async function findByCarrierIds(db: Queryable, carrierIds: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
   const rows = await db.rows<MessageRow & { ordinal: number; part: number | null }>(findByCarrierId(carrierIds));

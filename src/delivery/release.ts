@@ -69,7 +69,7 @@ export class Releaser {
 
 type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undefined; chosen: Chosen; refusal: NoRoute["kind"] };
 
-/** Chooses a link. A sender that was chosen for the earlier link is kept where it could be chosen for this one as well. */
+/** Chooses a link. A sender that was chosen for the earlier link is kept if it could be chosen for this one as well. */
 function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink {
   const { sender, senderReason, linkReason } = message;
   const isNamed = keepsSender(message);

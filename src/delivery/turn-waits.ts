@@ -14,7 +14,7 @@ export type TurnWaitsParts = {
 
 // A message waits this long in memory without regard to others.
 const SHORT_MS = 200;
-// The longest wait in memory. These messages fill at most half of the window, since they take the places of messages of other senders.
+// The longest wait in memory. These messages fill at most half of the window, since they take places from other senders.
 const MAX_HELD_MS = 1_000;
 // Messages come back from the queue in groups, and early enough to be claimed before their turn.
 const GROUP_MS = 100;

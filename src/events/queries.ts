@@ -1,4 +1,4 @@
-/** All SQL of events and of timelines, which also have the ignored signals of a message. */
+/** All SQL of events and timelines. A timeline also has the ignored signals. */
 import type { AccountId, EventId, MessageId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";

@@ -183,7 +183,7 @@ const storeReferences = ({ isWhole }: Variant): string => `reference as (
          part = coalesce(excluded.part, provider_references.part)
 ), `;
 
-/** `part`: a late response changes no status; its ids are stored only where fewer parts are known. A part that is known already keeps its
+/** `part`: a late response changes no status; its ids are stored only if fewer parts are known. A part that is known already keeps its
  *  status. */
 const FURTHER_STEPS = `queued as (
   update delivery_queue q

@@ -34,7 +34,7 @@ export class MessageChanger {
     this.#once = new Once(parts.db, parts.clock, undefined, parts.wakeWebhooks);
   }
 
-  /** Undefined where no link accepts the message now. */
+  /** Undefined if no link accepts the message now. */
   #segmentRules(message: Message): SegmentRules | undefined {
     const isBound = message.senderReason === null || isFixed(message.senderReason);
     const choice = chooseLinks(this.#parts.linkDirectory.current, isBound ? message : { ...message, sender: null });

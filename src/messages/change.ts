@@ -26,7 +26,7 @@ export type Signal = {
   error?: Message["error"];
   provider?: Message["provider"];
   attempts?: number;
-  /** The sender and the reasons, where the message gets another link. */
+  /** The sender and the reasons, if the message gets another link. */
   chosen?: Chosen;
   refusals?: number;
   detail: Detail;

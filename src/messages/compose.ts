@@ -24,10 +24,10 @@ import type { LastSenders } from "./last-senders.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 
-/** `secret` is the content for the carrier, where the message shows something else. */
+/** `secret` is the content for the carrier, if the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };
 
-/** The batch and the trace of a message. `conceal` returns the content that the record shows, where the content is a secret. A trial is never
+/** The batch and the trace of a message. `conceal` returns the content that the record shows, if the content is a secret. A trial is never
  *  sent, and has no effect on the senders of other messages. */
 export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined; isTrial?: true };
 
@@ -113,7 +113,7 @@ export class Composer {
     return { message, link, steps: kept, secret: shown && content };
   }
 
-  /** Takes note of the sender of a message, for the choice of the senders of later ones. */
+  /** Takes note of the sender that a message got, for the choice of later ones. */
   #note(message: Message, link: Link): void {
     const { sender, senderReason } = message;
     if (sender === null) return;
@@ -171,7 +171,7 @@ function templateNames(request: NewMessage): string[] {
   return [...own, ...request.fallback.flatMap(({ template_id: name }) => (typeof name === "string" ? [name] : []))];
 }
 
-/** The fields of a request, or of a step of its fallback, that define the content. */
+/** The fields of a request, or of a fallback step, that define the content. */
 type ContentFields = {
   channel: Channel;
   body?: string | null;
@@ -211,7 +211,7 @@ export function segmentProblem(
   return count > most ? tooManySegments(count, most, pointer) : undefined;
 }
 
-/** Checks the size of the record of each step, which has the properties of the message and its own text. A step with too large a record
+/** Checks the size of each step's record, which has the properties of the message and its own text. A step with too large a record
  *  could never be sent. */
 function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void {
   const errors = steps.flatMap(({ channel, content, shown }, index) => {

@@ -25,7 +25,7 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
   return typeof request["send_at"] === "string" ? sendAtFaults(request["send_at"]) : [];
 }
 
-/** `segmentRules` belongs to the link that the message would use now; undefined where there is none. */
+/** `segmentRules` belongs to the link that the message would use now; undefined if there is none. */
 type EditContext = { nowMs: number; segmentRules: SegmentRules | undefined };
 type Edited = { message: Message; move: QueueMove };
 

@@ -11,13 +11,13 @@ import type { Content } from "./message.ts";
 export type FallbackStep = {
   channel: Channel;
   content: Content;
-  /** The content that the record shows, where the content is a secret. */
+  /** The content that the record shows, if the content is a secret. */
   shown: Content | null;
   /** How long the previous message has to be delivered. */
   afterSeconds: number;
 };
 
-/** The steps as JSON, sealed where they contain a secret, and the time at which the first is due unless the message fails earlier. */
+/** The steps as JSON, sealed if they contain a secret, and the time at which the first is due unless the message fails earlier. */
 export type NewFallback = { steps: string; dueAtMs: number };
 
 export type DueFallback = { message_id: MessageId; account_id: AccountId; environment: Environment };

@@ -35,7 +35,7 @@ function each(characters: string, alternative: string): [string, string][] {
   return Array.from(characters, (character) => [character, alternative]);
 }
 
-/** Undefined where no alternative has the same meaning. */
+/** Undefined if no alternative has the same meaning. */
 export function gsm7Alternative(character: string): string | undefined {
   const known = ALTERNATIVES.get(character);
   if (known !== undefined) return known;

@@ -4,7 +4,7 @@ import type { Message } from "./message.ts";
 export type Handover = {
   /** How long this node owns a message that it stores with a reservation. After that any node may claim the message. */
   readonly leaseMs: number;
-  /** Reserves a place in the lane of this node; false where the message must wait in the queue. */
+  /** Reserves a place in the lane of this node; false if the message must wait in the queue. */
   reserve(lane: string, message: Message): boolean;
   /** Frees a place whose message was not stored, or may not be. A message that is stored all the same is due after its lease. */
   release(lane: string): void;

@@ -21,7 +21,7 @@ export class LastSenders {
     this.#db = db;
   }
 
-  /** Returns the last sender, or null where none of the pool is known to the recipient. */
+  /** Returns the last sender, or null if none of the pool is known to the recipient. */
   async find(person: Person, pool: readonly OwnedSender[]): Promise<string | null> {
     const noted = this.#noted.get(keyOf(person));
     if (noted !== undefined && pool.some(({ number }) => number === noted)) return noted;

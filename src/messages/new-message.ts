@@ -171,7 +171,7 @@ export function sendAtFaults(text: string): Fault[] {
   return [];
 }
 
-/** Counts code points only where the number of UTF-16 units exceeds the limit. */
+/** Counts code points only if the number of UTF-16 units exceeds the limit. */
 const codePoints = (text: string): number => (text.length <= MAX_BODY.sms ? text.length : Array.from(text).length);
 
 export const tooManySegments = (count: number, most: number, pointer: string): Problem =>

@@ -42,8 +42,8 @@ const storePart = (tx: Tx, { accountId, environment, id }: OwnedMessage, part: P
    where account_id = ${accountId} and environment = ${environment}
      and message_id = ${id} and number = ${part.number}`);
 
-/** Applies the signal of a receipt to one part, and to the message where its parts together change its status. Returns the change, which
- *  may be only a note, or undefined where the message no longer exists. The message is locked: of two receipts at the same time, the
+/** Applies the signal of a receipt to one part, and to the message if its parts together change its status. Returns the change, which
+ *  may be only a note, or undefined if the message no longer exists. The message is locked: of two receipts at the same time, the
  *  second sees the part that the first has changed. */
 export async function applyToPart(
   tx: Tx,
@@ -74,7 +74,7 @@ export async function applyToPart(
   return made;
 }
 
-/** Reads the parts that the carrier has accepted where others are missing, so that an attempt can send only those. */
+/** Reads the parts that the carrier has accepted if others are missing, so that an attempt can send only those. */
 export async function readAcceptedParts(db: Queryable, message: OwnedMessage): Promise<AcceptedParts | undefined> {
   const parts = await readParts(db, message);
   const [first] = parts;
@@ -85,7 +85,7 @@ export async function readAcceptedParts(db: Queryable, message: OwnedMessage): P
 const RANK: readonly Status[] = ["sent", "delivered", "read"];
 
 /** The status of a message by its parts: a failed part fails the message, otherwise the message has the lowest status of its parts.
- *  Undefined where the carrier has not accepted all parts. */
+ *  Undefined if the carrier has not accepted all parts. */
 function wholeStatus(parts: readonly PartRow[]): Pick<PartRow, "status" | "error"> | undefined {
   const failed = parts.find(isUnsuccessful);
   if (failed !== undefined) return failed;

@@ -10,6 +10,6 @@ export type ProviderReference = CarrierId & {
   parts?: StoredParts;
 };
 
-/** The carrier ids of the first parts of a message, the number of all its parts, and the number that ties them together. The latter is
- *  null where the carrier has accepted all parts. */
+/** The carrier ids of a message's first parts, the number of all its parts, and the number that ties them together. The latter is
+ *  null if the carrier has accepted all parts. */
 export type StoredParts = { ids: readonly string[]; total: number; reference: number | null };

@@ -16,7 +16,7 @@ export type QueueEntry = {
   lane: string;
   dueAtMs: number | null;
   leaseMs: number;
-  /** The sealed content for the carrier, where the record shows something else. It is deleted with the row. */
+  /** The sealed content for the carrier, if the record shows something else. It is deleted with the row. */
   sealedContent: string | null;
 };
 
@@ -24,6 +24,6 @@ export type QueueEntry = {
 export type QueueMove =
   | { kind: "stay" }
   | { kind: "leave" }
-  /** Due after `afterMs`, at `atMs`, or at the previous time where neither is set. A decided change always has `atMs` where it has
-   *  `afterMs`. Other fields are set only where they change. */
+  /** Due after `afterMs`, at `atMs`, or at the previous time if neither is set. A decided change always has `atMs` if it has
+   *  `afterMs`. Other fields are set only if they change. */
   | { kind: "wait"; state: QueueState; afterMs?: number; atMs?: number; lane?: string; priority?: number; expiresAtMs?: number };

@@ -27,9 +27,9 @@ export type WordPair = Pair & { isOfNumber: boolean };
 /** An inbound message as its carrier delivers it. */
 export type Received = {
   channel: Channel;
-  /** The person who wrote the message. Empty where the carrier does not name the person. */
+  /** The person who wrote the message. Empty if the carrier does not name the person. */
   sender: Recipient;
-  /** The account's number. Empty where it is not known. */
+  /** The account's number. Empty if it is not known. */
   recipient: Recipient;
   text: string;
   inReplyTo: MessageId | null;
@@ -48,10 +48,10 @@ export type Received = {
 
 type Arrival = { nowMs: number; owner: Owner; received: Received };
 
-/** `replyLink`: the link of the message, where an automatic reply may be sent. */
+/** `replyLink`: the link of the message, if an automatic reply may be sent. */
 type ReceiveContext = { defaults: ConsentDefaults; replyLink: Link | undefined };
 
-/** Returns the stored message, and the automatic reply where there is one. */
+/** Returns the stored message, and the automatic reply if there is one. */
 export async function receiveMessage(
   tx: Tx,
   { nowMs, owner, received }: Arrival,
@@ -65,14 +65,14 @@ export async function receiveMessage(
   const pair = { ...owner, recipient: sender, sender: recipient };
   if (channel === "whatsapp" && isToGroup !== true && sender !== NO_RECIPIENT) await openWindow(tx, pair, nowMs);
   const kind = await applyOptWord(tx, nowMs, received, { defaults, message });
-  // Where the carrier reports the meaning of a text, it has replied itself.
+  // If the carrier reports the meaning of a text, it has replied itself.
   if (kind === undefined || replyLink === undefined || reported !== undefined) return { message, reply: undefined };
   const settings = await readSettings(tx, defaults, owner);
   return { message, reply: await acceptReply(tx, message, { kind, settings, link: replyLink, nowMs }) };
 }
 
 type WordUse = Pick<Received, "text" | "reported" | "isToGroup" | "pairs" | "provider">;
-/** `message` is the stored message; null where no account gets it. */
+/** `message` is the stored message; null if no account gets it. */
 type WordContext = { defaults: ConsentDefaults; message: Message | null };
 
 /** Applies the opt-out word of a message to the pairs, each by the words of its account. Returns the kind of the word for the account of the

@@ -22,7 +22,7 @@ const TEXTS = { out: "opt_out", in: "opt_in", help: "help" } as const satisfies 
 
 export type ReplyContext = { kind: OptKind; settings: ConsentSettings; link: Link; nowMs: number };
 
-/** Accepts the reply to an inbound message. Returns undefined where there is none: the account has set no text, the person cannot be replied to,
+/** Accepts the reply to an inbound message. Returns undefined if there is none: the account has set no text, the person cannot be replied to,
  *  got the same help in the last 24 hours, or is suppressed for all senders. The caller has made sure that the consent changed. */
 export async function acceptReply(tx: Tx, inbound: Message, context: ReplyContext): Promise<Acceptance | undefined> {
   const { kind, settings, link } = context;
@@ -38,7 +38,7 @@ export async function acceptReply(tx: Tx, inbound: Message, context: ReplyContex
 function toReply(inbound: Message, body: string, { kind, link, nowMs }: ReplyContext): Message {
   // The writer of the inbound message is the recipient of the reply, and the account's number its sender.
   const { channel, sender: recipient } = inbound;
-  // Where the carrier does not name the number that the person wrote to, it chooses the number of the reply as well.
+  // If the carrier does not name the number that the person wrote to, it chooses the number of the reply as well.
   const sender = inbound.recipient === NO_RECIPIENT ? null : inbound.recipient;
   const request = {
     recipient: recipient as Message["recipient"],

@@ -35,7 +35,7 @@ export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, 
        m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.trace`;
 
 /** Joins the message of a row of `owner` (account_id, environment, message_id) as the relation `m`. The limit makes the join an index
- *  probe, even where the planner has no statistics of the table. */
+ *  probe, even if the planner has no statistics of the table. */
 export const joinMessage = (owner: string): string => `
  cross join lateral (select *
                        from messages whole
@@ -43,7 +43,7 @@ export const joinMessage = (owner: string): string => `
                         and whole.id = ${owner}.message_id
                       limit 1) m`;
 
-/** An expression for the trace of the message of an event, where `event` is the relation of events. One index probe, and none for an event
+/** An expression for the trace of an event's message. `event`: the relation that has the events. One index probe, and none for an event
  *  without a message. */
 export const traceOfEvent = (event: string): string => `
        case when ${event}.message_id is not null

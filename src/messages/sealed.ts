@@ -12,7 +12,7 @@ const stepsContext = (messageId: MessageId): string => `fallback ${uuidToText(me
 export const sealContent = (box: SecretBox, messageId: MessageId, content: Content): string =>
   box.seal(JSON.stringify(content), contentContext(messageId));
 
-/** Throws where the secret key of the server has changed. */
+/** Throws if the secret key of the server has changed. */
 export const openContent = (box: SecretBox, messageId: MessageId, sealed: string): Content =>
   JSON.parse(box.open(sealed, contentContext(messageId))) as Content;
 

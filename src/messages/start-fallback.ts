@@ -24,7 +24,7 @@ export type FallbackParts = { composer: Composer; box: SecretBox; nowMs: number 
 /** The statuses in which a message needs no fallback. */
 const NOT_NEEDED: ReadonlySet<Status> = new Set(["delivered", "read", "canceled"]);
 
-/** Returns the accepted message, or undefined where the fallback is no longer needed, has started already, or has no step that can be
+/** Returns the accepted message, or undefined if the fallback is no longer needed, has started already, or has no step that can be
  *  sent. */
 export async function startFallback(
   tx: Tx,
@@ -50,7 +50,7 @@ export async function startFallback(
   return undefined;
 }
 
-/** Undefined where the steps were sealed with a secret key that this service no longer has. */
+/** Undefined if the steps were sealed with a secret key that this service no longer has. */
 function openSteps(box: SecretBox, id: MessageId, steps: string): FallbackStep[] | undefined {
   try {
     return readSteps(box, id, steps);
@@ -119,7 +119,7 @@ function composeStep(composer: Composer, before: Message, step: FallbackStep, re
   };
 }
 
-/** The link and the sender of a step. A sender that the request named is kept, on another channel only where its link has it. */
+/** The link and the sender of a step. A sender that the request named is kept, on another channel only if its link has it. */
 function routeOfStep(composer: Composer, before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
   const { linkDirectory } = composer;
   const { sender, senderReason } = before;

@@ -21,7 +21,7 @@ export type Status = (typeof STATUSES)[number];
 export const NEXT: Readonly<Record<Status, readonly Status[]>> = {
   // An edit leads from `scheduled` to `scheduled`.
   scheduled: ["scheduled", "queued", "canceled"],
-  // A queued message gets a carrier's signal only where the signal belongs to an earlier attempt.
+  // A queued message gets a carrier's signal only if the signal belongs to an earlier attempt.
   queued: ["sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled"],
   sending: ["queued", "sent", "delivered", "read", "undelivered", "failed", "expired"],
   sent: ["delivered", "read", "undelivered", "failed", "expired"],

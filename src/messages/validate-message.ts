@@ -78,7 +78,7 @@ export async function validateMessage(
     ? undefined
     : await findConsentProblem(db, { request, owner, checked, hasContent, nowMs: composer.now() });
   const problems = consent === undefined ? checked.problems : [...checked.problems, consent];
-  // The size is known only where the message has no other problem.
+  // The size is known only if the message has no other problem.
   const tooLarge = faults.length + problems.length === 0 ? await sizeProblem(composer, request, owner) : undefined;
   const errors = [...faults, ...problems.flatMap(problemFaults), ...(tooLarge === undefined ? [] : problemFaults(tooLarge))].map(toError);
   const text = hasContent ? checked.content?.body : request.body;
@@ -141,7 +141,7 @@ async function findConsentProblem(
   return code === undefined || isReported ? undefined : consentProblem(code);
 }
 
-/** Returns the problem of a message, or of a step of its fallback, whose record is too large for an event. */
+/** Returns the problem of a message or fallback step whose record is too large for an event. */
 async function sizeProblem(composer: Composer, request: NewMessage, owner: Owner): Promise<Problem | undefined> {
   try {
     const composed = await composer.compose(request, owner, { isTrial: true });

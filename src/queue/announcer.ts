@@ -1,4 +1,4 @@
-/** Notifies other nodes of new work, by the name of its lane and by the group of its rows. A notification for each message would make
+/** Notifies other nodes of new work, by the name of its lane and by its group. A notification for each message would make
  *  commits wait for each other, so there is at most one for each group every few hundredths of a second. */
 import { errorFields, type Log } from "../model/log.ts";
 import type { Database } from "../database/database.ts";

@@ -1,4 +1,4 @@
-/** The claims of a queue, or of one lane of it: one at a time, and only if a group with room has due rows (`waiting-groups.ts`). */
+/** The claims of a queue or of one lane: one at a time, and only if a group with room has due rows (`waiting-groups.ts`). */
 import { pause } from "../lib/wait.ts";
 
 export type ClaimLoopParts = {
