@@ -47,12 +47,10 @@ export type InboundOwner = {
 type ReadMessage = { message: InboundMessage; to: Recipient; people: readonly (readonly Recipient[])[] };
 
 export class InboundOwners {
-  readonly #db: Database;
-  readonly #linkDirectory: LinkDirectory;
+  readonly #parts: { db: Database; linkDirectory: LinkDirectory };
 
-  constructor({ db, linkDirectory }: { db: Database; linkDirectory: LinkDirectory }) {
-    this.#db = db;
-    this.#linkDirectory = linkDirectory;
+  constructor(parts: { db: Database; linkDirectory: LinkDirectory }) {
+    this.#parts = parts;
   }
 
   /** Reads the addresses of messages, with one query. Replaces characters that PostgreSQL cannot store: the carrier would repeat a message
@@ -60,7 +58,7 @@ export class InboundOwners {
   async identify(link: Link, messages: readonly InboundMessage[]): Promise<IdentifiedMessage[]> {
     const read = messages.map((message) => this.#readAddresses(link, message));
     const correspondents = read.flatMap(({ people, to }) => people.flat().map((recipient) => ({ recipient, link: link.name, sender: to })));
-    const found = await findSentTo(this.#db, correspondents);
+    const found = await findSentTo(this.#parts.db, correspondents);
     let position = 0;
     return read.map((each) => {
       const sent = each.people.map((addresses) =>
@@ -72,7 +70,7 @@ export class InboundOwners {
 
   /** The owners of messages that came together, by position in the list. Undefined if a message belongs to no account. */
   async find(link: Link, messages: readonly IdentifiedMessage[], waitUntil = referenceWait()): Promise<(InboundOwner | undefined)[]> {
-    const ofNumbers = messages.map(({ to }) => ownerOfNumber(this.#linkDirectory.current, link, to));
+    const ofNumbers = messages.map(({ to }) => ownerOfNumber(this.#parts.linkDirectory.current, link, to));
     const registered = messages.map(({ isToAssumed }, index) => (isToAssumed ? undefined : ofNumbers[index]));
     const repliedTo = await this.#findRepliedTo(link, messages, { registered, waitUntil });
     const owners = messages.map((message, index) => {
@@ -80,14 +78,14 @@ export class InboundOwners {
       return knownOwner(link, message, { registered: registered[index], repliedTo: repliedTo.get(index), ofNumber });
     });
     if (owners.every((owner) => owner !== undefined)) return owners;
-    const accountIds = await listAccountIds(this.#db);
+    const accountIds = await listAccountIds(this.#parts.db);
     return owners.map((owner, index) => owner ?? this.#otherOwner(link, messages[index]?.channel ?? "sms", accountIds));
   }
 
   /** The pairs whose consent an opt-out word in the message changes. */
   pairsOf(link: Link, inbound: IdentifiedMessage, found: InboundOwner | undefined): WordPair[] {
-    const isKnown = hasNumber(this.#linkDirectory.current, link.name, inbound.to);
-    return consentPairs({ ...inbound, link: link.name, isKnown }, found, this.#linkDirectory.current);
+    const isKnown = hasNumber(this.#parts.linkDirectory.current, link.name, inbound.to);
+    return consentPairs({ ...inbound, link: link.name, isKnown }, found, this.#parts.linkDirectory.current);
   }
 
   #readAddresses(link: Link, message: InboundMessage): ReadMessage {
@@ -105,7 +103,7 @@ export class InboundOwners {
   #readOwnNumber(link: Link, address: CarrierAddress): Recipient {
     const readings = readCarrierAddress(address, link.country);
     const [unchanged] = readCarrierAddress({ ...address, type: "other" }, null);
-    return [unchanged, ...readings].find((reading) => hasNumber(this.#linkDirectory.current, link.name, reading)) ?? readings[0];
+    return [unchanged, ...readings].find((reading) => hasNumber(this.#parts.linkDirectory.current, link.name, reading)) ?? readings[0];
   }
 
   /** Finds the messages that these reply to. Waits for a message that may decide who the owner is. */
@@ -119,7 +117,7 @@ export class InboundOwners {
     const carrierIds = replies.map(({ providerMessageId }) => ({ link: link.name, providerMessageId }));
     let found: ReadonlyMap<number, MatchedMessage> = new Map();
     const findAll = async (): Promise<true | undefined> => {
-      found = await findByCarrierIds(this.#db, carrierIds);
+      found = await findByCarrierIds(this.#parts.db, carrierIds);
       return replies.every(({ index }, position) => found.has(position) || registered[index] !== undefined) || undefined;
     };
     await poll(findAll, { timeoutMs: waitUntil - performance.now(), everyMs: REFERENCE_POLL_MS });
@@ -133,9 +131,9 @@ export class InboundOwners {
 
   /** The only account on the link, or the one that the link names. */
   #otherOwner(link: Link, channel: Channel, accountIds: readonly AccountId[]): InboundOwner | undefined {
-    const only = onlyOwnerOn(this.#linkDirectory.current, link.name, channel, accountIds);
+    const only = onlyOwnerOn(this.#parts.linkDirectory.current, link.name, channel, accountIds);
     if (only !== undefined) return { owner: only, inReplyTo: null, isShared: true, isUnrouted: false };
-    const configured = inboundOwner(this.#linkDirectory.current, link);
+    const configured = inboundOwner(this.#parts.linkDirectory.current, link);
     return configured && { owner: configured, inReplyTo: null, isShared: true, isUnrouted: true };
   }
 }

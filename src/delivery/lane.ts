@@ -18,7 +18,7 @@ import type { Attempts } from "./attempt.ts";
 import type { DeliveryContext } from "./context.ts";
 import { LaneClaims } from "./lane-claims.ts";
 import { LaneLeases, LaneLoad } from "./lane-load.ts";
-import { deleteRows, type Claimed, type WaitingAccount } from "./queue.ts";
+import { deleteRow, type Claimed, type WaitingAccount } from "./queue.ts";
 import { SenderTurns } from "./sender-turns.ts";
 import { errorOf, throttleMs } from "./settle.ts";
 import type { SlowedAccounts } from "./slowed-accounts.ts";
@@ -232,7 +232,7 @@ export class Lane {
     };
     try {
       const next = await attempts.run({ message, state, sealedContent, link, connection, responded });
-      if (next.kind === "orphan") await deleteRows(this.#parts.db, [message.id]);
+      if (next.kind === "orphan") await deleteRow(this.#parts.db, message.id);
       else if (next.kind === "accepted") this.#pauses = 0;
       else if (next.kind === "not_begun") {
         await this.#returnUnsent(message, next.outcome);

@@ -202,18 +202,11 @@ export const setDueTimes = async (db: Queryable, times: readonly { id: MessageId
   await db.rows(setDue(times));
 };
 
-const deleteSome = batchStatement<MessageId>(
-  [column("message_id", "uuid", (id) => id)],
-  (items) => `
-delete from delivery_queue q
- using ${items}
- where q.message_id = item.message_id`,
-);
-
-/** Deletes the rows of messages that wait for nothing. */
-export const deleteRows = async (db: Queryable, ids: readonly MessageId[]): Promise<void> => {
-  await db.rows(deleteSome(ids));
-};
+/** Deletes the row of a message that waits for nothing. */
+export const deleteRow = (db: Queryable, id: MessageId): Promise<unknown[]> =>
+  db.rows(sql`
+  delete from delivery_queue
+   where message_id = ${id}`);
 
 export type QueueRow = { message_id: MessageId; account_id: AccountId; environment: Environment };
 

@@ -93,20 +93,20 @@ export async function hasHelpReply(tx: Tx, inbound: Message, text: string, nowMs
   return found.length > 0;
 }
 
-const find = prepare(`
+const find = (suffix: string) => {
+  const statement = prepare(`
 select ${MESSAGE_COLUMNS}
   from messages m
- where m.account_id = $1 and m.environment = $2 and m.id = $3`);
+ where m.account_id = $1 and m.environment = $2 and m.id = $3${suffix}`);
+  return async (db: Queryable, accountId: AccountId, environment: Environment, id: MessageId): Promise<Message | undefined> => {
+    const [row] = await db.rows<MessageRow>({ ...statement, values: [accountId, environment, id] });
+    return row && messageOfRow(row);
+  };
+};
 
-export async function findMessage(
-  db: Queryable,
-  accountId: AccountId,
-  environment: Environment,
-  id: MessageId,
-): Promise<Message | undefined> {
-  const [row] = await db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
-  return row && messageOfRow(row);
-}
+export const findMessage = find("");
+/** Reads a message and locks it until the transaction ends. */
+export const lockMessage = find("\n   for update");
 
 // A person who is written to from several pools has the sender of this pool among the last messages.
 const LAST_MESSAGES = 20;
@@ -130,18 +130,6 @@ export async function findLastSender(
 ): Promise<string | null> {
   const [row] = await db.rows<{ sender: string }>({ ...lastSender, values: [accountId, environment, recipient, senders] });
   return row?.sender ?? null;
-}
-
-const lock = prepare(`
-select ${MESSAGE_COLUMNS}
-  from messages m
- where m.account_id = $1 and m.environment = $2 and m.id = $3
-   for update`);
-
-/** Reads a message and locks it until the transaction ends. */
-export async function lockMessage(tx: Tx, accountId: AccountId, environment: Environment, id: MessageId): Promise<Message | undefined> {
-  const [row] = await tx.rows<MessageRow>({ ...lock, values: [accountId, environment, id] });
-  return row && messageOfRow(row);
 }
 
 /** Stores the fields that an edit can change. `advance` writes the rest of the change. */
