@@ -23,10 +23,13 @@ export async function poll<T>(
 /** Returns the promise's value, or undefined after `timeoutMs`, or as soon as `stop` is aborted. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number, stop?: AbortSignal): Promise<T | undefined> {
   const limit = new AbortController();
-  const timedOut = pause(timeoutMs, stop === undefined ? limit.signal : AbortSignal.any([limit.signal, stop]));
+  const end = (): void => limit.abort();
+  if (stop?.aborted === true) end();
+  stop?.addEventListener("abort", end);
   try {
-    return await Promise.race([promise, timedOut]);
+    return await Promise.race([promise, pause(timeoutMs, limit.signal)]);
   } finally {
-    limit.abort();
+    end();
+    stop?.removeEventListener("abort", end);
   }
 }

@@ -1,4 +1,4 @@
-/** The limiters that can refuse a send, in the order of docs/internals/limits.md. Each is filled alone, and then beside all that follow it. */
+/** The limiters that can refuse a send, in the order of docs/internals/limits.md. Each is filled without the others, and then with all that follow it. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -49,7 +49,7 @@ type Limiter = {
   response: "closed" | 429 | 503;
   metric?: string;
   /** Whether the one before it and this one cannot both be filled, since they count the same. */
-  isOnlyAlone?: true;
+  isSameCount?: true;
 };
 
 const LIMITERS: readonly Limiter[] = [
@@ -70,7 +70,7 @@ const LIMITERS: readonly Limiter[] = [
   { name: "unknown credentials", fill: fillStrangers, credential: "stranger", response: 503 },
   { name: "quota", fill: fillQuota, response: 429, metric: "godwit_quota_refusals_total" },
   { name: "bodies of tenants", fill: ({ key }) => holdBodies([key]), response: 429, metric: rejected("bodies_of_environment") },
-  { name: "bodies of tenants", fill: fillBodiesOfAll, response: 503, metric: rejected("tenant_bodies"), isOnlyAlone: true },
+  { name: "bodies of tenants", fill: fillBodiesOfAll, response: 503, metric: rejected("tenant_bodies"), isSameCount: true },
   { name: "turns of an account", fill: fillTurns, response: 429, metric: rejected("work_of_account") },
 ];
 
@@ -172,11 +172,11 @@ async function fillTurns({ key }: Tenant): Promise<() => Promise<void>> {
   assert.equal((await godwit.send(other)).status, 202);
   const work = setInterval(() => void godwit.request("GET", "/v1/credential", { key: other }).catch(() => undefined), 500);
   const hold = await holdAccepts(godwit.databaseUrl);
-  const before = (await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0;
+  const earlier = (await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0;
   const held = Array.from({ length: 20 }, (_, number) => sendFrom(number, key, { body: HELD_BODY }));
   await hold.waiting();
   const bulk = Array.from({ length: 280 }, (_, number) => sendFrom(number, key, { body: HELD_BODY, priority: "bulk" }));
-  await until("a bulk message is refused", async () => ((await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0) > before);
+  await until("a bulk message is refused", async () => ((await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0) > earlier);
   return async () => {
     clearInterval(work);
     await hold.release();
@@ -216,17 +216,17 @@ const count = async ({ metric }: Limiter): Promise<number> => (metric === undefi
 
 const labelOf = ({ name, metric = "" }: Limiter): string => `${name} ${/reason="(\w+)"/.exec(metric)?.[1] ?? ""}`.trim();
 
-describe("a full limiter refuses a send, alone", () => {
+describe("only this limiter is full, and refuses a send", () => {
   for (const limiter of LIMITERS)
     test(labelOf(limiter), async () => {
       const tenant = await newTenant();
-      const before = await count(limiter);
+      const earlier = await count(limiter);
       {
         await using filled = new AsyncDisposableStack();
         filled.defer(await limiter.fill(tenant));
         assert.equal(await responseTo(tenant, limiter), limiter.response);
       }
-      if (limiter.metric !== undefined) await until("the refusal is counted", async () => (await count(limiter)) > before);
+      if (limiter.metric !== undefined) await until("the refusal is counted", async () => (await count(limiter)) > earlier);
     });
 });
 
@@ -234,7 +234,7 @@ test("of several full limiters, the first one of the page refuses a send", async
   const tenant = await newTenant();
   await using filled = new AsyncDisposableStack();
   for (const limiter of LIMITERS.toReversed()) {
-    if (limiter.isOnlyAlone) continue;
+    if (limiter.isSameCount) continue;
     filled.defer(await limiter.fill(tenant));
     assert.equal(await responseTo(tenant, limiter), limiter.response, limiter.name);
   }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recipientOf } from "../../../test/support/recipient.ts";
-import { toAddresses, toDestination, toSource } from "./address.ts";
+import { toAddresses } from "./inbox.ts";
+import { toDestination, toSource } from "./link.ts";
 import type { Address } from "./pdu.ts";
 
 const BY_FORM = {};

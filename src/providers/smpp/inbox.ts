@@ -2,10 +2,9 @@
  *  again what the host did not commit. */
 import { within } from "../../lib/wait.ts";
 import { errorFields } from "../../model/log.ts";
-import type { InboundMessage, LeasedHost, Receipt } from "../provider.ts";
-import { toAddresses } from "./address.ts";
+import type { AddressType, InboundAddresses, InboundMessage, LeasedHost, Receipt } from "../provider.ts";
 import { parsePart, type PartPosition } from "./inbound-part.ts";
-import { STATUS, type ShortMessage } from "./pdu.ts";
+import { STATUS, type Address, type ShortMessage } from "./pdu.ts";
 import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 import { parseReceipt } from "./receipt.ts";
 import { Repeats } from "./repeats.ts";
@@ -172,4 +171,23 @@ export class Inbox {
 function readPart(short: ShortMessage): { position: PartPosition | null; part: MessagePart } {
   const { position, text } = parsePart(short);
   return { position, part: { addresses: toAddresses(short.source, short.destination), dataCoding: short.dataCoding, text } };
+}
+
+const ADDRESS_TYPES: Readonly<Record<number, AddressType>> = {
+  1: "international",
+  2: "national",
+  5: "other",
+  6: "other",
+};
+
+/** The addresses of an inbound message. Of the types unknown (0), network-specific (3) and
+ *  subscriber number (4), and of reserved ones, the form of the address decides. */
+export function toAddresses(source: Address, destination: Address): InboundAddresses {
+  const [fromType, toType] = [ADDRESS_TYPES[source.ton], ADDRESS_TYPES[destination.ton]];
+  return {
+    from: source.text,
+    ...(fromType === undefined ? {} : { fromType }),
+    to: destination.text,
+    ...(toType === undefined ? {} : { toType }),
+  };
 }

@@ -1,12 +1,12 @@
 /** A link to a carrier by SMPP: transceivers, or transmitters and receivers, which share the window and the rate. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
+import { digitsOf, type Recipient } from "../../model/phone-number.ts";
 import { hasLease, LINK_CLOSED, NOT_SENT } from "../provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "../provider.ts";
-import { toDestination, toSource } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Inbox } from "./inbox.ts";
-import type { ShortMessage } from "./pdu.ts";
+import type { Address, ShortMessage } from "./pdu.ts";
 import { smppTimes, smscAddresses, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { Statuses, type Refused } from "./status.ts";
 import { SubmitQueue } from "./submit-queue.ts";
@@ -189,3 +189,36 @@ const absoluteValidity = (untilMs: number): string => `${new Date(untilMs).toISO
 
 const priorityOf = ({ priority = "normal" }: Outgoing, { priorityFlag }: SmppSettings): number =>
   typeof priorityFlag === "number" ? priorityFlag : (priorityFlag[priority] ?? 0);
+
+// Type of number and numbering plan follow from the form of an address.
+const INTERNATIONAL = { ton: 1, npi: 1 };
+const SHORT_CODE = { ton: 3, npi: 0 };
+const ALPHANUMERIC = { ton: 5, npi: 0 };
+const UNKNOWN = { ton: 0, npi: 0 };
+
+// The field has 21 bytes with a final zero. Networks accept eleven letters, and some carriers more.
+const ALPHANUMERIC_FORM = /^[ -~]{1,20}$/;
+const SHORT_CODE_FORM = /^\d{1,8}$/;
+const INTERNATIONAL_FORM = /^\+?\d{1,20}$/;
+
+type Override = { ton?: number | undefined; npi?: number | undefined };
+
+export const toDestination = (recipient: Recipient, { ton, npi }: Override): Address => ({
+  ton: ton ?? INTERNATIONAL.ton,
+  npi: npi ?? INTERNATIONAL.npi,
+  text: digitsOf(recipient),
+});
+
+/** Undefined for a sender that no carrier accepts. A message without a sender has an empty address, in whose place the carrier puts
+ *  its own. */
+export function toSource(sender: string | null, { ton, npi }: Override): Address | undefined {
+  const form = addressByForm(sender ?? "");
+  return form && { ton: ton ?? form.ton, npi: npi ?? form.npi, text: form.text };
+}
+
+function addressByForm(value: string): Address | undefined {
+  if (value === "") return { ...UNKNOWN, text: "" };
+  if (SHORT_CODE_FORM.test(value)) return { ...SHORT_CODE, text: value };
+  if (INTERNATIONAL_FORM.test(value)) return { ...INTERNATIONAL, text: value.replace("+", "") };
+  return ALPHANUMERIC_FORM.test(value) ? { ...ALPHANUMERIC, text: value } : undefined;
+}

@@ -4,7 +4,7 @@ import { backoffMs } from "../../lib/backoff.ts";
 import { pause } from "../../lib/wait.ts";
 import { WITHDRAWN, type AcceptedParts, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
 import { STATUS, type Pdu, type ShortMessage } from "./pdu.ts";
-import type { RequestOutcome } from "./pending-requests.ts";
+import type { RequestOutcome } from "./session.ts";
 import { statusCode, type Refused, type Statuses } from "./status.ts";
 import type { Admission, PartOutcome, SubmitQueue } from "./submit-queue.ts";
 

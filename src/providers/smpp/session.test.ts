@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_SEQUENCE, type Pdu } from "./pdu.ts";
-import { PendingRequests } from "./pending-requests.ts";
+import { PendingRequests } from "./session.ts";
 
 const responseTo = (sequence: number): Pdu => ({ command: "enquire_link_resp", status: 0, sequence });
 const never = (): void => undefined;
