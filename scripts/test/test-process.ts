@@ -64,12 +64,17 @@ export async function runProcess({ files, number, options, onResult, interrupted
   return reason;
 }
 
-/** The module that a process runs: the one file, or a module that runs several files. */
+/** The module that a process runs. */
 function moduleOf(files: readonly string[], number: number): string {
-  const [first = ""] = files;
-  if (files.length === 1) return join(ROOT, first);
   const path = join(cachedFolder("processes"), `${process.pid}-${number}.mjs`);
-  const together = pathToFileURL(join(import.meta.dirname, "together.ts")).href;
-  writeFileSync(path, `import { runTogether } from ${JSON.stringify(together)};\nrunTogether(${JSON.stringify(files)});\n`);
+  const [untracked, together] = ["untracked-promises.ts", "together.ts"].map((name) => pathToFileURL(join(import.meta.dirname, name)).href);
+  writeFileSync(
+    path,
+    `import { untrackPromises } from ${JSON.stringify(untracked)};
+const { runTogether } = await import(${JSON.stringify(together)});
+await runTogether(${JSON.stringify(files)});
+untrackPromises();
+`,
+  );
   return path;
 }
