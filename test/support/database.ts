@@ -50,7 +50,7 @@ async function create(source: string): Promise<string> {
 export const withoutDeadlockCheck = (url: string): Promise<void> =>
   asAdmin((client) => client.query(`alter database ${new pg.Client(url).database} set deadlock_timeout = '10min'`));
 
-/** Drops the databases. Each takes ten megabytes, and autovacuum would process all of them. */
+/** Drops the databases. Each takes ten megabytes, mostly of memory. */
 const dropAll = (): Promise<void> =>
   asAdmin(async (client) => {
     for (const name of created.splice(0)) await client.query(`drop database if exists ${name} with (force)`);
