@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { judge } from "../../scripts/test/budget.ts";
 import { processesOfTier, unknownNames } from "../../scripts/test/tiers.ts";
 import { until } from "../support/expect.ts";
 
@@ -38,6 +39,25 @@ describe("the tiers", () => {
   });
 });
 
+describe("the budget", () => {
+  const budget = { budgetMs: 400_000, referenceMs: 300 };
+
+  test("permits a quarter more on a machine of the recorded speed", () => {
+    assert.deepEqual(judge(budget, 500_000, [300, 300]), { scale: 1, isWithin: true });
+    assert.deepEqual(judge(budget, 500_001, [300, 300]), { scale: 1, isWithin: false });
+  });
+
+  test("grows with the mean time of the fixed program", () => {
+    assert.deepEqual(judge(budget, 800_000, [300, 660]), { scale: 1.6, isWithin: true });
+    assert.deepEqual(judge(budget, 800_001, [300, 660]), { scale: 1.6, isWithin: false });
+  });
+
+  test("does not shrink on a faster machine, or without a measurement", () => {
+    assert.deepEqual(judge(budget, 500_000, [150]), { scale: 1, isWithin: true });
+    assert.deepEqual(judge(budget, 500_000, []), { scale: 1, isWithin: true });
+  });
+});
+
 describe("a run", () => {
   for (const [what, sources, closing, code] of [
     ["is green", [`test("a", () => {}); test("b", { skip: "no reason" }, () => {});`], "1 passed, 0 failed, 1 skipped", 0],
@@ -45,6 +65,12 @@ describe("a run", () => {
       "has a failed test, a file that throws and a file that ends early is red",
       [`test("a", () => {}); test("b", () => { throw new Error("b"); });`, `throw new Error("c");`, `test("d", () => process.exit(3));`],
       "1 passed, 3 failed, 0 skipped",
+      1,
+    ],
+    [
+      "has a rejection that nothing handles is red",
+      [`test("a", async () => { await new Promise((go) => setTimeout(go, 50)); void Promise.reject(new Error("b")); });`],
+      "1 passed, 1 failed, 0 skipped",
       1,
     ],
   ] as const)
