@@ -98,6 +98,9 @@ async function fillConnectionsOfPeer(): Promise<() => Promise<void>> {
   return async () => wires.forEach((wire) => wire.close());
 }
 
+/** The request comes by the proxy, for one of many peers. */
+const forPeer = (number: number): Record<string, string> => ({ "x-forwarded-for": `198.51.100.${number % 256}` });
+
 /** Begins a request whose body does not follow. Returns undefined if the service refuses to read the body. */
 async function beginRequest(line: string, headers: Record<string, string>): Promise<Wire | undefined> {
   const wire = await Wire.open(godwit.url);
@@ -118,7 +121,7 @@ async function fillStrangers({ account }: Tenant): Promise<() => Promise<void>> 
   const keys: string[] = [];
   for (let count = 0; count < 53; count += 1) keys.push(await godwit.key({ account }));
   const lock = await lockTable(godwit.databaseUrl, "api_key_hashes", "access exclusive");
-  const lookups = keys.map((key) => godwit.request("GET", "/v1/credential", { key }));
+  const lookups = keys.map((key, number) => godwit.request("GET", "/v1/credential", { key, headers: forPeer(number) }));
   // Two look-ups are at the database, fifty wait, and one is refused.
   await Promise.any(lookups.map(async (lookup) => assert.equal((await lookup).status, 503)));
   return async () => {
@@ -161,9 +164,7 @@ async function fillBodiesOfAll(): Promise<() => Promise<void>> {
   return holdBodies(keys);
 }
 
-/** Sends by the proxy for one of many peers. */
-const sendFrom = (peer: number, key: string, body: object): Promise<Reply> =>
-  godwit.send(key, body, { headers: { "x-forwarded-for": `198.51.100.${peer % 256}` } });
+const sendFrom = (peer: number, key: string, body: object): Promise<Reply> => godwit.send(key, body, { headers: forPeer(peer) });
 
 async function fillTurns({ key }: Tenant): Promise<() => Promise<void>> {
   // Beside another account with work, few messages of an account are stored at a time, and the others wait.

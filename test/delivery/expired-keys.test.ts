@@ -49,9 +49,8 @@ async function addKeys(count: number, expiresIn: string): Promise<string[]> {
 /** The claim of keys in the accept statement. Returns the keys that were new or expired. */
 const CLAIM = `
   with request as (
-    select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as response_status,
-           '/v1/messages/y' as response_location, '{"b":2}' as response_body, null::uuid as event_id, true as is_locked, null::integer as refusal,
-           now() as updated_at
+    select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, '/v1/messages/y' as location,
+           gen_random_uuid() as event_id, true as is_locked, null::integer as refusal, now() as updated_at
       from unnest($2::uuid[]) key
   ) ${cteOf(acceptStatement([]).text, "claimed")}`;
 
@@ -138,8 +137,9 @@ describe("with concurrent work", () => {
     assert.equal(await deleteExpiredKeys(Date.now()), true);
     assert.deepEqual(await storedKeys(), [key]);
     assert.equal(
-      (await findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now()))[0]?.body,
-      '{"b":2}',
+      (await findResponse(db, { accountId: ACCOUNT, environment: "live" }, parseIdempotencyKey(key) ?? assert.fail(), Date.now()))[0]
+        ?.location,
+      "/v1/messages/y",
     );
   });
 

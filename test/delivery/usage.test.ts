@@ -45,7 +45,7 @@ before(async () => {
 after(() => Promise.all([db.close(), inspection.close()]));
 
 const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> => rowsOf<T>(inspection, text, values);
-const accept = (owner: Owned, messages: readonly (CountedMessage | null)[]): Promise<unknown> => acceptIn(db, owner, messages);
+const accept = (owner: Owned, messages: readonly CountedMessage[]): Promise<unknown> => acceptIn(db, owner, messages);
 const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> => changeIn(db, owner, moves);
 
 const message = (fields: Partial<CountedMessage> = {}): CountedMessage => countable(NOON + 1, fields);
@@ -84,13 +84,6 @@ describe("writing counts", () => {
     const owner = freshOwner();
     await accept(owner, [message(), message({ segments: { count: 3 } }), message({ segments: null })]);
     assert.deepEqual(await changesOf(owner), [{ status: "queued", error_code: "", delivery_bucket: -1, messages: 3, segments: 4 }]);
-  });
-
-  test("writes nothing for a refused message", async () => {
-    const owner = freshOwner();
-    await accept(owner, [null, message(), null]);
-    assert.deepEqual(byStatus(await read(owner)), { queued: [1, 1] });
-    await accept(freshOwner(), [null]);
   });
 
   test("moves a changed message from one count to another", async () => {

@@ -45,19 +45,19 @@ export const countable = (createdAtMs: number, fields: Partial<CountedMessage> =
   ...fields,
 });
 
-type Item = Owned & { from: CountedMessage; to: CountedMessage | null };
+type Item = Owned & { from: CountedMessage; to: CountedMessage };
 
 const columns = [
   column<Item, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
   column<Item, "text">("environment", "text", ({ environment }) => environment),
-  column<Item, "uuid">("message_id", "uuid", ({ to }) => to && to.id),
+  column<Item, "uuid">("message_id", "uuid", ({ to }) => to.id),
   column<Item, "integer">("usage_minute", "integer", ({ from }) => usageMinute(from)),
   column<Item, "text">("channel", "text", ({ from }) => from.channel),
   column<Item, "smallint">("segments_count", "smallint", ({ from }) => from.segments?.count ?? null),
-  column<Item, "text">("status", "text", ({ to }) => to && to.status),
-  column<Item, "smallint">("usage_bucket", "smallint", ({ to }) => to && usageBucket(to)),
-  column<Item, "text">("usage_error", "text", ({ to }) => to && usageError(to)),
-  column<Item, "smallint">("usage_segments", "smallint", ({ to }) => to && usageSegments(to)),
+  column<Item, "text">("status", "text", ({ to }) => to.status),
+  column<Item, "smallint">("usage_bucket", "smallint", ({ to }) => usageBucket(to)),
+  column<Item, "text">("usage_error", "text", ({ to }) => usageError(to)),
+  column<Item, "smallint">("usage_segments", "smallint", ({ to }) => usageSegments(to)),
   column<Item, "text">("previous_status", "text", ({ from }) => from.status),
   column<Item, "smallint">("usage_bucket_before", "smallint", ({ from }) => usageBucket(from)),
   column<Item, "text">("usage_error_before", "text", ({ from }) => usageError(from)),
@@ -76,15 +76,13 @@ const changeStatement = batchStatement<Item>(
 with changed as (select item.* from ${items}), usage as (${cteOf(advanceStatement([]).text, "usage")}) select ordinal from changed`,
 );
 
-const REFUSED = countable(0);
-
 /** A message as it is accepted: without an error, and not delivered. */
 const accepted = (message: CountedMessage): CountedMessage => ({ ...message, error: null, deliveredAtMs: null });
 
-/** Counts messages as accepted, then the changes that give them their errors and delivery times. Null is a request that was refused. */
-export async function acceptIn(db: Database, owner: Owned, messages: readonly (CountedMessage | null)[]): Promise<void> {
-  await db.rows(insertStatement(messages.map((to) => ({ ...owner, from: to ?? REFUSED, to }))));
-  const changed = messages.filter((to) => to !== null && (to.error !== null || to.deliveredAtMs !== null)) as CountedMessage[];
+/** Counts messages as accepted, then the changes that give them their errors and delivery times. */
+export async function acceptIn(db: Database, owner: Owned, messages: readonly CountedMessage[]): Promise<void> {
+  await db.rows(insertStatement(messages.map((to) => ({ ...owner, from: to, to }))));
+  const changed = messages.filter((to) => to.error !== null || to.deliveredAtMs !== null);
   if (changed.length > 0) await db.rows(changeStatement(changed.map((to) => ({ ...owner, from: accepted(to), to }))));
 }
 
