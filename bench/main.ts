@@ -43,7 +43,7 @@ const HELP = `Usage: npm run bench -- NAME [flags]
   workers    accept with one and with several workers
              [--workers 1,2] [--rounds 8] [--seconds 5] [--connections 64] [--roles api]
 
-Two commits (accept, deliver and gateway):
+Two commits (accept, deliver, gateway and webhooks):
 
   --against REF    compares this checkout with the commit REF, in place of the other peers
   --within SHARE   exits with 1 if throughput or CPU is worse by more than this share, for example 0.05

@@ -4,17 +4,22 @@
  *  off a queue of signed deliveries to the same receiver and stores each result: to one endpoint, and to 200 of which 10 never
  *  respond. Then, with a steady stream of events, the delay until healthy endpoints receive them, with and without dead endpoints.
  *
- *  npm run bench -- webhooks [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4] */
+ *  With --against REF, only the queue to one endpoint, of this checkout and of the commit REF.
+ *
+ *  npm run bench -- webhooks [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
+ *                            [--against REF [--within 0.05]] */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { AGAINST_OPTIONS, runOrCompare, type Contender } from "./against.ts";
+import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile } from "./load.ts";
 import { createEndpoint } from "./load-peer.ts";
-import { children, runBenchmark } from "./run.ts";
+import { children } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +29,7 @@ const { values } = parseArgs({
     dead: { type: "string", default: "10" },
     seconds: { type: "string", default: "20" },
     rate: { type: "string", default: "4" },
+    ...AGAINST_OPTIONS,
   },
 });
 const rounds = Number(values.rounds);
@@ -156,12 +162,30 @@ async function latencies(peer: GodwitPeer, receiver: Receiver, forSeconds: numbe
 
 const p = (times: readonly number[], share: number): number => quantile(Float64Array.from(times).toSorted(), share);
 
-async function main(): Promise<void> {
-  const receiver = new Receiver(await firstLine(startPeer("receiver.ts", [])));
-  const peer = await startGodwit("webhooks", {
+const startService = (name: string, checkout?: string): Promise<GodwitPeer> =>
+  startGodwit(name, {
+    ...(checkout === undefined ? {} : { checkout }),
     args: ["--roles", "api,webhooks", "--webhook-allow", "127.0.0.0/8"],
     scopes: ["webhooks:write", "webhooks:read"],
   });
+
+/** A load is the same number of deliveries, however long it takes. */
+async function startContender({ name, folder }: Checkout): Promise<Contender> {
+  const receiver = new Receiver(await firstLine(startPeer("receiver.ts", [])));
+  const peer = await startService(name, folder);
+  await createEndpoint(peer, `${receiver.url}/one`);
+  return {
+    cpuUs: () => treeCpuUs(peer.child.pid ?? 0),
+    load: async () => {
+      const { rate: perSecond } = await drain(peer, receiver, "%/one", deliveries);
+      return { messages: deliveries, rate: perSecond, p50: Number.NaN, p99: Number.NaN };
+    },
+  };
+}
+
+async function main(): Promise<void> {
+  const receiver = new Receiver(await firstLine(startPeer("receiver.ts", [])));
+  const peer = await startService("webhooks");
   const healthy = endpointCount - deadCount;
   await createEndpoint(peer, `${receiver.url}/one`);
   for (let index = 0; index < healthy; index += 1) await createEndpoint(peer, `${receiver.url}/timed/${index}`);
@@ -225,4 +249,10 @@ async function main(): Promise<void> {
   );
 }
 
-await runBenchmark(main);
+await runOrCompare(values, main, {
+  rounds,
+  seconds,
+  about: `webhooks, ${show(deliveries)} deliveries to one endpoint`,
+  titles: { rate: "deliveries per second", cpuUs: "CPU µs per delivery, with the filling of the queue" },
+  start: startContender,
+});

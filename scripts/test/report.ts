@@ -43,6 +43,10 @@ export class Report {
     const unfinished = new Set(files);
     const endFile = (file: string, ms: number): void => {
       unfinished.delete(file);
+      if (counts.passed + counts.failed + counts.skipped === 0) {
+        counts.failed += 1;
+        this.#fail("", file, "no test ran");
+      }
       this.#endFile({ file, counts, ms, processorMs: processorMs === undefined ? undefined : processorMs - processorMsBefore });
       processorMsBefore = processorMs ?? 0;
       counts = noCounts();

@@ -67,6 +67,7 @@ describe("a run", () => {
       "1 passed, 3 failed, 0 skipped",
       1,
     ],
+    ["has a file without tests is red", ["void test;"], "0 passed, 1 failed, 0 skipped", 1],
     [
       "has a rejection that nothing handles is red",
       [`test("a", async () => { await new Promise((go) => setTimeout(go, 50)); void Promise.reject(new Error("b")); });`],
