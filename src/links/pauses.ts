@@ -49,19 +49,21 @@ export const readPauses = async (db: Queryable, nowMs: number): Promise<Map<stri
   new Map(
     (await readPauseRows(db, nowMs)).map((row) => [
       row.link,
-      { kind: (row.kind as Pause["kind"] | null) ?? kindOf(row), detail: row.reason, endsAt: row.ends_at, by: row.paused_by },
+      { kind: kindOf(row), detail: row.reason, endsAt: row.ends_at, by: row.paused_by },
     ]),
   );
 
-/** The kind of a pause that release 0.2 has written. */
+/** Each kind has its text or name. All other texts come from carriers. */
 function kindOf({ link, reason }: PauseRow): Pause["kind"] {
   if (link === HOLD) return "hold";
-  return reason === BY_OPERATOR ? "operator" : reason === BY_REQUEST ? "account" : "carrier";
+  if (reason === BY_OPERATOR) return "operator";
+  if (reason === BY_REQUEST) return "account";
+  return "carrier";
 }
 
 /** Pauses a link. Returns whether anything changed. */
 export const writePause = (tx: Tx, link: string, { kind, detail, endsAt, by }: Pause): Promise<boolean> =>
-  writePauseRow(tx, { link, kind, reason: detail, ends_at: endsAt, paused_by: by });
+  writePauseRow(tx, { link, reason: detail, ends_at: endsAt, paused_by: by }, kind === "operator");
 
 type Change = { link: Pick<Link, "name" | "accountId">; isPaused: boolean; origin: ChangeOrigin };
 

@@ -16,8 +16,7 @@ export type SenderRow = Stamps & { id: SenderId; link_id: LinkId; number: string
 export type RouteDefinition = Omit<RouteRow, "account" | "environment">;
 export type RouteRecordRow = Stamps & { id: RouteId; definition: RouteDefinition };
 
-/** `kind` is null in a row that release 0.2 has written. */
-export type PauseRow = { link: string; kind: string | null; reason: string; ends_at: Date | null; paused_by: string | null };
+export type PauseRow = { link: string; reason: string; ends_at: Date | null; paused_by: string | null };
 
 /** Waits for other changes of the account, so that its limits and its names hold. */
 export const lockSetup = (tx: Tx, accountId: AccountId): Promise<unknown[]> =>
@@ -118,19 +117,19 @@ export const deleteRoute = async (tx: Tx, row: Pick<RouteRecordRow, "account_id"
 /** The pauses that have not ended. */
 export const readPauseRows = (db: Queryable, nowMs: number): Promise<PauseRow[]> =>
   db.rows<PauseRow>(sql`
-  select link, kind, reason, ends_at, paused_by
+  select link, reason, ends_at, paused_by
     from link_pauses
    where ends_at is null or ends_at > ${new Date(nowMs)}`);
 
 /** A pause that ends by itself does not shorten one that does not, and a pause of the operator replaces every other. */
-export const writePauseRow = async (tx: Tx, { link, kind, reason, ends_at, paused_by }: PauseRow): Promise<boolean> =>
+export const writePauseRow = async (tx: Tx, { link, reason, ends_at, paused_by }: PauseRow, isOfOperator: boolean): Promise<boolean> =>
   (
     await tx.rows(sql`
-  insert into link_pauses as pause (link, kind, reason, ends_at, paused_by)
-  values (${link}, ${kind}, ${reason}, ${ends_at}, ${paused_by})
+  insert into link_pauses as pause (link, reason, ends_at, paused_by)
+  values (${link}, ${reason}, ${ends_at}, ${paused_by})
   on conflict (link) do update
-     set kind = excluded.kind, reason = excluded.reason, ends_at = excluded.ends_at, paused_by = excluded.paused_by
-   where pause.ends_at is not null or (excluded.kind = 'operator' and pause.reason <> excluded.reason)
+     set reason = excluded.reason, ends_at = excluded.ends_at, paused_by = excluded.paused_by
+   where pause.ends_at is not null or (${isOfOperator} and pause.reason <> excluded.reason)
   returning 1`)
   ).length > 0;
 

@@ -14,7 +14,7 @@ import { SecretBox } from "../../src/lib/secret-box.ts";
 import { newId, type AccountId } from "../../src/model/id.ts";
 import { sql } from "../../src/database/sql.ts";
 import { listLinksFor } from "../../src/links/link-record.ts";
-import { pauseByOperator, readPauses, writePause } from "../../src/links/pauses.ts";
+import { pauseByOperator, pauseByRequest, readPauses, writePause } from "../../src/links/pauses.ts";
 import { writeState } from "../../src/links/queries.ts";
 import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
 import type { CarrierRequest, Host, Provider, SendOutcome } from "../../src/providers/provider.ts";
@@ -209,6 +209,9 @@ test("a pause by the operator is not a password that the carrier refused, whiche
   await rig.db.rows(sql`
     insert into link_pauses (link, reason)
     values ('paused by 0.2', 'paused by the operator'), ('requested in 0.2', 'paused by request'), ('blocked in 0.2', 'account closed')`);
+  // An operator with 0.2 replaces the pause of an account.
+  await rig.db.transaction((tx) => writePause(tx, "replaced by 0.2", pauseByRequest(SYSTEM_ORIGIN)));
+  await rig.db.rows(sql`update link_pauses set reason = 'paused by the operator', paused_by = 'cli' where link = 'replaced by 0.2'`);
   const details = {
     name: "own",
     carrier: null,
@@ -218,7 +221,7 @@ test("a pause by the operator is not a password that the carrier refused, whiche
     updated_at: null,
     created_by: null,
   };
-  const names = ["refused", "own refused", "paused", "paused by 0.2", "requested in 0.2", "blocked in 0.2"];
+  const names = ["refused", "own refused", "paused", "paused by 0.2", "replaced by 0.2", "requested in 0.2", "blocked in 0.2"];
   const records = await listLinksFor(
     { accountId: rig.accountId, environment: "live" },
     rig.db,
@@ -236,6 +239,7 @@ test("a pause by the operator is not a password that the carrier refused, whiche
       ["own refused", "paused", "needs_account", "the carrier refused the password", false],
       ["paused", "paused", "paused_by_operator", null, true],
       ["paused by 0.2", "paused", "paused_by_operator", null, true],
+      ["replaced by 0.2", "paused", "paused_by_operator", null, true],
       ["requested in 0.2", "paused", "paused_by_request", null, true],
       ["blocked in 0.2", "paused", "needs_operator", null, true],
     ],
