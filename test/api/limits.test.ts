@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { until, Wire } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts, lockTable } from "../support/locks.ts";
@@ -13,6 +14,7 @@ const LARGEST_BODY = 2 * 1_048_576;
 // Smaller than that of a send.
 const SMALLEST_BODY = 32;
 const PER_PEER = 20;
+const UNANSWERED_MS = 5_000;
 const CONNECTIONS = 450;
 /** Trusted as a proxy, so that its connections have no limit of a peer. */
 const PROXY = "127.0.0.1";
@@ -176,10 +178,16 @@ async function fillTurns({ key }: Tenant): Promise<() => Promise<void>> {
   const earlier = (await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0;
   const held = Array.from({ length: 20 }, (_, number) => sendFrom(number, key, { body: HELD_BODY }));
   await hold.waiting();
-  const bulk = Array.from({ length: 280 }, (_, number) => sendFrom(number, key, { body: HELD_BODY, priority: "bulk" }));
+  // The statements of held messages end after some seconds, and others take their places.
+  const ending = new AbortController();
+  const keepSending = async (number: number): Promise<void> => {
+    while (!ending.signal.aborted) await sendFrom(number, key, { body: HELD_BODY, priority: "bulk" });
+  };
+  const bulk = Array.from({ length: 280 }, (_, number) => keepSending(number));
   await until("a bulk message is refused", async () => ((await readMetrics(godwit)).get(rejected("work_of_account")) ?? 0) > earlier);
   return async () => {
     clearInterval(work);
+    ending.abort();
     await hold.release();
     await Promise.allSettled([...held, ...bulk]);
   };
@@ -193,8 +201,8 @@ async function newTenant(): Promise<Tenant> {
   return { account, key, stranger };
 }
 
-/** The response to a bulk message of the tenant. */
-async function responseTo({ key, stranger }: Tenant, { from = PROXY, credential }: Limiter): Promise<"closed" | number> {
+/** The response to a bulk message of the tenant; undefined if there is none for a while. */
+async function responseTo({ key, stranger }: Tenant, { from = PROXY, credential }: Limiter): Promise<"closed" | number | undefined> {
   const wire = await Wire.open(godwit.url, from);
   const body = JSON.stringify({ ...sms(), priority: "bulk" });
   wire.request(
@@ -208,10 +216,21 @@ async function responseTo({ key, stranger }: Tenant, { from = PROXY, credential 
     },
     body,
   );
-  const reply = await Promise.race([wire.reply().catch(() => undefined), wire.closed().then(() => undefined)]);
+  const answered = wire.reply().then(
+    ({ status }) => status,
+    () => "closed" as const,
+  );
+  const closed = wire.closed().then(
+    () => "closed" as const,
+    () => undefined,
+  );
+  const response = await Promise.race([answered, closed, sleep(UNANSWERED_MS, undefined)]);
   wire.close();
-  return reply?.status ?? "closed";
+  return response;
 }
+
+/** Repeats a send that gets no response: a place was free for a moment, and it waits. */
+const refusalOf = (tenant: Tenant, limiter: Limiter): Promise<"closed" | number> => until("a response", () => responseTo(tenant, limiter));
 
 const count = async ({ metric }: Limiter): Promise<number> => (metric === undefined ? 0 : ((await readMetrics(godwit)).get(metric) ?? 0));
 
@@ -225,7 +244,7 @@ describe("only this limiter is full, and refuses a send", () => {
       {
         await using filled = new AsyncDisposableStack();
         filled.defer(await limiter.fill(tenant));
-        assert.equal(await responseTo(tenant, limiter), limiter.response);
+        assert.equal(await refusalOf(tenant, limiter), limiter.response);
       }
       if (limiter.metric !== undefined) await until("the refusal is counted", async () => (await count(limiter)) > earlier);
     });
@@ -237,7 +256,7 @@ test("of several full limiters, the first one of the page refuses a send", async
   for (const limiter of LIMITERS.toReversed()) {
     if (limiter.isSameCount) continue;
     filled.defer(await limiter.fill(tenant));
-    assert.equal(await responseTo(tenant, limiter), limiter.response, limiter.name);
+    assert.equal(await refusalOf(tenant, limiter), limiter.response, limiter.name);
   }
 });
 
