@@ -6,21 +6,8 @@ import type { Database } from "../database/database.ts";
 import type { Week } from "../database/partitions.ts";
 import { isLockRefused, withShortLocks, type Run } from "../database/short-locks.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { advance } from "../messages/advance.ts";
-import { changeBy, type Change, type Signal } from "../messages/change.ts";
-import type { Message } from "../messages/message.ts";
-import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
-import {
-  dropStatement,
-  hasUnfinished,
-  readSessionName,
-  readWeeks,
-  tablesOf,
-  tryLock,
-  unlock,
-  deleteQueueRows,
-  readUnfinished,
-} from "./queries.ts";
+import { finishStuck } from "./finish-stuck.ts";
+import { dropStatement, hasUnfinished, readSessionName, readWeeks, tablesOf, tryLock, unlock } from "./queries.ts";
 
 const DAY_MS = 24 * 3_600_000;
 // A message may be scheduled for 35 days ahead, then wait two days for a carrier and three for a receipt.
@@ -147,45 +134,4 @@ export function retentionJob(db: Database, options: RetentionOptions): Repeating
     isSpread: true,
     stopWithinMs: STOP_WITHIN_MS,
   });
-}
-
-const PAGE = 200;
-
-/** How each status ends. A scheduled message is canceled, since it was never to be sent later than this. */
-const ENDS: Readonly<Partial<Record<Status, Pick<Signal, "status"> & { code: string | null }>>> = {
-  scheduled: { status: "canceled", code: null },
-  queued: { status: "expired", code: "ttl_expired" },
-  sending: { status: "failed", code: OUTCOME_UNKNOWN },
-  sent: { status: "expired", code: "no_receipt" },
-};
-
-const MESSAGE = "The message was still open long after its retention had ended.";
-
-/** Finishes messages that no other part of the service finishes any more, so that their week can be dropped. A message ends within 40 days
- *  after it was accepted; one that is still open long after its retention is stuck, by a fault or by rows that were changed by hand.
- *  Deletes what the queue has of the week. Returns how many messages were finished. */
-async function finishStuck(db: Database, week: Week, { nowMs, log }: { nowMs: number; log: Log }): Promise<number> {
-  let finished = 0;
-  for (;;) {
-    const page = await readUnfinished(db, week, PAGE);
-    const done = await advance(
-      db,
-      page.flatMap((message) => endOf(message, nowMs) ?? []),
-    );
-    const count = done.filter(Boolean).length;
-    finished += count;
-    // Messages that change at this moment are not stuck. The next turn looks again.
-    if (page.length < PAGE || count === 0) break;
-  }
-  await deleteQueueRows(db, week);
-  if (finished > 0)
-    log.warn({ event: "retention.stuck_finished", messages: finished }, "messages that were open long after their retention were finished");
-  return finished;
-}
-
-function endOf(message: Message, nowMs: number): Change | undefined {
-  const end = ENDS[message.status];
-  if (end === undefined) return undefined;
-  const error = end.code === null ? {} : { error: { code: end.code, message: MESSAGE, permanent: false, provider_code: null } };
-  return changeBy(message, { status: end.status, ...error, detail: { reason: "its retention has ended" }, move: { kind: "leave" } }, nowMs);
 }
