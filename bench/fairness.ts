@@ -2,7 +2,7 @@
  *
  *  One service with --preload messages of the greedy account. In each round the modest account sends --rate messages a second for
  *  --seconds on an idle service, and then beside each load of bench/peers/greedy.ts in turn. Both accounts have a practically unlimited
- *  quota. Each figure is the median of the rounds: a single checkpoint, or a pause of the machine, would determine a p99 of all rounds together.
+ *  quota. The load `scheduled` is measured on a service of its own, which delivers (bench/scheduled.ts). Each figure is the median of the rounds: a single checkpoint, or a pause of the machine, would determine a p99 of all rounds together.
  *
  *  npm run bench -- fairness [--rounds 5] [--seconds 5] [--rate 50] [--preload 200000] [--only "messages;streams"] */
 import { spawn } from "node:child_process";
@@ -14,6 +14,7 @@ import { godwit, machine, makeBody, out, say, show, startGodwit, type GodwitPeer
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
 import { children, runBenchmark } from "./run.ts";
+import { delayScheduled } from "./scheduled.ts";
 
 const LOADS = [
   "messages",
@@ -30,6 +31,7 @@ const LOADS = [
   "queue",
   "reads of nothing",
   "streams",
+  "scheduled",
 ];
 
 const { values } = parseArgs({
@@ -44,7 +46,8 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const rate = Number(values.rate);
-const loads = values.only?.split(";") ?? LOADS;
+const chosen = values.only?.split(";") ?? LOADS;
+const loads = chosen.filter((load) => load !== "scheduled");
 
 const SCOPES = ["messages:send", "messages:read", "events:read", "suppressions:read", "suppressions:write", "usage:read"];
 const WARM_UP_SECONDS = 5;
@@ -96,18 +99,45 @@ const keep = (runs: Map<string, Run>, name: string, latencies: readonly number[]
 /** The median of the rounds' quantiles. */
 const p = ({ roundsMs }: Run, q: number): number => quantile(Float64Array.from(roundsMs, (times) => quantile(times, q)).toSorted(), 0.5);
 
-async function main(): Promise<void> {
-  const peer = await startGodwit("fairness", { args: ["--roles", "api"], scopes: SCOPES });
+function modestKey(peer: GodwitPeer): string {
   godwit(peer, "accounts", "create", "modest");
   godwit(peer, "environments", "set-tier", "test", "bench", "--account", "modest");
-  const { key } = godwit(peer, "keys", "create", "--environment", "test", "--scopes", "messages:send", "--account", "modest");
+  const scopes = ["--scopes", "messages:send,messages:read"];
+  return String(godwit(peer, "keys", "create", "--environment", "test", ...scopes, "--account", "modest")["key"]);
+}
+
+async function main(): Promise<void> {
+  if (loads.length > 0) await measureRequests();
+  if (chosen.includes("scheduled")) await measureScheduled();
+}
+
+async function measureScheduled(): Promise<void> {
+  const peer = await startGodwit("scheduled", { args: ["--roles", "api,dispatch", "--simulator-speed", "50"] });
+  const key = modestKey(peer);
+  const runs = new Map<string, Run>();
+  for (let round = 1; round <= rounds; round += 1)
+    for (const load of ["idle", "1,000 due together"]) {
+      keep(runs, load, await delayScheduled(peer, key, load !== "idle"));
+      say(`round ${round} of ${rounds}, scheduled, ${load}: p99 so far ${show(p(runs.get(load) as Run, 0.99))} ms`);
+      await sleep(SETTLE_MS);
+    }
+  out("\n| delay of single scheduled messages | p50 ms | p99 ms |\n|---|---|---|");
+  for (const [name, run] of runs) out(`| ${name} | ${show(p(run, 0.5))} | ${show(p(run, 0.99))} |`);
+  const [idle, loaded] = [...runs.values()] as [Run, Run];
+  const ratio = p(loaded, 0.99) / p(idle, 0.99);
+  out(`\n| figure | measured | must reach |\n|---|---|---|\n| p99 of scheduled messages / idle | ${show(ratio, 2)} | ≤ ${MAX_RATIO} |`);
+}
+
+async function measureRequests(): Promise<void> {
+  const peer = await startGodwit("fairness", { args: ["--roles", "api"], scopes: SCOPES });
+  const key = modestKey(peer);
   await preload(peer, { account: peer.account, total: Number(values.preload), priority: "bulk" }, say);
   const runs = new Map<string, Run>();
-  await sendSteadily(peer, String(key), WARM_UP_SECONDS);
+  await sendSteadily(peer, key, WARM_UP_SECONDS);
   for (let round = 1; round <= rounds; round += 1) {
     for (const load of ["idle", ...loads]) {
       let latencies: number[] = [];
-      const work = async (): Promise<void> => void (latencies = await sendSteadily(peer, String(key), seconds));
+      const work = async (): Promise<void> => void (latencies = await sendSteadily(peer, key, seconds));
       const statuses = load === "idle" ? (await work(), {}) : await beside(peer, load, work);
       keep(runs, load, latencies, statuses);
       await sleep(SETTLE_MS);

@@ -7,10 +7,11 @@
  *  and started again: a message with a 202 that never arrives is lost, one that arrives twice is doubled. At the end ours carries a million
  *  messages, and its memory is recorded.
  *
- *  With --against REF, only us, of this checkout and of the commit REF. Kannel is not needed.
+ *  With --against REF, only us, of this checkout and of the commit REF, with --workers (1). With --without-kannel, only us, with one and with
+ *  several workers.
  *
  *  npm run bench -- gateway [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
- *                           [--workers 2] [--against REF [--within 0.05]]      needs: apt-get install kannel */
+ *                           [--workers 2] [--without-kannel | --against REF [--within 0.05]]      needs: apt-get install kannel */
 import { parseArgs } from "node:util";
 import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
@@ -26,7 +27,8 @@ const { values } = parseArgs({
     window: { type: "string", default: "500" },
     kills: { type: "string", default: "2" },
     soak: { type: "string", default: "1000000" },
-    workers: { type: "string", default: "2" },
+    workers: { type: "string" },
+    "without-kannel": { type: "boolean", default: false },
     ...AGAINST_OPTIONS,
   },
 });
@@ -160,15 +162,20 @@ async function main(): Promise<void> {
 /** Ours is the first one. */
 async function startAll(): Promise<[Gateway, ...Gateway[]]> {
   const ours = await startOurs(window);
-  const others = [await startKannel(window, { isSynced: false })];
-  try {
-    others.push(await startKannel(window, { isSynced: true }));
-  } catch (error) {
-    say(`without Kannel at equal durability: ${String(error)}`);
-  }
-  const workers = Number(values.workers);
+  const others = values["without-kannel"] ? [] : await startKannels();
+  const workers = Number(values.workers ?? 2);
   if (workers > 1) others.push(await startOurs(window, { workers }));
   return [ours, ...others];
+}
+
+async function startKannels(): Promise<Gateway[]> {
+  const plain = await startKannel(window, { isSynced: false });
+  try {
+    return [plain, await startKannel(window, { isSynced: true })];
+  } catch (error) {
+    say(`without Kannel at equal durability: ${String(error)}`);
+    return [plain];
+  }
 }
 
 const KANNEL = "Kannel 1.4.5";
@@ -220,7 +227,7 @@ function growth(soaked: readonly SoakStep[]): number {
 }
 
 async function startContender({ name, folder }: Checkout): Promise<Contender> {
-  const gateway = await startOurs(window, { name, checkout: folder });
+  const gateway = await startOurs(window, { name, checkout: folder, workers: Number(values.workers ?? 1) });
   return { cpuUs: gateway.cpuUs, load: (forSeconds) => carry(gateway, forSeconds) };
 }
 

@@ -1,21 +1,37 @@
 /** bench/soak: an hour at half of the maximum rate, with delivery to the simulator and webhooks to one endpoint. Once a minute: the memory of the
  *  node, the time of the 202, the length of the queues and the sizes of the tables. Prints the slopes, without the first minutes.
  *
- *  npm run bench -- soak [--minutes 60] [--share 0.5] */
+ *  With --against REF: the cost of a message with its four webhook deliveries at one rate, of this checkout and of the commit REF. Choose half
+ *  of the maximum rate of REF.
+ *
+ *  npm run bench -- soak [--minutes 60] [--share 0.5]
+ *  npm run bench -- soak --against REF [--rate 450] [--rounds 5] [--seconds 20] [--within 0.05] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { Database } from "../src/database/database.ts";
+import { AGAINST_OPTIONS, runOrCompare, type Contender } from "./against.ts";
+import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
-import { quantile, runLoad } from "./load.ts";
+import { machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
+import { quantile, runLoad, type LoadResult } from "./load.ts";
 import { createEndpoint, deliveredCount, startPeer, untilDelivered } from "./load-peer.ts";
-import { runBenchmark } from "./run.ts";
 
-const { values } = parseArgs({ options: { minutes: { type: "string", default: "60" }, share: { type: "string", default: "0.5" } } });
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "60" },
+    share: { type: "string", default: "0.5" },
+    rate: { type: "string", default: "450" },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "20" },
+    ...AGAINST_OPTIONS,
+  },
+});
 const [minutes, share] = [Number(values.minutes), Number(values.share)];
 const CONNECTIONS = 64;
 const MAXIMUM_SECONDS = 20;
 const WARM_UP_SECONDS = 10;
+// queued, sending, sent, delivered.
+const EVENTS = 4;
 // Code is compiled and pools are filled by then.
 const SKIPPED_MINUTES = Math.min(10, Math.floor(minutes / 4));
 
@@ -44,11 +60,16 @@ async function readSizes(db: Database): Promise<Record<string, number>> {
   return { ...Object.fromEntries(rows.map(({ table, mb }) => [table, mb])), queued: waiting?.queued ?? Number.NaN };
 }
 
+async function loadAt(rate: number, peer: GodwitPeer, seconds: number): Promise<LoadResult> {
+  const pauseMs = (CONNECTIONS / rate) * 1_000;
+  const result = await runLoad({ ...peer, connections: CONNECTIONS, seconds, makeBody, pauseMs });
+  if ([...result.statuses.keys()].some((status) => status !== 202)) throw new Error(`responses: ${[...result.statuses].join("; ")}`);
+  return result;
+}
+
 async function runMinute(peer: GodwitPeer, db: Database, rate: number): Promise<Minute> {
   const before = treeCpuUs(peer.child.pid ?? 0);
-  const pauseMs = (CONNECTIONS / rate) * 1_000;
-  const { requests, latenciesMs, statuses } = await runLoad({ ...peer, connections: CONNECTIONS, seconds: 60, makeBody, pauseMs });
-  if ([...statuses.keys()].some((status) => status !== 202)) throw new Error(`responses: ${[...statuses].join("; ")}`);
+  const { requests, latenciesMs } = await loadAt(rate, peer, 60);
   return {
     accepted: requests,
     memory: rssMb(peer.child.pid ?? 0),
@@ -67,12 +88,17 @@ function slope(points: readonly number[]): number {
   return above / below;
 }
 
-async function main(): Promise<void> {
-  const receiver = await startPeer("receiver", "receiver.ts");
+/** A service that delivers to the simulator, and every event to one endpoint of the receiver. */
+async function startService(name: string, receiver: Peer, checkout?: string): Promise<GodwitPeer> {
   const args = ["--workers", "1", "--simulator-speed", "50", "--webhook-allow", "127.0.0.0/8"];
-  const peer = await startGodwit("soak", { args, scopes: ["webhooks:write"] });
-  const db = openBenchDatabase(peer);
+  const peer = await startGodwit(name, { ...(checkout === undefined ? {} : { checkout }), args, scopes: ["webhooks:write"] });
   await createEndpoint(peer, `${receiver.url}/all`);
+  return peer;
+}
+
+async function main(): Promise<void> {
+  const peer = await startService("soak", await startPeer("receiver", "receiver.ts"));
+  const db = openBenchDatabase(peer);
   await runLoad({ ...peer, connections: CONNECTIONS, seconds: WARM_UP_SECONDS, makeBody });
   await sleep(5_000);
   const startedAt = performance.now();
@@ -125,4 +151,34 @@ function report(steps: readonly Minute[], rate: number, messages: number): void 
     out(`| \`${table}\` | ${show((((last?.[table] ?? Number.NaN) - (first?.[table] ?? Number.NaN)) * 1_048_576) / between)} |`);
 }
 
-await runBenchmark(main);
+/** A load ends when all of its events have arrived. */
+async function startContender({ name, folder }: Checkout): Promise<Contender> {
+  const receiver = await startPeer("receiver", "receiver.ts");
+  const peer = await startService(name, receiver, folder);
+  const arrived = async (): Promise<number> => ((await (await fetch(`${receiver.url}/stats`)).json()) as { count: number }).count;
+  return {
+    cpuUs: () => treeCpuUs(peer.child.pid ?? 0),
+    load: async (seconds) => {
+      const before = await arrived();
+      const { requests, seconds: took, latenciesMs } = await loadAt(Number(values.rate), peer, seconds);
+      const endedAt = performance.now();
+      while ((await arrived()) < before + requests * EVENTS) await sleep(20);
+      const backlogMs = performance.now() - endedAt;
+      return { messages: requests, rate: requests / took, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99), backlogMs };
+    },
+  };
+}
+
+await runOrCompare(values, main, {
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  about: `accept → delivered with ${EVENTS} webhook deliveries, at most ${values.rate} messages a second`,
+  titles: {
+    rate: "messages per second",
+    cpuUs: "CPU µs per message",
+    p50: "p50 of the 202, ms",
+    p99: "p99 of the 202, ms",
+    backlogMs: "all events received after the load, ms",
+  },
+  start: startContender,
+});

@@ -12,11 +12,24 @@ export type SentRequest = {
   references: readonly string[];
   sendAtMs: number | undefined;
   replies: Reply[];
+  /** When the first response came. */
+  repliedAtMs?: number;
 };
 
 /** `isFinal`: the client got a final response, which `isCanceled` tells. */
 export type Cancellation = { id: string; isFinal: boolean; isCanceled: boolean };
 export type OptOut = { recipient: string; isFinal: boolean };
+
+/** The bodies of the responses that accepted the request. */
+export const accepted = ({ replies }: SentRequest): string[] => replies.filter(({ status }) => status === 202).map(({ text }) => text);
+
+/** The ids of the messages that the response accepts. */
+export function acceptedIds(request: SentRequest): string[] {
+  const [text] = accepted(request);
+  if (text === undefined) return [];
+  const { id, results } = JSON.parse(text) as { id: string; results?: { message_id: string | null }[] };
+  return results === undefined ? [id] : results.flatMap(({ message_id: each }) => each ?? []);
+}
 
 // When both nodes are frozen, requests pile up.
 const MAX_OPEN = 150;
@@ -87,7 +100,7 @@ export class Clients {
 
   async #sendOne(fields: { recipient?: string; send_at?: string } = {}): Promise<Json | undefined> {
     const key = randomUUID();
-    const body = { recipient: this.#recipient(), channel: "sms", body: this.#text(), client_reference: key, ...fields };
+    const body = { recipient: this.#recipient(), channel: "sms", body: this.#text(key), client_reference: key, ...fields };
     const sendAtMs = fields.send_at === undefined ? undefined : Date.parse(fields.send_at);
     return this.#request({ kind: "message", key, references: [key], sendAtMs, replies: [] }, "/v1/messages", body);
   }
@@ -95,16 +108,22 @@ export class Clients {
   async #sendBatch(): Promise<void> {
     const key = randomUUID();
     const references = Array.from({ length: this.#random.between(2, 12) }, (_, index) => `${key}/${index}`);
-    const items = references.map((reference) => ({ recipient: this.#recipient(), client_reference: reference }));
-    const body = { defaults: { channel: "sms", priority: "bulk", body: this.#text() }, items };
+    const items = references.map((reference) => ({
+      recipient: this.#recipient(),
+      body: this.#text(reference),
+      client_reference: reference,
+    }));
+    const body = { defaults: { channel: "sms", priority: "bulk" }, items };
     await this.#request({ kind: "batch", key, references, sendAtMs: undefined, replies: [] }, "/v1/batches", body);
   }
 
   /** Sends the request until it has a final response, some on both nodes at once, and some again later. */
   async #request(request: SentRequest, path: string, body: unknown): Promise<Json | undefined> {
     this.requests.push(request);
-    const send = async (): Promise<void> =>
-      void request.replies.push(await this.#api.send({ method: "POST", path, body, key: request.key }));
+    const send = async (): Promise<void> => {
+      request.replies.push(await this.#api.send({ method: "POST", path, body, key: request.key }));
+      request.repliedAtMs ??= Date.now();
+    };
     await Promise.all(this.#random.chance(DOUBLED_SHARE) ? [send(), send()] : [send()]);
     if (this.#random.chance(REPEATED_SHARE)) {
       await this.#pause(10, 3_000);
@@ -150,9 +169,9 @@ export class Clients {
     await Promise.all([refuse(), ...sends]);
   }
 
-  /** A text of one segment, or of up to three. */
-  #text(): string {
-    const words = "Your order is on its way. ";
-    return words.repeat(this.#random.chance(0.1) ? this.#random.between(8, 16) : 1);
+  /** A text of one segment, or of up to three. It begins with the client reference, by which a carrier with SMPP knows the message. */
+  #text(reference: string): string {
+    const words = " Your order is on its way.";
+    return reference + words.repeat(this.#random.chance(0.1) ? this.#random.between(8, 14) : 1);
   }
 }

@@ -11,10 +11,12 @@ import { uuidToText } from "../src/lib/uuid.ts";
 import { programPath } from "../test/support/programs.ts";
 import { Api } from "./api.ts";
 import { AUTH_TOKEN, ChaosCarrier } from "./carrier.ts";
+import { CarrierRecords } from "./carrier-records.ts";
 import { ChaosDatabase } from "./database.ts";
 import { ChaosNode, freePort, processEnv } from "./node.ts";
 import type { Random } from "./random.ts";
 import { Receivers, type Receiver } from "./receivers.ts";
+import { ChaosSmsc } from "./smsc.ts";
 import { StreamReader } from "./stream-reader.ts";
 
 /** An endpoint with its id, and the events that it subscribes to. */
@@ -24,7 +26,10 @@ export type Cluster = {
   folder: string;
   database: ChaosDatabase;
   nodes: readonly ChaosNode[];
-  carrier: ChaosCarrier;
+  /** The records of both carriers. */
+  carrier: CarrierRecords;
+  twilio: ChaosCarrier;
+  smsc: ChaosSmsc;
   receivers: Receivers;
   readers: readonly StreamReader[];
   api: Api;
@@ -35,7 +40,7 @@ export type Cluster = {
 };
 
 const NODES = 2;
-const LINKS = ["first", "second"];
+const HTTP_LINKS = ["first", "second"];
 const FAILING_SHARE = 0.02;
 
 /** Functions that end parts of the cluster, in the order in which the parts were started. */
@@ -65,19 +70,26 @@ export async function startCluster({ random, workers, signal, ends, isKept }: Cl
   if (!isKept) ends.add(() => rmSync(folder, { recursive: true, force: true }));
   const database = await ChaosDatabase.start(folder);
   ends.add(() => database.stop());
-  const carrier = await ChaosCarrier.listen(random, signal);
-  ends.add(() => carrier.close());
+  const carrier = new CarrierRecords(random, signal);
+  const twilio = await ChaosCarrier.listen(carrier);
+  ends.add(() => twilio.close());
+  const smsc = await ChaosSmsc.listen(carrier);
+  ends.add(() => smsc.close());
   const receivers = await Receivers.listen(random);
   ends.add(() => receivers.close());
 
   const config = join(folder, "godwit.toml");
-  writeFileSync(config, linksTo(carrier));
+  writeFileSync(config, linksTo(twilio, smsc));
+  const certificate = join(folder, "carrier.pem");
+  writeFileSync(certificate, twilio.certificate);
   const env = {
     DATABASE_URL: database.url,
     GODWIT_SECRET_KEY: randomBytes(32).toString("base64"),
     GODWIT_CONFIG: config,
     GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8",
     CARRIER_TOKEN: AUTH_TOKEN,
+    SMSC_PASSWORD: "secret",
+    NODE_EXTRA_CA_CERTS: certificate,
   };
   const nodes: ChaosNode[] = [];
   for (let number = 1; number <= NODES; number += 1) {
@@ -86,19 +98,20 @@ export async function startCluster({ random, workers, signal, ends, isKept }: Cl
     await node.ready(signal);
     nodes.push(node);
   }
-  carrier.callbackUrls = nodes.map(({ url }) => url);
+  twilio.callbackUrls = nodes.map(({ url }) => url);
 
   const api = new Api(nodes, await createLiveKey(env), signal);
   const steady = await createEndpoint(api, receivers, { path: "/steady", types: ["*"], failingShare: FAILING_SHARE });
   const recovered = await createEndpoint(api, receivers, { path: "/recovered", types: ["message.*"], failingShare: 0 });
   const readers = nodes.map((node) => new StreamReader(node, api.apiKey, signal));
   await Promise.all(readers.map(({ opened }) => opened));
-  return { folder, database, nodes, carrier, receivers, readers, api, steady, recovered };
+  return { folder, database, nodes, carrier, twilio, smsc, receivers, readers, api, steady, recovered };
 }
 
-/** Two links to the carrier, each for half of the messages. The nodes can reach it at any pace that they manage here. */
-const linksTo = ({ url }: ChaosCarrier): string =>
-  LINKS.map(
+/** Two links to the carrier with HTTP and one to the SMSC, each for a third of the messages. The nodes can reach them at any pace that they
+ *  manage here. A long text is one message at the SMSC. */
+const linksTo = ({ url }: ChaosCarrier, { port }: ChaosSmsc): string =>
+  `${HTTP_LINKS.map(
     (name) => `[[link]]
 name = "${name}"
 provider = "twilio"
@@ -111,7 +124,25 @@ rate = 300
 window = 40
 hold_seconds = 3
 `,
-  ).join("\n") + `\n[[route]]\nchannel = "sms"\nlinks = ${JSON.stringify(LINKS)}\nweights = [1, 1]\n`;
+  ).join("\n")}
+[[link]]
+name = "smsc"
+provider = "smpp"
+host = "127.0.0.1"
+port = ${port}
+system_id = "godwit"
+password_env = "SMSC_PASSWORD"
+sender = "+14155550100"
+window = 40
+hold_seconds = 3
+response_seconds = 5
+long_text = "payload"
+
+[[route]]
+channel = "sms"
+links = ${JSON.stringify([...HTTP_LINKS, "smsc"])}
+weights = [1, 1, 1]
+`;
 
 /** Creates an API key for the live environment, without a quota, by the command line. */
 async function createLiveKey(env: Readonly<Record<string, string>>): Promise<string> {

@@ -13,11 +13,16 @@ const SETTINGS: Readonly<Record<string, string>> = {
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",
+  // A crash of the server names its statement.
+  log_error_verbosity: "default",
 };
 
 // A restart takes a second or two. A slow machine may need much longer.
 const CONNECT_LIMIT_MS = 120_000;
 const RECONNECT_MS = 100;
+
+/** The time in which a transaction held a lock, in milliseconds of this machine's clock, and the id in the first row of its statement. */
+export type Held = { fromMs: number; untilMs: number; id: string };
 
 export class ChaosDatabase {
   readonly url: string;
@@ -91,21 +96,44 @@ export class ChaosDatabase {
     if (number === this.#shifts) await this.#setClock(0);
   }
 
-  /** Keeps a transaction open after its statement. The transaction ends early if the server restarts. */
-  async hold(begin: string, statement: string, lasts: Promise<unknown>): Promise<void> {
+  /** Lets the clock go faster for a time, and then slower for the same time, until it is right again. A shift ends this. */
+  async slewClock(rate: number, wait: () => Promise<unknown>): Promise<void> {
+    const number = (this.#shifts += 1);
+    for (const each of [rate, -rate]) {
+      await this.rows(
+        `update shifted.step
+            set by = case when rate = 0 then '0' else by + rate * (pg_catalog.clock_timestamp() - since) end,
+                rate = $1,
+                since = pg_catalog.clock_timestamp()`,
+        [each],
+      );
+      await wait();
+      if (number !== this.#shifts) return;
+    }
+    await this.#setClock(0);
+  }
+
+  /** Keeps a transaction open after its statement. The transaction ends early if the server restarts. Returns the time in which it was open
+   *  after the statement; undefined if the statement found no row, or was interrupted. */
+  async hold(begin: string, statement: string, lasts: Promise<unknown>): Promise<Held | undefined> {
+    let held: { fromMs: number; id: string } | undefined;
     await this.#session(async (client) => {
+      const ended = new Promise((resolve) => client.once("end", resolve));
       await client.query("set lock_timeout = '5s'");
       await client.query(begin);
-      await client.query(statement);
-      await lasts;
+      const { rowCount, rows } = await client.query<{ id?: string }>(statement);
+      if (rowCount === 0) return;
+      held = { fromMs: Date.now(), id: rows[0]?.id ?? "" };
+      await Promise.race([lasts, ended]);
       await client.query("rollback");
     }).catch((error: unknown) => {
       if (!isInterruption(error)) throw error;
     });
+    return held === undefined ? undefined : { ...held, untilMs: Date.now() };
   }
 
   async #setClock(bySeconds: number): Promise<void> {
-    await this.rows("update shifted.step set by = make_interval(secs => $1)", [bySeconds]);
+    await this.rows("update shifted.step set by = make_interval(secs => $1), rate = 0", [bySeconds]);
   }
 
   async #session<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -2,7 +2,15 @@
 import type { Cluster } from "./cluster.ts";
 import type { Json } from "./api.ts";
 
-export type MessageRecord = { id: string; status: string; errorCode: string; reference: string; sequence: number; segments: number };
+export type MessageRecord = {
+  id: string;
+  status: string;
+  errorCode: string;
+  reference: string;
+  recipient: string;
+  sequence: number;
+  segments: number;
+};
 export type EventRecord = { id: string; type: string; messageId: string | undefined; sequence: number; batchId: string | undefined };
 
 export type Evidence = { messages: Map<string, MessageRecord>; events: EventRecord[]; usage: Json; queue: Json };
@@ -13,12 +21,13 @@ const USAGE_MARGIN_MS = 12 * 3_600_000;
 export async function collectEvidence({ api }: Cluster): Promise<Evidence> {
   const messages = new Map<string, MessageRecord>();
   for await (const record of api.list("/v1/messages")) {
-    const { id, status, error, client_reference: reference, sequence, segments } = record;
+    const { id, status, error, client_reference: reference, recipient, sequence, segments } = record;
     messages.set(String(id), {
       id: String(id),
       status: String(status),
       errorCode: (error as { code: string } | null)?.code ?? "",
       reference: String(reference),
+      recipient: String(recipient),
       sequence: Number(sequence),
       segments: Number((segments as Json | null)?.["count"] ?? 0),
     });

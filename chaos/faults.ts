@@ -2,17 +2,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/lib/assert.ts";
 import { countWaiting, type Cluster } from "./cluster.ts";
+import type { Held } from "./database.ts";
 import { describeFault, labelOf, type Fault } from "./plan.ts";
 
 /** Recovery begins so long before the endpoint was disabled, because deliveries that waited then were given up. */
 export const RECOVERY_MARGIN_MS = 120_000;
 const RECOVERY_POLL_MS = 300;
+// The default limit of chrony.
+const SLEW_RATE = 0.08;
+/** The last message that has not ended, so that the service changes it soon. */
+const LOCK_MESSAGE = `
+  select id from messages
+   where status in ('queued', 'scheduled', 'sending', 'sent')
+   order by id desc
+   limit 1
+     for update skip locked`;
 
 type FaultOptions = { signal: AbortSignal; onFault: (line: string) => void };
 
 export class FaultRunner {
   /** The number of faults by kind. */
   readonly counts = new Map<string, number>();
+  /** The messages that were locked, and when. */
+  readonly locks: Held[] = [];
   readonly #cluster: Cluster;
   readonly #signal: AbortSignal;
   readonly #onFault: (line: string) => void;
@@ -49,7 +61,7 @@ export class FaultRunner {
   }
 
   async #carryOut(fault: Fault): Promise<void> {
-    const { database, nodes, carrier, receivers } = this.#cluster;
+    const { database, nodes, carrier, twilio, smsc, receivers } = this.#cluster;
     switch (fault.kind) {
       case "kill_node":
         return nodes[fault.node]?.kill();
@@ -62,11 +74,13 @@ export class FaultRunner {
       case "shift_clock":
         return database.shiftClock(fault.bySeconds, this.#wait(fault.lastsMs));
       case "lock_table":
-        return database.hold("begin", `lock table ${fault.table} in share mode`, this.#wait(fault.lastsMs));
+        await database.hold("begin", `lock table ${fault.table} in share mode`, this.#wait(fault.lastsMs));
+        return;
       case "open_transaction":
-        return fault.mode === "writing"
+        await (fault.mode === "writing"
           ? database.hold("begin", "select pg_current_xact_id()", this.#wait(fault.lastsMs))
-          : database.hold("begin isolation level repeatable read", "select count(*) from events", this.#wait(fault.lastsMs));
+          : database.hold("begin isolation level repeatable read", "select count(*) from events", this.#wait(fault.lastsMs)));
+        return;
       case "disable_endpoint":
         this.#outage = this.#outage.then(() => this.#disableEndpoint(fault.lastsMs));
         return this.#outage;
@@ -77,6 +91,7 @@ export class FaultRunner {
         return;
       case "drop_carrier":
         carrier.isDropping = true;
+        smsc.endSessions();
         await this.#wait(fault.lastsMs);
         carrier.isDropping = false;
         return;
@@ -84,6 +99,20 @@ export class FaultRunner {
         carrier.isSlow = true;
         await this.#wait(fault.lastsMs);
         carrier.isSlow = false;
+        return;
+      case "hang_worker":
+        return nodes[fault.node]?.hang(this.#wait(fault.lastsMs));
+      case "lock_message": {
+        const lock = await database.hold("begin", LOCK_MESSAGE, this.#wait(fault.lastsMs));
+        if (lock !== undefined) this.locks.push(lock);
+        return;
+      }
+      case "slew_clock":
+        return database.slewClock(SLEW_RATE, () => this.#wait(fault.lastsMs));
+      case "slow_handshakes":
+        twilio.hasSlowHandshakes = true;
+        await this.#wait(fault.lastsMs);
+        twilio.hasSlowHandshakes = false;
         return;
       default:
         unreachable(fault);

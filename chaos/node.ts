@@ -32,9 +32,14 @@ export class ChaosNode {
   readonly #options: NodeOptions;
   #child: ChildProcess | undefined;
   #isStopping = false;
-  #kills = 0;
+  #killFaults = 0;
+  #hangs = 0;
   /** The number of processes that were started. */
   starts = 0;
+  /** The number of processes that were killed or frozen, each of which may have been about to submit a message. */
+  interruptions = 0;
+  /** Those of them that were killed, also by their supervisor because they hung. */
+  kills = 0;
 
   constructor(options: NodeOptions) {
     this.name = options.name;
@@ -45,10 +50,12 @@ export class ChaosNode {
   }
 
   kill(): void {
-    this.#kills += 1;
+    this.#killFaults += 1;
     const workers = this.#workers();
-    const worker = workers[this.#kills % workers.length];
-    if (worker === undefined || this.#kills % SUPERVISOR_KILLS === 0) this.#signal("SIGKILL");
+    const worker = workers[this.#killFaults % workers.length];
+    const isWhole = worker === undefined || this.#killFaults % SUPERVISOR_KILLS === 0;
+    this.#countKill(isWhole ? this.#options.workers : 1);
+    if (isWhole) this.#signal("SIGKILL");
     else signalProcess(worker, "SIGKILL");
   }
 
@@ -57,11 +64,37 @@ export class ChaosNode {
     const child = this.#child;
     if (child === undefined) return;
     const workers = this.#workers();
+    this.interruptions += this.#options.workers;
     signalChild(child, "SIGSTOP");
+    try {
+      await this.#stopped(workers, lasts);
+    } finally {
+      signalChild(child, "SIGCONT");
+    }
+  }
+
+  /** Freezes one worker, which its supervisor may end meanwhile. */
+  async hang(lasts: Promise<unknown>): Promise<void> {
+    this.#hangs += 1;
+    const workers = this.#workers();
+    const worker = workers[this.#hangs % workers.length];
+    if (worker === undefined) return;
+    this.#countKill(1);
+    await this.#stopped([worker], lasts);
+  }
+
+  #countKill(processes: number): void {
+    this.kills += processes;
+    this.interruptions += processes;
+  }
+
+  async #stopped(workers: readonly number[], lasts: Promise<unknown>): Promise<void> {
     for (const worker of workers) signalProcess(worker, "SIGSTOP");
-    await lasts;
-    for (const worker of workers) signalProcess(worker, "SIGCONT");
-    signalChild(child, "SIGCONT");
+    try {
+      await lasts;
+    } finally {
+      for (const worker of workers) signalProcess(worker, "SIGCONT");
+    }
   }
 
   /** The process ids of the workers. With one worker there is no supervisor, and the list is empty. */

@@ -12,7 +12,11 @@ export type FaultKind =
   | { kind: "disable_endpoint"; lastsMs: number }
   | { kind: "fail_receivers"; lastsMs: number }
   | { kind: "drop_carrier"; lastsMs: number }
-  | { kind: "slow_carrier"; lastsMs: number };
+  | { kind: "slow_carrier"; lastsMs: number }
+  | { kind: "hang_worker"; node: number; lastsMs: number }
+  | { kind: "lock_message"; lastsMs: number }
+  | { kind: "slew_clock"; lastsMs: number }
+  | { kind: "slow_handshakes"; lastsMs: number };
 
 export type Fault = FaultKind & { atMs: number };
 
@@ -55,6 +59,13 @@ const lasting =
   (kind: "disable_endpoint" | "fail_receivers" | "drop_carrier" | "slow_carrier"): Draw =>
   (random) => ({ kind, lastsMs: random.between(SECOND / 2, 5 * SECOND) });
 
+/** Longer than the supervisor lets a worker hang. */
+const hang: Draw = (random, nodes) => ({ kind: "hang_worker", node: random.between(0, nodes - 1), lastsMs: 15 * SECOND });
+const lockMessage: Draw = (random) => ({ kind: "lock_message", lastsMs: random.between(10 * SECOND, 30 * SECOND) });
+/** The clock goes wrong by some seconds. */
+const slew: Draw = (random) => ({ kind: "slew_clock", lastsMs: random.between(20 * SECOND, 60 * SECOND) });
+const slowHandshakes: Draw = (random) => ({ kind: "slow_handshakes", lastsMs: random.between(2 * SECOND, 10 * SECOND) });
+
 /** Each kind as often as it is drawn in one round. All of a round are drawn before the next one begins, so that a short run has many
  *  kinds. */
 const ROUND: readonly Draw[] = [
@@ -79,6 +90,10 @@ const ROUND: readonly Draw[] = [
   lasting("slow_carrier"),
 ];
 
+// A shorter run does not have these, which take long.
+const LONG_RUN_MS = 60 * SECOND;
+const LONG_ROUND: readonly Draw[] = [...ROUND, hang, hang, lockMessage, lockMessage, slew, slowHandshakes, slowHandshakes];
+
 /** Draws the faults of a run. The pause after a fault does not wait for the end of the fault, so that faults overlap. */
 export function drawFaults(random: Random, { runMs, faultsPerMinute, nodes }: PlanOptions): Fault[] {
   const meanPauseMs = 60_000 / faultsPerMinute;
@@ -86,7 +101,7 @@ export function drawFaults(random: Random, { runMs, faultsPerMinute, nodes }: Pl
   const faults: Fault[] = [];
   let round: Draw[] = [];
   for (let atMs = pause(); atMs < runMs; atMs += pause()) {
-    if (round.length === 0) round = random.shuffle(ROUND);
+    if (round.length === 0) round = random.shuffle(runMs < LONG_RUN_MS ? ROUND : LONG_ROUND);
     const draw = round.pop();
     if (draw !== undefined) faults.push({ ...shortened(draw(random, nodes), runMs), atMs: Math.round(atMs) });
   }

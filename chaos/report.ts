@@ -41,7 +41,7 @@ export function measureLoad({ api, carrier, nodes, readers, steady, recovered }:
     ...inOrder(api.traffic.responses.entries().map(([status, count]) => [`responses ${status}`, count])),
     ...inOrder(statuses.entries().map(([status, all]) => [status, all.length])),
     events: evidence.events.length,
-    "submissions to the carrier": carrier.submissions.length,
+    "submissions to carriers": carrier.submissions.length,
     "submissions without a response": carrier.submissions.filter(({ outcome }) => outcome === "dropped").length,
     "webhook calls": steady.receiver.calls + recovered.receiver.calls,
     "stream connections": readers.reduce((sum, { connections }) => sum + connections, 0),

@@ -10,6 +10,8 @@ type Condition = { what: string; left: () => Promise<string | undefined> };
 
 const POLL_MS = 250;
 const SAY_EVERY_MS = 10_000;
+// Twice the longest freeze, and some.
+const RECEIPT_SECONDS = 75;
 
 export async function settle(cluster: Cluster, clients: Clients, { limitMs, signal, say }: SettleOptions): Promise<void> {
   for (const { what, left } of conditionsOf(cluster, clients)) {
@@ -50,6 +52,7 @@ const conditionsOf = (cluster: Cluster, clients: Clients): Condition[] => {
       },
     },
     { what: "the carrier's receipts to be acknowledged", left: async () => none(carrier.openReceipts, "messages") },
+    { what: "the parked receipts to be applied", left: async () => none(await countKnowableReceipts(cluster), "receipts") },
     { what: "the batches to be completed", left: async () => none(await countIncomplete(cluster, clients), "batches") },
     ...[steady, recovered].map((endpoint) => ({
       what: `the webhooks to ${endpoint.receiver.path}`,
@@ -58,6 +61,20 @@ const conditionsOf = (cluster: Cluster, clients: Clients): Condition[] => {
     { what: "the event streams", left: async () => none(await countUnstreamed(cluster), "events") },
   ];
 };
+
+/** The number of parked receipts that may still find their message: the only message to the phone, of one segment. A receipt is tried again
+ *  whenever its age has doubled. */
+async function countKnowableReceipts({ database }: Cluster): Promise<number> {
+  const rows = await database.rows(
+    `select from parked_receipts p
+      where received_at > now() - make_interval(secs => $1)
+        and (select count(*) = 1 and bool_and(m.segments_count = 1)
+               from messages m
+              where m.recipient = '+' || (p.receipt #>> '{addresses,0}'))`,
+    [RECEIPT_SECONDS],
+  );
+  return rows.length;
+}
 
 async function countIncomplete({ api }: Cluster, { requests }: Clients): Promise<number> {
   const accepted = requests.filter(({ kind, replies }) => kind === "batch" && replies.some(({ status }) => status === 202));

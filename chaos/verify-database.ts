@@ -41,7 +41,8 @@ const orderVerdict = (promise: string, rows: readonly Late[]): Verdict =>
     isLate ? `${publicId("msg", id)}: ${Math.round(lateMs)} ms after` : undefined,
   );
 
-const publicId = (prefix: "msg" | "evt", uuid: string): string => encodeId(prefix, toId(prefix, uuidFromText(uuid)));
+/** The id of a row as the API writes it. */
+export const publicId = (prefix: "msg" | "evt", uuid: string): string => encodeId(prefix, toId(prefix, uuidFromText(uuid)));
 
 /** The rows that must be gone at the end. A parked receipt whose message is known would be lost. */
 async function checkQueues({ database }: Pick<Cluster, "database">): Promise<Verdict> {
@@ -55,6 +56,25 @@ async function checkQueues({ database }: Pick<Cluster, "database">): Promise<Ver
        join provider_references using (link, provider_message_id)`,
   );
   return verdict("the queues are empty", rows, ({ name, count }) => (count === 0 ? undefined : `${name}: ${count} rows`));
+}
+
+/** When the recipients of messages opted out, by message. */
+export async function optOutTimes({ database }: Cluster): Promise<Map<string, number>> {
+  const rows = await database.rows<{ id: string; at_ms: number }>(
+    `select m.id, min(extract(epoch from pg_xact_commit_timestamp(c.xmin)) * 1000)::float8 as at_ms
+       from suppression_changes c
+       join suppressions s on s.id = c.suppression_id
+       join messages m on m.recipient = s.recipient and m.account_id = s.account_id and m.environment = s.environment
+      where c.is_active
+      group by m.id`,
+  );
+  return new Map(rows.map(({ id, at_ms: atMs }) => [publicId("msg", id), atMs]));
+}
+
+/** The messages with an attempt whose outcome was unknown. */
+export async function unknownMessages({ database }: Cluster): Promise<string[]> {
+  const rows = await database.rows<{ message_id: string }>("select distinct message_id from events where type = 'attempt.unknown'");
+  return rows.map(({ message_id: id }) => publicId("msg", id));
 }
 
 /** Events whose time is so long before their commit that a recovery cannot reach them: the node that made them started while the clock

@@ -1,19 +1,29 @@
 /** Checks every promise of the service against the records of the clients, the carrier, the receivers, the readers and the API. */
-import type { Clients, SentRequest } from "./clients.ts";
+import { accepted, acceptedIds, type Clients, type SentRequest } from "./clients.ts";
 import type { Cluster, Endpoint } from "./cluster.ts";
+import type { Held } from "./database.ts";
 import type { Evidence, EventRecord, MessageRecord } from "./evidence.ts";
 import { verdict, type Verdict } from "./verdict.ts";
-import { checkDatabase, eventsOfWrongClock } from "./verify-database.ts";
+import { CarrierEvidence } from "./verify-carriers.ts";
+import { checkDatabase, eventsOfWrongClock, optOutTimes, unknownMessages } from "./verify-database.ts";
 
 const ENDED = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled"]);
-const TAKEN = new Set(["sent", "delivered", "read", "undelivered"]);
-// The nodes compare with the clock of the database, whose error is part of a second.
-const EARLY_MS = 1_000;
 
-export async function verify(cluster: Cluster, clients: Clients, evidence: Evidence): Promise<Verdict[]> {
-  return [
+/** The promises, and figures about them. */
+export type Verification = { verdicts: Verdict[]; figures: Record<string, number> };
+
+export async function verify(
+  cluster: Cluster,
+  clients: Clients,
+  { evidence, locks }: { evidence: Evidence; locks: readonly Held[] },
+): Promise<Verification> {
+  const carrier = new CarrierEvidence(cluster, clients, evidence);
+  const verdicts = [
     ...checkRequests(clients, evidence),
-    ...checkCarrier(cluster, clients, evidence),
+    ...carrier.checkSubmissions(),
+    carrier.checkReceipts(),
+    carrier.checkUnknown(await unknownMessages(cluster)),
+    carrier.checkLocks(locks),
     checkSequences(evidence),
     checkBatches(clients, evidence),
     ...(await checkDatabase(cluster)),
@@ -21,16 +31,8 @@ export async function verify(cluster: Cluster, clients: Clients, evidence: Evide
     checkUsage(evidence),
     checkQueue(evidence),
   ];
-}
-
-const accepted = ({ replies }: SentRequest): string[] => replies.filter(({ status }) => status === 202).map(({ text }) => text);
-
-/** The ids of the messages that the response accepts. */
-function acceptedIds(request: SentRequest): string[] {
-  const [text] = accepted(request);
-  if (text === undefined) return [];
-  const { id, results } = JSON.parse(text) as { id: string; results?: { message_id: string | null }[] };
-  return results === undefined ? [id] : results.flatMap(({ message_id: each }) => each ?? []);
+  carrier.measureOptOuts(await optOutTimes(cluster));
+  return { verdicts, figures: carrier.figures };
 }
 
 function checkRequests({ requests, cancellations, optOuts }: Clients, { messages }: Evidence): Verdict[] {
@@ -64,44 +66,6 @@ function checkRequests({ requests, cancellations, optOuts }: Clients, { messages
 function expectedCounts(request: SentRequest): { reference: string; count: number }[] {
   if (request.replies.length === 0) return [];
   return request.references.map((reference) => ({ reference, count: accepted(request).length > 0 ? 1 : 0 }));
-}
-
-function checkCarrier({ carrier }: Cluster, { requests, cancellations }: Clients, { messages }: Evidence): Verdict[] {
-  const taken = carrier.submissions.filter(({ outcome }) => outcome !== "refused");
-  const byId = Map.groupBy(taken, ({ id }) => id);
-  const scheduled = requests.filter(({ sendAtMs }) => sendAtMs !== undefined);
-  return [
-    verdict("no message is at the carrier twice", byId, ([id, all]) => (all.length === 1 ? undefined : `${id}: ${all.length} times`)),
-    verdict("the carrier gets only accepted messages", byId.keys(), (id) => (messages.has(id) ? undefined : id)),
-    verdict(
-      "a message that is sent is at the carrier",
-      messages.values().filter(({ status }) => TAKEN.has(status)),
-      ({ id }) => (byId.has(id) ? undefined : id),
-    ),
-    verdict(
-      "a canceled message is not at the carrier",
-      cancellations.filter(({ isCanceled }) => isCanceled),
-      ({ id }) => (byId.has(id) || messages.get(id)?.status !== "canceled" ? `${id} is ${messages.get(id)?.status}` : undefined),
-    ),
-    verdict("a scheduled message is not sent early", scheduled, (request) => {
-      const early = acceptedIds(request).flatMap((id) => byId.get(id) ?? []);
-      const byMs = (request.sendAtMs ?? 0) - EARLY_MS - (early[0]?.atMs ?? Infinity);
-      return byMs > 0 ? `${early[0]?.id}: ${Math.round(byMs + EARLY_MS)} ms early` : undefined;
-    }),
-    checkReceipts(carrier.acknowledged, messages),
-  ];
-}
-
-/** A message has the status of its highest acknowledged receipt. A message that failed with an unknown outcome becomes delivered by a
- *  receipt, and not undelivered. */
-function checkReceipts(acknowledged: Cluster["carrier"]["acknowledged"], messages: Evidence["messages"]): Verdict {
-  const byId = Map.groupBy(acknowledged, ({ id }) => id);
-  return verdict("no acknowledged receipt is lost", byId, ([id, receipts]) => {
-    const rank = ["delivered", "undelivered", "sent"].find((status) => receipts.some((receipt) => receipt.status === status));
-    const { status, errorCode } = messages.get(id) ?? {};
-    const isRight = rank === "sent" || rank === status || (rank === "undelivered" && errorCode === "outcome_unknown");
-    return isRight ? undefined : `${id} is ${status}, the receipt says ${rank}`;
-  });
 }
 
 /** The events of a message are numbered from 1 to the sequence of the message. */

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { Agent } from "undici";
 import { SCOPES } from "../src/access/scope.ts";
+import type { Environment } from "../src/model/owner.ts";
 import { processEnv } from "../chaos/node.ts";
 import { writeConfig } from "../test/support/config-file.ts";
 import { GRAPH_SECRETS, PHONE_NUMBER_ID } from "../test/support/fakes/graph.ts";
@@ -19,6 +20,12 @@ const MONITOR = join(import.meta.dirname, "turn-monitor.ts");
 
 /** The name of the link of each provider. */
 export const LINK = "main";
+
+// The service creates it.
+const FIRST_ACCOUNT = "default";
+
+/** The name of the account that attacks. */
+export const ATTACKER = "attacker";
 
 const CONFIG = `[[link]]
 name = "${LINK}-twilio"
@@ -72,26 +79,41 @@ const newDispatcher = (localAddress: string): Agent =>
 /** The figures of some work: its longest turn, and all its processor time on the main thread. */
 export type Cost = { worstTurnMs: number; cpuMs: number };
 
+type MeasuredOptions = { roles: string; databaseUrl: string; settings?: Readonly<Record<string, string>> };
+
 export class MeasuredService {
   readonly url: string;
   readonly key: { id: string; secret: string };
   /** The errors in the log. */
   readonly errors: readonly string[];
+  readonly #options: MeasuredOptions;
+  readonly #env: Record<string, string>;
   readonly #dispatchers = addresses().map((localAddress) => newDispatcher(localAddress));
   #requests = 0;
   readonly #child: ChildProcess;
 
-  private constructor(fields: { url: string; key: { id: string; secret: string }; errors: readonly string[]; child: ChildProcess }) {
+  private constructor(fields: {
+    url: string;
+    key: { id: string; secret: string };
+    errors: readonly string[];
+    child: ChildProcess;
+    env: Record<string, string>;
+    options: MeasuredOptions;
+  }) {
     this.url = fields.url;
+    this.#env = fields.env;
+    this.#options = fields.options;
     this.key = fields.key;
     this.errors = fields.errors;
     this.#child = fields.child;
   }
 
-  static async start({ roles, databaseUrl }: { roles: string; databaseUrl: string }): Promise<MeasuredService> {
+  static async start(options: MeasuredOptions): Promise<MeasuredService> {
+    const { roles, databaseUrl, settings = {} } = options;
     const env = {
       ...processEnv(),
       ...SETTINGS,
+      ...settings,
       GODWIT_ROLES: roles,
       GODWIT_CONFIG: writeConfig(CONFIG),
       DATABASE_URL: databaseUrl,
@@ -109,7 +131,17 @@ export class MeasuredService {
         if (line.includes('"msg":"listening"')) resolve(String((JSON.parse(line) as { url: unknown }).url));
       });
     });
-    return new MeasuredService({ url, child, errors, key: await createKey(env) });
+    await runGodwit(env, "environments", "set-tier", "test", "unlimited", "--account", FIRST_ACCOUNT);
+    return new MeasuredService({ url, child, errors, env, options, key: await createKey(env, "test", "--account", FIRST_ACCOUNT) });
+  }
+
+  get databaseUrl(): string {
+    return this.#options.databaseUrl;
+  }
+
+  /** Starts another node on the same database. */
+  startAnother(): Promise<MeasuredService> {
+    return MeasuredService.start(this.#options);
   }
 
   get hasEnded(): boolean {
@@ -127,6 +159,21 @@ export class MeasuredService {
   /** The memory of all objects that are in use. */
   async heapBytes(): Promise<number> {
     return (await this.#figures("collect garbage")).heapBytes;
+  }
+
+  /** The same, with the bytes of buffers, also during a measurement. */
+  async heldBytes(): Promise<number> {
+    return (await this.#figures("memory")).heldBytes;
+  }
+
+  /** Creates an account, and returns its keys. */
+  async createAccount(name: string): Promise<Record<Environment, string>> {
+    await runGodwit(this.#env, "accounts", "create", name);
+    const keyOf = async (environment: Environment): Promise<string> => {
+      await runGodwit(this.#env, "environments", "set-tier", environment, "unlimited", "--account", name);
+      return (await createKey(this.#env, environment, "--account", name)).secret;
+    };
+    return { test: await keyOf("test"), live: await keyOf("live") };
   }
 
   /** The figures since the last call. */
@@ -156,14 +203,16 @@ export class MeasuredService {
   }
 }
 
-async function createKey(env: Record<string, string>): Promise<{ id: string; secret: string }> {
-  const godwit = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [programPath("godwit"), ...args], { env })).stdout;
-  await godwit("environments", "set-tier", "test", "unlimited");
-  const { id, key } = JSON.parse(await godwit("keys", "create", "--environment", "test", "--scopes", SCOPES.join(), "--json")) as Record<
-    string,
-    string
-  >;
+const runGodwit = async (env: Record<string, string>, ...args: string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [programPath("godwit"), ...args], { env })).stdout;
+
+async function createKey(
+  env: Record<string, string>,
+  environment: Environment,
+  ...flags: string[]
+): Promise<{ id: string; secret: string }> {
+  const create = ["keys", "create", "--environment", environment, "--scopes", SCOPES.join(), "--json", ...flags];
+  const { id, key } = JSON.parse(await runGodwit(env, ...create)) as Record<string, string>;
   if (id === undefined || key === undefined) throw new Error("the command created no key");
   return { id, secret: key };
 }

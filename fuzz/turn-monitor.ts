@@ -5,11 +5,13 @@
  *  of a busy machine do not lengthen a turn. */
 
 export type TurnFigures = {
-  /** The longest turn since the last message. */
+  /** The longest turn since the last message that did not ask for the memory only. */
   worstTurnUs: number;
   /** The processor time of the main thread since the start. */
   cpuUs: number;
   heapBytes: number;
+  /** The heap, and the bytes of buffers. */
+  heldBytes: number;
 };
 
 function cpuUs(): number {
@@ -34,10 +36,11 @@ process.on("message", (message) => {
   // After the end of the current turn.
   setImmediate(() => {
     const figures = { worstTurnUs, cpuUs: cpuUs() };
-    if (message === "collect garbage") (globalThis as { gc?: () => void }).gc?.();
-    process.send?.({ ...figures, heapBytes: process.memoryUsage().heapUsed } satisfies TurnFigures);
+    if (message !== "figures") (globalThis as { gc?: () => void }).gc?.();
+    const { heapUsed, external } = process.memoryUsage();
+    process.send?.({ ...figures, heapBytes: heapUsed, heldBytes: heapUsed + external } satisfies TurnFigures);
     turnStartedAt = cpuUs();
-    worstTurnUs = 0;
+    if (message !== "memory") worstTurnUs = 0;
   });
 });
 process.channel?.unref();

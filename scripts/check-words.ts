@@ -26,7 +26,7 @@ const IN_NAMES_AND_LOGS: readonly Rule[] = [...EVERYWHERE, ["write has ended ins
 
 const SPELLING: Rule = [
   "use the spelling of US English",
-  /(?:recogn|normal|serial|synchron|sanit|initial|optim|organ|author|custom|minim|maxim|summar|categor|priorit|emphas|util|visual|general|special|standard|central|local|token|random|anonym|canonical)is(?:e|ing|ation)|analyse|colour|behaviour|favour|honour|neighbour|\blicence|cancell(?:ed|ing)|centre|catalogue|\bgrey|labell(?:ed|ing)\b|travell(?:ed|ing|er)|modell(?:ed|ing)|fulfils|defence|judgement|learnt(?!_at)|ageing|misspelt|\btowards\b|whilst|amongst/i,
+  /(?:recogn|normal|serial|synchron|sanit|initial|optim|organ|author|custom|minim|maxim|summar|categor|priorit|emphas|util|visual|general|special|standard|central|local|token|random|anonym|canonical)is(?:e|ing|ation)|analyse(?! \} from|\()|colour|behaviour|favour|honour|neighbour|\blicence|cancell(?:ed|ing)|centre|catalogue|\bgrey|labell(?:ed|ing)\b|travell(?:ed|ing|er)|modell(?:ed|ing)|fulfils|defence|judgement|learnt(?!_at)|ageing|misspelt|\btowards\b|whilst|amongst/i,
 ];
 
 const COMMENT = /\/\*\*?([\s\S]*?)\*\/|(?<![:"'`\w])\/\/(.*(?:\n\s*\/\/.*)*)/g;

@@ -220,6 +220,7 @@ export const SECTIONS: readonly Section[] = [
         unit: "ops",
         queries: [
           [perSecond("godwit_inbound_total", "link, outcome"), "{{link}} {{outcome}}"],
+          [perSecond("godwit_reports_refused_total", "link, what"), "{{link}} refused {{what}}"],
           [shared("godwit_inbound_kept", "kind"), "{{kind}} kept, in all"],
         ],
       },
@@ -240,6 +241,18 @@ export const SECTIONS: readonly Section[] = [
         help: "Nodes that a carrier throttles, by link.",
         unit: "short",
         queries: [[`sum by (link) (godwit_link_throttled{${SELECTED}})`, "{{link}}"]],
+      },
+      {
+        title: "Delivery rate",
+        help: "The share of messages with a result that were delivered, in the last quarter of an hour, by link.",
+        unit: "percentunit",
+        queries: [[`min by (link) (godwit_link_delivery_rate{${SELECTED}})`, "{{link}}"]],
+      },
+      {
+        title: "Time to receipt",
+        help: "The mean time from the submission to the receipt of a delivery, in the last quarter of an hour, by link.",
+        unit: "s",
+        queries: [[`max by (link) (godwit_link_seconds_to_receipt{${SELECTED}})`, "{{link}}"]],
       },
       {
         title: "Synchronization of templates",
@@ -318,7 +331,10 @@ export const SECTIONS: readonly Section[] = [
         title: "Unconfirmed step of the database's clock",
         help: "0 while the clocks of the database and the node agree. A step that the node's clock does not confirm is ignored.",
         unit: "s",
-        queries: [[each("godwit_database_clock_step_seconds"), "{{instance}}"]],
+        queries: [
+          [each("godwit_database_clock_step_seconds"), "step, {{instance}}"],
+          [each("godwit_database_clock_difference_seconds"), "difference, {{instance}}"],
+        ],
       },
       {
         title: "Connections",
@@ -366,11 +382,12 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         title: "Workers",
-        help: "Workers that listen, and workers that ended unexpectedly in the last hour, by node. Empty for a node with one process.",
+        help: "Workers that listen, workers that ended unexpectedly in the last hour, and those of them that did not respond, by node. Empty for a node with one process.",
         unit: "short",
         queries: [
           [each("godwit_workers"), "{{instance}} listening"],
           [`increase(godwit_worker_restarts_total{${SELECTED}}[1h])`, "{{instance}} ended"],
+          [`increase(godwit_worker_stalls_total{${SELECTED}}[1h])`, "{{instance}} stalled"],
         ],
       },
       {

@@ -192,6 +192,7 @@ async function sendBatch(): Promise<void> {
     await record("POST /v1/batches", { request: { defaults: { channel: "sms", body: "Your parcel arrives today." }, items } }),
   );
   await until("GET /v1/batches/{id}", { path: batch }, "status", "completed");
+  await record("GET /v1/batches", { query: { limit: 20, status: "completed" } });
   await record("GET /v1/batches/{id}", { path: batch });
 }
 
@@ -222,6 +223,7 @@ async function verify(): Promise<void> {
   const verification = idOf(await record("POST /v1/verifications", { request }));
   await poll(async () => carrier.submits.length > sent || undefined, { timeoutMs: WAIT_MS, everyMs: 50 });
   const [code = ""] = /\d{6}/.exec(carrier.submits.at(-1)?.short.text.toString("latin1") ?? "") ?? [];
+  await record("GET /v1/verifications", { query: { limit: 20, status: "pending" } });
   await record("GET /v1/verifications/{id}", { path: verification });
   await record("POST /v1/verifications/{id}/check", { path: verification, request: { code } });
   examples["POST /v1/verifications/{id}/check"] = {

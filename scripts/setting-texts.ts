@@ -1,4 +1,4 @@
-/** Writes the tables of settings into docs/settings.md, docs/links.md and docs/tracing.md, below their markers, and the texts for the console's
+/** Writes the tables of settings into the pages of the documentation, below their markers, and the texts for the console's
  *  forms. The schemas and the table of settings have the texts. A test fails when one of the files is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,8 @@ const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:\|
 
 /** Returns each generated file with its current text, and the text that it should have. */
 export const readPages = (): Page[] => [
-  ...["docs/settings.md", "docs/links.md", "docs/tracing.md"].map((path) => {
+  ...["settings", "links", "smpp", "whatsapp", "twilio", "tracing"].map((name) => {
+    const path = `docs/${name}.md`;
     const is = readFileSync(join(ROOT, path), "utf8");
     const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string) =>
       [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkTable(names), "\n"].join(""),

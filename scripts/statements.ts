@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claimStatement } from "../src/delivery/queue.ts";
-import { acceptStatement } from "../src/messages/accept-statement.ts";
+import { acceptStatement, type Acceptance } from "../src/messages/accept-statement.ts";
 import type { Change } from "../src/messages/change.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
@@ -15,8 +15,12 @@ const plain = { before: times, after: times, move: { kind: "stay" }, reference: 
 const referenced = { ...plain, reference: {} } as Change;
 const whole: Change = { ...plain, move: { kind: "wait", state: "waiting" } };
 
+/** An item that chooses the whole variant of the accept statement. */
+const furtherItem = { message: { maxSegments: 1 } } as Acceptance;
+
 export const STATEMENTS: Readonly<Record<string, string>> = {
-  "accept.sql": `-- Accepts a batch of messages.\n${acceptStatement([]).text.trim()}\n`,
+  "accept.sql": `-- Accepts a batch of plain texts.\n${acceptStatement([]).text.trim()}\n`,
+  "accept-whole.sql": `-- Accepts a batch of which one message needs the further columns.\n${acceptStatement([furtherItem]).text.trim()}\n`,
   "advance.sql": `-- Writes a batch of changes of messages that become sending or delivered.\n${advanceStatement([plain]).text.trim()}\n`,
   "advance-referenced.sql": `-- Writes a batch of changes of which one has the reference of a carrier.\n${advanceStatement([referenced]).text.trim()}\n`,
   "advance-whole.sql": `-- Writes a batch of changes of which one needs the further columns or steps.\n${advanceStatement([whole]).text.trim()}\n`,

@@ -21,8 +21,6 @@ import { runProcess } from "./test/test-process.ts";
 import { BUDGET, needsPages, needsQuiet, processesOfNames, processesOfTier, record } from "./test/tiers.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-// Most tests wait most of the time.
-const PROCESSES_AT_ONCE = availableParallelism() * 2;
 // How often a run measures the speed of the machine.
 const REFERENCES = 6;
 
@@ -35,6 +33,9 @@ const options = args.filter((each) => each.startsWith("--") && !flags.has(each))
 const names = args.filter((each) => !each.startsWith("--"));
 const tier = flags.has("--rest") ? "rest" : flags.has("--full") ? "full" : "first";
 const isTier = names.length === 0;
+
+// Most tests of the first tier wait most of the time. The others use their processor.
+const PROCESSES_AT_ONCE = availableParallelism() * (isTier && tier === "first" ? 3 : 2);
 
 /** Aborts the test processes, and then the database, on SIGINT and SIGTERM. */
 const interruption = new AbortController();

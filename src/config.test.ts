@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { ConfigError, readConfig, type Config, type EnvironmentVariables, type Flags } from "./config.ts";
 import { SETTINGS } from "./settings.ts";
 import { selfSigned } from "../test/support/certificate.ts";
@@ -49,14 +49,18 @@ test("without any setting the defaults hold", () => {
     dataDir: resolve("data"),
     databaseUrl: undefined,
     isDatabasePlaintextAllowed: false,
+    isMigrating: true,
     tls: undefined,
     trustedProxies: [],
+    logLevel: "info",
+    logSample: 1,
     maxConnections: 10_000,
     maxConnectionsPerPeer: 500,
     secretKey: undefined,
     previousSecretKey: undefined,
     roles: new Set(["api", "dispatch", "webhooks"]),
     workers: Math.min(4, Math.max(1, availableParallelism() - 1)),
+    drainMs: 0,
     simulatorSpeed: 1,
     // Three days.
     receiptWaitMs: 259_200_000,
@@ -361,3 +365,36 @@ function selfSignedFiles(): { certPath: string; keyPath: string } {
   const { cert, key } = selfSigned();
   return { certPath: write(cert), keyPath: write(key) };
 }
+
+describe("a secret in a file", () => {
+  const SECRET = Buffer.alloc(32, 5).toString("base64");
+  const URL = "postgres://godwit:secret@127.0.0.1/godwit";
+
+  test("is read where a variable with _FILE names it, also that of a link", () => {
+    const config = write(
+      '[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = 2775\nsystem_id = "a"\npassword_env = "ACME_PASSWORD"\n',
+    );
+    const env = {
+      DATABASE_URL_FILE: write(`${URL}\n`),
+      GODWIT_SECRET_KEY_FILE: write(`${SECRET}\n`),
+      GODWIT_CONFIG: config,
+      ACME_PASSWORD_FILE: write("passw0rd\n"),
+    };
+    const { databaseUrl, secretKey, plan } = serve(env);
+    assert.deepEqual([databaseUrl, secretKey?.toString("base64")], [URL, SECRET]);
+    assert.ok(JSON.stringify(plan.links).includes('"passw0rd"'));
+  });
+
+  test("is read from the credentials of systemd", () => {
+    const credentials = mkdtempSync(join(folder, "credentials-"));
+    writeFileSync(join(credentials, "GODWIT_SECRET_KEY"), SECRET);
+    assert.equal(serve({ CREDENTIALS_DIRECTORY: credentials }).secretKey?.toString("base64"), SECRET);
+  });
+
+  test("is a fault if the file is missing or empty, or the variable is set as well", () => {
+    assertFaults(faultsOf({ GODWIT_SECRET_KEY_FILE: "/nowhere/key" }), [/^GODWIT_SECRET_KEY_FILE: ENOENT.*\/nowhere\/key/]);
+    assertFaults(faultsOf({ GODWIT_SECRET_KEY_FILE: write("\n") }), [/^GODWIT_SECRET_KEY_FILE: .* is empty/]);
+    const both = { GODWIT_SECRET_KEY: SECRET, GODWIT_SECRET_KEY_FILE: write(SECRET) };
+    assertFaults(faultsOf(both), [/^GODWIT_SECRET_KEY_FILE: GODWIT_SECRET_KEY is set as well; unset one of them$/]);
+  });
+});

@@ -5,13 +5,14 @@ import { resolve } from "node:path";
 import { readConsent } from "./consent/consent-defaults.ts";
 import type { ConsentTable } from "./consent/consent-settings.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
-import type { LogStyle } from "./model/log.ts";
-import { nearest } from "./lib/nearest.ts";
+import { LOG_LEVELS, type LogLevel, type LogStyle } from "./model/log.ts";
+import { didYouMean } from "./lib/nearest.ts";
 import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
 import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { findAddressFault } from "./database/database-address.ts";
+import { secretReader } from "./lib/secret-files.ts";
 import { REMOVED_VARIABLES, ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
 import { readTracing, type TracingSettings } from "./tracing/settings.ts";
 
@@ -22,9 +23,14 @@ export type Config = {
   /** Undefined: the embedded PostgreSQL in the data directory is used. */
   databaseUrl: string | undefined;
   isDatabasePlaintextAllowed: boolean;
+  /** Whether a start applies pending migrations. */
+  isMigrating: boolean;
   tls: TlsFiles | undefined;
   trustedProxies: readonly string[];
   log: LogStyle;
+  logLevel: LogLevel;
+  /** The share of the successful requests that are logged. */
+  logSample: number;
   metricsAllow: AddressSet;
   /** Connections of all peers to all workers. */
   maxConnections: number;
@@ -40,6 +46,8 @@ export type Config = {
   roles: ReadonlySet<Role>;
   /** The number of processes that share the port and the work. */
   workers: number;
+  /** How long the service keeps serving after a stop has begun. */
+  drainMs: number;
   simulatorSpeed: number;
   /** The time after which a message without a delivery receipt expires. */
   receiptWaitMs: number;
@@ -96,11 +104,12 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
   const faults: string[] = [];
   const path = nonEmptyFlag(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
   const { values: file, tables } = readFile(path, faults);
+  const secretOf = secretReader(env, faults);
   const read = (name: SettingName): SettingValue => {
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : nonEmptyFlag(flags[setting.flag]);
     if (fromFlag !== undefined) return { text: fromFlag, from: `--${setting.flag}` };
-    const fromEnv = nonEmpty(env[setting.env]);
+    const fromEnv = setting.isSecret || name === "databaseUrl" ? secretOf(setting.env) : nonEmpty(env[setting.env]);
     if (fromEnv !== undefined) return { text: fromEnv, from: setting.env };
     return {
       text: file.get(name) ?? setting.fallback,
@@ -114,6 +123,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
   const isTlsWanted = read("tlsCert").text !== undefined || read("tlsKey").text !== undefined;
   const proxies = readCidrs(read("trustedProxies"), faults);
   const isDatabasePlaintextAllowed = readPlaintext(read("databasePlaintext"), faults);
+  const secretKey = read("secretKey");
   const databaseUrl = readDatabaseUrl(read("databaseUrl"), isDatabasePlaintextAllowed, faults);
   const config: Config = {
     host,
@@ -121,13 +131,16 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     dataDir: resolve(read("dataDir").text ?? ""),
     databaseUrl,
     isDatabasePlaintextAllowed,
+    isMigrating: readMigrate(read("migrate"), faults),
     tls,
     trustedProxies: proxies.map(({ address, bits }) => `${address}/${bits}`),
     log: readLogStyle(read("log"), faults),
+    logLevel: readLogLevel(read("logLevel"), faults),
+    logSample: readShare(read("logSample"), faults),
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
     maxConnections: readNumber(read("maxConnections"), CONNECTIONS, faults),
     maxConnectionsPerPeer: readNumber(read("maxConnectionsPerPeer"), CONNECTIONS, faults),
-    secretKey: readSecretKey(read("secretKey"), faults),
+    secretKey: readSecretKey(secretKey, faults),
     previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
     webhookAddresses: {
       allow: addressSet(readCidrs(read("webhookAllow"), faults)),
@@ -135,6 +148,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     },
     roles: readRoles(read("roles"), faults),
     workers: readWorkers(read("workers"), databaseUrl === undefined, faults),
+    drainMs: readDrain(read("drain"), isLoopback(host) && proxies.length === 0, faults),
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
@@ -142,7 +156,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     // Only a command that opens links needs their secrets.
     plan: readPlan(
       withCarrierFiles(tables, path, faults),
-      (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""),
+      (variable) => secretOf(variable) ?? (purpose === "serve" ? undefined : ""),
       faults,
     ),
     consent: readConsent(tables.consent, faults),
@@ -157,7 +171,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     for (const [variable, now] of Object.entries(REMOVED_VARIABLES))
       if (nonEmpty(env[variable]) !== undefined) faults.push(`${variable}: is no longer a setting: ${now}; unset it`);
     if (!isLoopback(host) && !isTlsWanted && proxies.length === 0) faults.push(clearTextRefusal(host));
-    if (databaseUrl !== undefined && read("secretKey").text === undefined) {
+    if (databaseUrl !== undefined && secretKey.text === undefined) {
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
     }
   }
@@ -179,6 +193,15 @@ function readWorkers(value: SettingValue, isEmbedded: boolean, faults: string[])
   if (value.text === "auto") return Math.min(MAX_AUTO_WORKERS, Math.max(1, availableParallelism() - 1));
   const most = CAN_SHARE_PORT ? (isEmbedded ? MAX_EMBEDDED_WORKERS : MAX_WORKERS) : 1;
   return readNumber(value, { least: 1, most, what: "auto or a number of processes" }, faults);
+}
+
+// The Caddyfile of the package and the documented HAProxy check every one or two seconds, and act on the first or third failure.
+const DEFAULT_DRAIN_SECONDS = 5;
+
+/** Without a load balancer a drain is only a slower stop. */
+function readDrain(value: SettingValue, isDirect: boolean, faults: string[]): number {
+  if (value.text === undefined) return isDirect ? 0 : DEFAULT_DRAIN_SECONDS * 1_000;
+  return readNumber(value, { least: 0, most: 300, what: "a number of seconds" }, faults) * 1_000;
 }
 
 const clearTextRefusal = (host: string): string =>
@@ -223,10 +246,7 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
 }
 
 /** The nearest name, or all of them if none is near. */
-function suggestion(key: string, known: readonly string[]): string {
-  const meant = nearest(key, known);
-  return meant === undefined ? `; known are ${known.join(", ")}` : `; did you mean ${meant}?`;
-}
+const suggestion = (key: string, known: readonly string[]): string => didYouMean(key, known) || `; known are ${known.join(", ")}`;
 
 /** The text of a setting, and its source for error messages: a flag, a variable or the file. */
 type SettingValue = { text: string | undefined; from: string };
@@ -247,6 +267,24 @@ function readLogStyle({ text, from }: SettingValue, faults: string[]): LogStyle 
   if (text === "json" || text === "pretty" || text === "silent") return text;
   faults.push(`${from}: must be json, pretty or silent, not "${text}"`);
   return "json";
+}
+
+function readLogLevel({ text, from }: SettingValue, faults: string[]): LogLevel {
+  const level = LOG_LEVELS.find((each) => each === text);
+  if (level === undefined) faults.push(`${from}: must be one of ${LOG_LEVELS.join(", ")}, not "${text}"`);
+  return level ?? "info";
+}
+
+function readShare({ text = "", from }: SettingValue, faults: string[]): number {
+  const share = /^\d(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (share >= 0 && share <= 1) return share;
+  faults.push(`${from}: must be a share from 0 to 1, not "${text}"`);
+  return 1;
+}
+
+function readMigrate({ text, from }: SettingValue, faults: string[]): boolean {
+  if (text !== "auto" && text !== "off") faults.push(`${from}: must be auto or off, not "${text}"`);
+  return text !== "off";
 }
 
 function readRoles({ text, from }: SettingValue, faults: string[]): ReadonlySet<Role> {

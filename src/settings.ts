@@ -1,4 +1,5 @@
 /** The table of all settings: their flags, variables, defaults and help. `config.ts` reads them. */
+import { LOG_LEVELS } from "./model/log.ts";
 import { TRACING_SETTINGS } from "./tracing/settings.ts";
 
 export const ROLES = ["api", "dispatch", "webhooks"] as const;
@@ -57,6 +58,14 @@ export const SETTINGS = {
     env: "GODWIT_DATABASE_PLAINTEXT",
     help: "`allow` permits a database on another machine without TLS",
   },
+  migrate: {
+    flag: "migrate",
+    value: "auto|off",
+    env: "GODWIT_MIGRATE",
+    fallback: "auto",
+    choices: ["auto", "off"],
+    help: "`auto` applies pending migrations at the start. `off` waits until `godwit migrate` has applied them",
+  },
   tlsCert: {
     flag: "tls-cert",
     value: "FILE",
@@ -76,7 +85,7 @@ export const SETTINGS = {
     value: "CIDRS",
     example: "10.0.0.10/32",
     env: "GODWIT_TRUSTED_PROXIES",
-    help: "CIDR blocks of the proxies that terminate TLS. Connections from other addresses are closed",
+    help: "CIDR blocks of the proxies that terminate TLS. Other addresses can only read `/livez` and `/readyz`",
   },
   config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "path of the configuration file" },
   log: {
@@ -86,6 +95,21 @@ export const SETTINGS = {
     choices: ["json", "pretty", "silent"],
     env: "GODWIT_LOG",
     help: "format of the log: `json`, `pretty` or `silent`. By default `pretty` in a terminal, otherwise `json`",
+  },
+  logLevel: {
+    flag: "log-level",
+    value: "LEVEL",
+    env: "GODWIT_LOG_LEVEL",
+    fallback: "info",
+    choices: LOG_LEVELS,
+    help: "least level of a line: `debug`, `info`, `warn` or `error`. The line of a request has the level `info`",
+  },
+  logSample: {
+    flag: "log-sample",
+    value: "SHARE",
+    env: "GODWIT_LOG_SAMPLE",
+    fallback: "1",
+    help: "share of the requests with a status below 400 that are logged, from 0 to 1. All others are logged",
   },
   metricsAllow: {
     flag: "metrics-allow",
@@ -123,6 +147,13 @@ export const SETTINGS = {
     env: "GODWIT_WORKERS",
     fallback: "auto",
     help: "processes that share the port and the work, 1 to 32, or to 9 with the embedded database. `auto` is one less than the number of processors, at least 1 and at most 4. Only on Linux and FreeBSD; 1 elsewhere",
+  },
+  drain: {
+    flag: "drain",
+    value: "SECONDS",
+    example: "5",
+    env: "GODWIT_DRAIN",
+    help: "seconds for which the service keeps serving after `SIGTERM`, while `/readyz` is 503 and load balancers take it out, 0 to 300. By default 5, or 0 if it listens on loopback without `GODWIT_TRUSTED_PROXIES`",
   },
   simulatorSpeed: {
     flag: "simulator-speed",

@@ -17,6 +17,10 @@ export type Timings = {
   failureDelayMs: number;
   /** How long a client may take to send its request. */
   requestTimeoutMs: number;
+  /** How long a connection may take no byte of a response that waits for its client. */
+  responseStallMs: number;
+  /** The time after which the outcome of a message counts half in the choice of links. The other times of measurement follow from it. */
+  qualityHalfLifeMs: number;
 };
 
 // A lease takes seconds, so that another node takes over soon. It takes no less, so that a slow database or a pause of the process does
@@ -30,4 +34,7 @@ export const TIMINGS: Timings = {
   webhookPollMs: 1_000,
   failureDelayMs: 50,
   requestTimeoutMs: 30_000,
+  responseStallMs: 10_000,
+  // A bad hour of a carrier must show within a minute, and one bad minute must not count for long.
+  qualityHalfLifeMs: 60_000,
 };

@@ -18,6 +18,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   phone_number_id: "106540352242922",
   port: "2776",
   waba_id: "102290129340398",
+  "values.base_url": "abc123.api.infobip.com",
+  "values.host": "sms.example.com:1401",
   "secrets.public_key": Buffer.alloc(32).toString("base64"),
 };
 const fill = (carrier: Carrier, isFilled: (field: CarrierField) => boolean): Draft => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Batch, Message, Suppression } from "godwit-sdk";
-import { batchIdsOf, progressOf } from "../src/batches/batch.ts";
+import { progressOf } from "../src/batches/batch.ts";
 import {
   blockingSuppression,
   mergeMessages,
@@ -91,9 +91,5 @@ describe("a batch", () => {
     const batch = { accepted: 4, statuses: { delivered: 1, failed: 1, sent: 2 } } as unknown as Batch;
     assert.deepEqual(progressOf(batch), { finished: 2, all: 4, share: 0.5 });
     assert.equal(progressOf({ accepted: 0, statuses: {} } as unknown as Batch).share, 1);
-  });
-
-  test("is found by its messages", () => {
-    assert.deepEqual(batchIdsOf([{ batch_id: "b" }, { batch_id: null }, { batch_id: "a" }, { batch_id: "b" }]), ["b", "a"]);
   });
 });

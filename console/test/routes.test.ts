@@ -9,7 +9,7 @@ const [a, b, w] = [link("a", "sms"), link("b", "sms"), link("w", "whatsapp")];
 const LINKS = [a, b, w];
 
 test("a new route starts with the first carrier of its channel, and has no rules", () => {
-  const none = { countries: null, prefixes: null, priority: null, weights: null };
+  const none = { countries: null, prefixes: null, priority: null, weights: null, strategy: null };
   assert.deepEqual(toNewRoute(newRouteDraft(LINKS)), { channel: "sms", links: ["a"], ...none });
   assert.deepEqual(toNewRoute(newRouteDraft(LINKS, "whatsapp")), { channel: "whatsapp", links: ["w"], ...none });
 });
@@ -46,5 +46,7 @@ test("weights are all absent, or one for each carrier: a missing one is null in 
 test("a route that is saved without a change stays the same", () => {
   const rules = { links: ["b", "a"], countries: ["US"], prefixes: ["+1415"], weights: [3, 1] };
   const route = { channel: "sms", priority: 7, ...rules } as Route;
-  assert.deepEqual(toRules(routeDraftOf(route)), { priority: 7, ...rules });
+  assert.deepEqual(toRules(routeDraftOf(route)), { priority: 7, strategy: null, ...rules });
+  const byPrice = { ...route, strategy: "price" } as Route;
+  assert.equal(toRules(routeDraftOf(byPrice)).strategy, "price");
 });

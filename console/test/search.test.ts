@@ -38,6 +38,16 @@ describe("a line of a CSV file", () => {
       assert.match(toCsvLine([text]), /^"?'/, text);
   });
 
+  test("begins no part of a cell with a formula, for programs that split at other characters or read full-width signs", () => {
+    for (const text of ["＝1+1", "＋1", "－1+1", "＠SUM(A1)", "\rx", "\n=1+1", " =1+1"])
+      assert.match(toCsvLine([text]), /^"?'/, JSON.stringify(text));
+    assert.equal(toCsvLine(["a;=1+1;b"]), `"a;'=1+1;b"\r\n`);
+    assert.equal(toCsvLine(['a",=1+1']), `"a"",'=1+1"\r\n`);
+    for (const separator of [";", ",", "|", "\t", "\r", "\n", '"', "'"])
+      for (const sign of "=+-@＝＋－＠") assert.ok(toCsvLine([`a${separator}${sign}1`]).includes(`${separator}'${sign}`), separator + sign);
+    for (const text of ["a - b", "2 + 2 = 4", "mail@example.com", "a-b"]) assert.equal(toCsvLine([text]), `${text}\r\n`);
+  });
+
   test("has a cell for each column", () => {
     const line = messageLine(message({ id: "msg_1", error: null, segments: null, provider: null }));
     assert.equal(line.split(",").length, CSV_HEAD.split(",").length);

@@ -11,7 +11,7 @@ import { STATUSES as KNOWN } from "../../src/messages/states.ts";
 import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "../src/audit/actions.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";
 import { presetOf, PRESETS, SCOPE_TEXTS, scopesOf } from "../src/keys/scopes.ts";
-import { countOutcomes } from "../src/lib/outcomes.ts";
+import { countOutcomes, formatP95 } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
 import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
 
@@ -77,4 +77,11 @@ test("the texts avoid the words that the glossary replaces", () => {
       .map((line) => `${path}: ${line.trim()}`),
   );
   assert.deepEqual(found, []);
+});
+
+test("the 95th percentile is shown only for enough delivered messages", () => {
+  const time = { p50: 966, p95: 1_100 };
+  assert.equal(formatP95({ by_status: { delivered: 19, failed: 5 }, time_to_delivered_ms: time }), "–");
+  assert.equal(formatP95({ by_status: { delivered: 19, read: 1 }, time_to_delivered_ms: time }), "1.1 s");
+  assert.equal(formatP95({ by_status: {}, time_to_delivered_ms: null }), "–");
 });

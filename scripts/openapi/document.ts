@@ -168,6 +168,7 @@ function operation(route: Route, examples: Examples): Json {
       ...parameters(query, "query", example.query),
       ...(isIdempotent ? [KEY_PARAMETER] : []),
       ...(keepsTrace ? TRACE_PARAMETERS : []),
+      ...parameters(route.headers, "header"),
     ],
     ...(body === undefined
       ? {}
@@ -207,11 +208,19 @@ function pageOperation(page: Page, { summary, description, tag, form, reply }: P
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-function replyResponses({ reply, isIdempotent }: Route, example: unknown): Record<string, Json> {
+function replyResponses({ reply, isIdempotent, query }: Route, example: unknown): Record<string, Json> {
   const { status, description, hasLocation, contentType = "application/json", schema, already } = reply;
+  const isList = query !== undefined && "cursor" in (query as unknown as { properties: object }).properties;
   const response = (text: string, more: readonly string[]): Json => ({
     description: text,
-    headers: headerRefs(["X-Request-ID", "RateLimit-Policy", "RateLimit", ...more, ...(isIdempotent ? ["Idempotent-Replayed"] : [])]),
+    headers: headerRefs([
+      "X-Request-ID",
+      "RateLimit-Policy",
+      "RateLimit",
+      ...more,
+      ...(isList ? ["Link"] : []),
+      ...(isIdempotent ? ["Idempotent-Replayed"] : []),
+    ]),
     content: { [contentType]: { schema: published(schema), example } },
   });
   return {
@@ -228,16 +237,20 @@ const operationId = (method: string, path: string): string =>
     .replaceAll(/[/{}]+/g, "_")
     .replace(/_$/, "")}`;
 
-function parameters(schema: Schema | undefined, place: "path" | "query", examples: Readonly<Record<string, unknown>> = {}): Json[] {
+function parameters(
+  schema: Schema | undefined,
+  place: "path" | "query" | "header",
+  examples: Readonly<Record<string, unknown>> = {},
+): Json[] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, Schema> };
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = withoutNull(published(property));
+    const { description, ...rest } = published(withoutNull(property) as Schema);
     return { name, in: place, required: place === "path", description, example: examples[name], schema: rest };
   });
 }
 
 /** A query has no null: a parameter is present or absent. */
-function withoutNull(schema: Json): Json {
+function withoutNull(schema: Schema): Json {
   const { type, enum: values, ...rest } = schema as { type?: string | string[]; enum?: unknown[] };
   const kept = Array.isArray(type) ? type.filter((name) => name !== "null") : type;
   return {
@@ -257,10 +270,22 @@ const plain = (schema: object): Json =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {
       if (key === HINT) return undefined;
+      const nullable = withNullApart(value);
+      if (nullable !== undefined) return nullable;
       const title = key !== "" && typeof value === "object" && value !== null ? (value as { title?: unknown }).title : undefined;
       return typeof title === "string" ? { $ref: `#/components/schemas/${title}` } : value;
     }),
   ) as Json;
+
+type Enum = { type?: unknown; enum?: readonly unknown[]; description?: string };
+
+/** A list of values or null as two schemas: generators take a null in a list for the text "null". */
+function withNullApart(value: unknown): Json | undefined {
+  const { type, enum: values, description, ...rest } = (typeof value === "object" && value !== null ? value : {}) as Enum;
+  if (!Array.isArray(values) || !Array.isArray(type) || !values.includes(null)) return undefined;
+  const schema = { type: type.find((name) => name !== "null") as string, enum: values.filter((each) => each !== null), ...rest };
+  return { ...(description === undefined ? {} : { description }), anyOf: [schema, { type: "null" }] };
+}
 
 /** All schemas with a title, by title. */
 function titledSchemas(routes: readonly Route[], pages: readonly DescribedPage[], event: Schema): Record<string, Json> {
@@ -277,14 +302,16 @@ function titledSchemas(routes: readonly Route[], pages: readonly DescribedPage[]
   return found;
 }
 
+const UUID_4 = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}";
+
 const KEY_PARAMETER: Json = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
   description:
     "A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency).",
-  example: "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21",
-  schema: { type: "string" },
+  // Without an example: a tool that sends it would use one key for every operation.
+  schema: { type: "string", pattern: `^(?:"${UUID_4}"|${UUID_4})$` },
 };
 
 const TRACE_PARAMETERS: readonly Json[] = [

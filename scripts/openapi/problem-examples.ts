@@ -9,7 +9,7 @@ const fault = (pointer: string, code: string, detail: string): Pick<ProblemOptio
 
 const FAULTS: readonly Fault[] = [
   { pointer: "/recipient", code: "required", detail: "is required" },
-  { pointer: "/to", code: "unknown_field", detail: "is not a known field: did you mean recipient?" },
+  { pointer: "/to", code: "unknown_field", detail: "is not a known field; did you mean recipient?" },
 ];
 
 const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {

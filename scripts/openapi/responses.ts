@@ -54,12 +54,16 @@ const descriptionOf = (codes: readonly ErrorCode[]): string =>
     ? codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" ")
     : `The request was refused: ${codes.map((code) => `\`${code}\``).join(", ")}.`;
 
+// The quota is counted after the credential is known and the request is read.
+const WITHOUT_QUOTA: ReadonlySet<number> = new Set([401, 408, 431]);
+
 function responseOf(codes: readonly ErrorCode[]): Json {
   const status = ERRORS[codes[0] ?? "internal_server_error"].status;
   return {
     description: descriptionOf(codes),
     headers: headerRefs([
       "X-Request-ID",
+      ...(WITHOUT_QUOTA.has(status) ? [] : ["RateLimit-Policy", "RateLimit"]),
       ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
       ...([401, 403].includes(status) ? ["WWW-Authenticate"] : []),
     ]),
@@ -110,6 +114,11 @@ export const HEADERS: Record<string, Json> = {
   RateLimit: {
     description: 'The remaining quota, such as `"sandbox";r=49;t=1`: r more requests now, and the full quota again in t seconds.',
     example: '"sandbox";r=49;t=1',
+    schema: { type: "string" },
+  },
+  Link: {
+    description: 'The next page of a list, with `rel="next"`. Absent on the last page.',
+    example: '</v1/messages?limit=20&cursor=AQGZ…>; rel="next"',
     schema: { type: "string" },
   },
   Location: { description: "The path of the created record.", schema: { type: "string" } },

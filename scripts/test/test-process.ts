@@ -10,7 +10,8 @@ import { RESULTS_FD, type Result } from "./child-reporter.ts";
 import { endTrees, RUN_VARIABLE } from "./process-tree.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-// Several times what the slowest file takes on a busy machine: a test that hangs must not hold up the others.
+// Several times what the slowest test takes on a busy machine: a test that hangs must not hold up the others, and a file that makes progress is
+// not ended because the machine is slow.
 const LIMIT_MS = 5 * 60_000;
 
 export type TestProcess = {
@@ -41,7 +42,7 @@ export async function runProcess({ files, number, options, onResult, interrupted
     reason ??= why;
     ending ??= endTrees([child.pid ?? 0], run);
   };
-  const limit = setTimeout(() => end(`the file took more than ${LIMIT_MS / 60_000} minutes`), LIMIT_MS);
+  const limit = setTimeout(() => end(`no test of the file ended within ${LIMIT_MS / 60_000} minutes`), LIMIT_MS);
   const stop = (): void => end("interrupted");
   interrupted.addEventListener("abort", stop);
   let hasFailures = false;
@@ -49,8 +50,7 @@ export async function runProcess({ files, number, options, onResult, interrupted
     const result = JSON.parse(line) as Result;
     if (result.kind === "test") {
       hasFailures ||= result.outcome === "failed";
-      // The next file begins.
-      if (files.length > 1 && result.isTop && result.isSuite) limit.refresh();
+      limit.refresh();
     }
     onResult(result);
   });

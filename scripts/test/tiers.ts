@@ -21,14 +21,14 @@ type Group = {
 const GROUPS: Readonly<Record<string, Group>> = {
   src: { pattern: "src/**/*.test.ts", processes: 2 },
   api: { pattern: "test/api/*.test.ts", processes: 4 },
-  delivery: { pattern: "test/delivery/*.test.ts", processes: 2 },
+  delivery: { pattern: "test/delivery/*.test.ts", processes: 4 },
   webhooks: { pattern: "test/webhooks/*.test.ts", processes: 2 },
   templates: { pattern: "test/templates/*.test.ts", processes: 1 },
-  // These compare us with other programs, run the samples of a page, or send random bytes.
+  // These compare us with other programs, run the samples of a page, send random bytes, or send thousands of receipts.
   carriers: {
     pattern: "test/carriers/*.test.ts",
     processes: 2,
-    rest: ["docs-provider", "provider-smpp-fuzz", "provider-smpp-peers", "provider-smpp-tshark"],
+    rest: ["docs-provider", "provider-smpp-fuzz", "provider-smpp-peers", "provider-smpp-tshark", "shared-ids"],
   },
   cli: { pattern: "test/cli/*.test.ts", processes: 3 },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
@@ -37,7 +37,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   browser: { pattern: "test/browser/*.test.ts", first: ["journeys", "conversations"] },
   // kill -9, a crash, two nodes, and a short chaos.
   faults: { pattern: "test/faults/*.test.ts", first: ["chaos", "crash", "delivery-nodes", "idempotency-nodes", "kill"] },
-  // These install packages, clone the repository, or start other programs.
+  // These install packages, clone the repository, or start other programs or runs of tests.
   tools: {
     pattern: "test/tools/*.test.ts",
     rest: [
@@ -52,6 +52,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "redocly",
       "release",
       "supply-chain",
+      "test-runner",
     ],
   },
   firefox: { pattern: "test/firefox/*.test.ts", first: [] },

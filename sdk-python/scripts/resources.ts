@@ -28,6 +28,7 @@ export const RESOURCES: readonly Resource[] = [
     name: "batches",
     methods: [
       ["send", "post_batches"],
+      ["list", "get_batches"],
       ["get", "get_batches_id"],
     ],
     aliases: { create: "send" },
@@ -95,6 +96,7 @@ export const RESOURCES: readonly Resource[] = [
     name: "verifications",
     methods: [
       ["create", "post_verifications"],
+      ["list", "get_verifications"],
       ["get", "get_verifications_id"],
       ["check", "post_verifications_id_check"],
       ["cancel", "post_verifications_id_cancel"],

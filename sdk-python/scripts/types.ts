@@ -4,6 +4,8 @@ export type Schema = {
   $ref?: string;
   type?: string | readonly string[];
   enum?: readonly (string | null)[];
+  /** A list of values, or null. */
+  anyOf?: readonly Schema[];
   const?: string | number | boolean;
   "x-extensible-enum"?: readonly string[];
   items?: Schema;
@@ -21,6 +23,8 @@ const literal = (values: readonly unknown[]): string =>
 
 /** The Python type of a schema. `name` is the name of the TypedDict of an object that has none in the document. */
 export function typeOf(schema: Schema, name: string): string {
+  const [only] = schema.anyOf ?? [];
+  if (only !== undefined) return `${typeOf(only, name)} | None`;
   const given = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
   const isNullable = given.includes("null") || schema.enum?.includes(null) === true;
   const type = plainType(

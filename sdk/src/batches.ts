@@ -1,5 +1,6 @@
 /** Batches of messages: `/v1/batches`. */
-import type { CallOptions, WriteOptions } from "./operation.ts";
+import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
+import { listPages, type PagesOf } from "./pages.ts";
 import type { Call } from "./response.ts";
 import type { AcceptedBatch, Batch, NewBatch } from "./schema.ts";
 import type { Transport } from "./transport.ts";
@@ -19,6 +20,11 @@ export class Batches {
   /** The same as `send`. */
   create(...input: Parameters<Batches["send"]>): Call<AcceptedBatch> {
     return this.send(...input);
+  }
+
+  /** Lists batches, newest first. */
+  list(query?: QueryOf<"get_batches">, options?: CallOptions): PagesOf<"get_batches"> {
+    return listPages(this.#transport, "get_batches", { query }, options);
   }
 
   /** Retrieves a batch with its counts. */

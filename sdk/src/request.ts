@@ -49,7 +49,13 @@ export function parseBaseUrl(option: string | URL | undefined): string {
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new TypeError(`${name} must be a URL without a user, a query or a fragment, such as ${DEFAULT_BASE_URL}`);
-  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return `${url.origin}${withoutFinalSlashes(url.pathname)}`;
+}
+
+function withoutFinalSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === "/") end -= 1;
+  return path.slice(0, end);
 }
 
 /** Lower-cases the names, so that our own headers replace the caller's headers of the same name. */

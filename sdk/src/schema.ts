@@ -174,7 +174,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List batches
+         * @description Returns the batches of the environment, newest first, each with the number of its messages in each status. Filters can be combined. See [Follow a batch](/docs/batches#follow-a-batch).
+         *
+         *     Required scope: `messages:read`.
+         */
+        get: operations["get_batches"];
         put?: never;
         /**
          * Send a batch of messages
@@ -302,7 +308,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List verifications
+         * @description Returns the verifications of the environment, newest first. Filters can be combined. A filter that would have to read very many verifications may return a short page with `has_more: true`: continue with `next_cursor`. See [Verifications](/docs/verifications).
+         *
+         *     Required scope: `verifications:read`.
+         */
+        get: operations["get_verifications"];
         put?: never;
         /**
          * Send a verification code
@@ -1265,11 +1277,8 @@ export interface components {
             send_at?: string | null;
             /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
-            /**
-             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
-             * @enum {string|null}
-             */
-            priority?: "high" | "normal" | "bulk" | null;
+            /** @description `high` for codes, `bulk` for campaigns. Default: `normal`. */
+            priority?: ("high" | "normal" | "bulk") | null;
             /** @description Your own reference, such as an order number. Lists can be filtered by it. It need not be unique. */
             client_reference?: string | null;
             /** @description Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500. */
@@ -1340,10 +1349,10 @@ export interface components {
              */
             sender_reason: "named" | "reply" | "sticky" | "preferred" | "pool" | "first_sender" | "only_sender" | "link_default" | (string & {}) | null;
             /**
-             * @description Why this link was chosen. Null on inbound messages. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `sender`, `reply`, `failover`; new values may be added.
+             * @description Why this link was chosen. Null on inbound messages. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `quality`, `price`, `measuring`, `sender`, `reply`, `failover`; new values may be added.
              * @example simulator
              */
-            link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {}) | null;
+            link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "quality" | "price" | "measuring" | "sender" | "reply" | "failover" | (string & {}) | null;
             /** @description The text. For a template, with its variables filled in. Null after redaction. */
             body: string | null;
             /** @description The id of the template, if one was used. */
@@ -1533,10 +1542,12 @@ export interface components {
                 /** @description The link that would be used. */
                 link: string;
                 /**
-                 * @description Why this link would be used. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `sender`, `reply`, `failover`; new values may be added.
+                 * @description Why this link would be used. One of `simulator`, `only_link`, `file_order`, `creation_order`, `route`, `weights`, `quality`, `price`, `measuring`, `sender`, `reply`, `failover`; new values may be added.
                  * @example simulator
                  */
-                link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "sender" | "reply" | "failover" | (string & {});
+                link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "quality" | "price" | "measuring" | "sender" | "reply" | "failover" | (string & {});
+                /** @description The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price). */
+                links: components["schemas"]["LinkWeight"][] | null;
                 /** @description The sender that would be used. Null if the carrier chooses. */
                 sender: string | null;
                 /**
@@ -1554,6 +1565,17 @@ export interface components {
                 /** @description An explanation for people. */
                 detail: string;
             }[];
+        };
+        /** @description The numbers by which a route with a strategy placed a link. */
+        LinkWeight: {
+            /** @description The id of the link; its name for a link of the configuration file. */
+            link: string;
+            /** @description The share of its latest messages that were delivered, from 0 to 1. Nine delivered messages of ten are assumed in addition. */
+            delivery_rate: number;
+            /** @description The number of messages with a result; older ones count less. Null for a link of the operator. */
+            results: number | null;
+            /** @description The price of the message. Null without one, and for a link of the operator. */
+            price: number | null;
         };
         /** @description A page of a list. */
         MessagePage: {
@@ -1583,11 +1605,8 @@ export interface components {
             } | null;
             /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
-            /**
-             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
-             * @enum {string|null}
-             */
-            priority?: "high" | "normal" | "bulk" | null;
+            /** @description `high` for codes, `bulk` for campaigns. Default: `normal`. */
+            priority?: ("high" | "normal" | "bulk") | null;
         };
         /** @description A page of a list. */
         TimelinePage: {
@@ -1626,6 +1645,8 @@ export interface components {
             reason: string | null;
             /** @description The id of the fallback message that was started. */
             fallback_message_id: string | null;
+            /** @description The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price) and the message was accepted with this entry. */
+            links: components["schemas"]["LinkWeight"][] | null;
             /**
              * Format: date-time
              * @description The time of the entry.
@@ -1751,11 +1772,8 @@ export interface components {
             send_at?: string | null;
             /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
-            /**
-             * @description `high` for codes, `bulk` for campaigns. Default: `normal`.
-             * @enum {string|null}
-             */
-            priority?: "high" | "normal" | "bulk" | null;
+            /** @description `high` for codes, `bulk` for campaigns. Default: `normal`. */
+            priority?: ("high" | "normal" | "bulk") | null;
             /** @description Your own reference, such as an order number. Lists can be filtered by it. It need not be unique. */
             client_reference?: string | null;
             /** @description Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500. */
@@ -1834,6 +1852,15 @@ export interface components {
                     }[];
                 } | null;
             }[];
+        };
+        /** @description A page of a list. */
+        BatchPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Batch"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
         };
         /** @description A batch of messages. `GET /v1/messages?batch_id=…` lists them. */
         Batch: {
@@ -1921,10 +1948,7 @@ export interface components {
             examples?: {
                 [key: string]: string;
             } | null;
-            /**
-             * @description `draft`: the template is not submitted for review yet. Absent: it is submitted.
-             * @enum {string|null}
-             */
+            /** @description `draft`: the template is not submitted for review yet. Absent: it is submitted. */
             status?: "draft" | null;
         };
         /** @description A button of a WhatsApp template. */
@@ -2046,11 +2070,8 @@ export interface components {
              * @example en-US
              */
             language?: string | null;
-            /**
-             * @description The purpose of the messages. Carriers review and bill by it.
-             * @enum {string|null}
-             */
-            category?: "authentication" | "utility" | "marketing" | null;
+            /** @description The purpose of the messages. Carriers review and bill by it. */
+            category?: ("authentication" | "utility" | "marketing") | null;
             /** @description The channels on which the template can be sent, each once. */
             channels?: ("sms" | "whatsapp")[] | null;
             /**
@@ -2074,10 +2095,7 @@ export interface components {
             examples?: {
                 [key: string]: string;
             } | null;
-            /**
-             * @description `pending`: submits a draft for review, or a rejected template again.
-             * @enum {string|null}
-             */
+            /** @description `pending`: submits a draft for review, or a rejected template again. */
             status?: "pending" | null;
         };
         /** @description The variables and the channel of a preview. */
@@ -2086,11 +2104,8 @@ export interface components {
             template_variables?: {
                 [key: string]: string;
             } | null;
-            /**
-             * @description The channel of the preview. Default: the first channel of the template.
-             * @enum {string|null}
-             */
-            channel?: "sms" | "whatsapp" | null;
+            /** @description The channel of the preview. Default: the first channel of the template. */
+            channel?: ("sms" | "whatsapp") | null;
         };
         /** @description A template with its variables filled in. */
         TemplatePreview: {
@@ -2131,11 +2146,8 @@ export interface components {
              * @example +14155550123
              */
             recipient: string;
-            /**
-             * @description The channel, if there is only one. Exactly one of `channel` and `channels` is required.
-             * @enum {string|null}
-             */
-            channel?: "sms" | "whatsapp" | null;
+            /** @description The channel, if there is only one. Exactly one of `channel` and `channels` is required. */
+            channel?: ("sms" | "whatsapp") | null;
             /** @description The channels, in the order in which they are used: the next one if the code is not delivered on the previous one. */
             channels?: ("sms" | "whatsapp")[] | null;
             /** @description The seconds that a channel has before the next one is used. Default: 30. */
@@ -2259,6 +2271,15 @@ export interface components {
             updated_at: string;
             /** @description Whether the code is the right one. */
             valid: boolean;
+        };
+        /** @description A page of a list. */
+        VerificationPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Verification"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
         };
         /** @description A page of a list. */
         EventPage: {
@@ -3029,10 +3050,15 @@ export interface components {
             country: string | null;
             /** @description The maximum number of parts per second, or of messages on channels without parts. */
             rate: number | null;
+            /** @description The prices of a segment, by country or the beginning of a number. Null for links of the operator. */
+            prices: {
+                [key: string]: number;
+            } | null;
             /** @description The maximum number of submissions that wait for a response at the same time. */
             window: number | null;
             /** @description The number of messages of this environment that are `sending` on the link. */
             in_flight: number;
+            quality: components["schemas"]["LinkQuality"];
             /**
              * @description How receipts of an SMPP link write the ids of its responses. `auto`: in any of the other forms. One of `auto`, `same`, `decimal`, `hex`; new values may be added.
              * @example auto
@@ -3074,6 +3100,43 @@ export interface components {
              */
             created_by: string | null;
         };
+        /** @description How the messages on the link ended lately. Null if there were none, or too few on a link of the operator. */
+        LinkQuality: {
+            /** @description The figures are about messages that were sent within this time. */
+            window_seconds: number;
+            /** @description The number of messages that the carrier accepted. Null for a link of the operator, which other accounts use as well. */
+            sent: number | null;
+            /** @description The number of messages that were delivered. Null for a link of the operator, which other accounts use as well. */
+            delivered: number | null;
+            /** @description The number of messages that the carrier refused or did not deliver. Null for a link of the operator, which other accounts use as well. */
+            failed: number | null;
+            /** @description The number of messages without a report of the carrier. Null for a link of the operator, which other accounts use as well. */
+            pending: number | null;
+            /** @description The share of messages with a result that were delivered, from 0 to 1. Null without one. */
+            delivery_rate: number | null;
+            /** @description The mean time until the carrier reported a delivery. Null without one. */
+            seconds_to_receipt: number | null;
+            /** @description The 10 most frequent errors. Empty for a link of the operator. */
+            errors: {
+                /** @description The [error code](/docs/states#error-codes-of-messages). */
+                code: string;
+                /** @description The number of messages with it. */
+                count: number;
+            }[];
+            /** @description The 20 countries with most messages. Empty for a link of the operator. */
+            countries: {
+                /** @description The country of the recipients. Empty if it is not known. */
+                country: string;
+                /** @description The number of messages that the carrier accepted. */
+                sent: number;
+                /** @description The number of messages that were delivered. */
+                delivered: number;
+                /** @description The number of messages that the carrier refused or did not deliver. */
+                failed: number;
+                /** @description The share of messages with a result that were delivered, from 0 to 1. Null without one. */
+                delivery_rate: number | null;
+            }[];
+        } | null;
         /** @description A link to create. */
         NewLink: {
             /**
@@ -3086,11 +3149,8 @@ export interface components {
              * @enum {string}
              */
             provider: "smpp" | "twilio" | "whatsapp" | "http";
-            /**
-             * @description The carrier, with the provider `http`.
-             * @enum {string|null}
-             */
-            carrier?: "aws" | "sinch" | "telnyx" | "vonage" | null;
+            /** @description The carrier, with the provider `http`. */
+            carrier?: ("aws" | "bandwidth" | "budgetsms" | "elks" | "infobip" | "jasmin" | "kannel" | "plivo" | "routee" | "signalwire" | "sinch" | "telnyx" | "vonage") | null;
             /** @description The default sender of the link. */
             sender?: string | null;
             /**
@@ -3102,13 +3162,20 @@ export interface components {
             rate?: number | null;
             /** @description The maximum number of submissions that wait for a response at the same time. */
             window?: number | null;
+            /**
+             * @description Prices of a segment, for routes with the strategy `price`: of all countries (`*`), of a country (`DE`), and of the beginning of a number (`+4917`).
+             * @example {
+             *       "*": 0.05,
+             *       "DE": 0.07
+             *     }
+             */
+            prices?: {
+                [key: string]: number;
+            } | null;
             /** @description The seconds to wait for a late response after an unknown outcome. */
             hold_seconds?: number | null;
-            /**
-             * @description What happens to a message with an unknown outcome after the wait.
-             * @enum {string|null}
-             */
-            on_unknown?: "fail" | "resend" | null;
+            /** @description What happens to a message with an unknown outcome after the wait. */
+            on_unknown?: ("fail" | "resend") | null;
             /**
              * @description The settings of the provider, with the names of the configuration file: see [Connect carriers](/docs/links), [SMPP](/docs/smpp) and [Carriers](/docs/carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
              * @example {
@@ -3141,13 +3208,20 @@ export interface components {
             rate?: number | null;
             /** @description The maximum number of submissions that wait for a response at the same time. */
             window?: number | null;
+            /**
+             * @description Prices of a segment, for routes with the strategy `price`: of all countries (`*`), of a country (`DE`), and of the beginning of a number (`+4917`).
+             * @example {
+             *       "*": 0.05,
+             *       "DE": 0.07
+             *     }
+             */
+            prices?: {
+                [key: string]: number;
+            } | null;
             /** @description The seconds to wait for a late response after an unknown outcome. */
             hold_seconds?: number | null;
-            /**
-             * @description What happens to a message with an unknown outcome after the wait.
-             * @enum {string|null}
-             */
-            on_unknown?: "fail" | "resend" | null;
+            /** @description What happens to a message with an unknown outcome after the wait. */
+            on_unknown?: ("fail" | "resend") | null;
             /**
              * @description The settings of the provider, with the names of the configuration file: see [Connect carriers](/docs/links), [SMPP](/docs/smpp) and [Carriers](/docs/carriers). Secrets are given literally, such as `password` in place of `password_env`, and are never returned.
              * @example {
@@ -3234,6 +3308,8 @@ export interface components {
             preference: number | null;
             /** @description The maximum number of messages per second. */
             rate: number | null;
+            /** @description Why the sender is not used: its stored definition cannot be read. Null if it is used. */
+            reason_detail: string | null;
             /**
              * Format: date-time
              * @description The time of creation. Null for a sender of the configuration file.
@@ -3326,6 +3402,13 @@ export interface components {
             /** @description The weight of each link. Null: the links are used in their order. */
             weights: number[] | null;
             /**
+             * @description The figures by which the links are ordered. Null: the order or the weights decide. One of `quality`, `price`; new values may be added.
+             * @example quality
+             */
+            strategy: "quality" | "price" | (string & {}) | null;
+            /** @description Why the route is not used: its stored definition cannot be read. Null if it is used. */
+            reason_detail: string | null;
+            /**
              * Format: date-time
              * @description The time of creation. Null for a route of the configuration file.
              */
@@ -3363,6 +3446,8 @@ export interface components {
             priority?: number | null;
             /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
             weights?: number[] | null;
+            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price). */
+            strategy?: ("quality" | "price") | null;
         };
         /** @description The fields to change. */
         EditRoute: {
@@ -3381,6 +3466,8 @@ export interface components {
             priority?: number | null;
             /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
             weights?: number[] | null;
+            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price). */
+            strategy?: ("quality" | "price") | null;
         };
         /** @description The confirmation that a route was deleted. */
         DeletedRoute: {
@@ -3772,6 +3859,11 @@ export interface components {
          * @example "sandbox";r=49;t=1
          */
         RateLimit: string;
+        /**
+         * @description The next page of a list, with `rel="next"`. Absent on the last page.
+         * @example </v1/messages?limit=20&cursor=AQGZ…>; rel="next"
+         */
+        Link: string;
         /** @description The path of the created record. */
         Location: string;
         /**
@@ -3796,6 +3888,7 @@ export type NewMessage = components['schemas']['NewMessage'];
 export type FallbackStep = components['schemas']['FallbackStep'];
 export type Message = components['schemas']['Message'];
 export type MessageValidation = components['schemas']['MessageValidation'];
+export type LinkWeight = components['schemas']['LinkWeight'];
 export type MessagePage = components['schemas']['MessagePage'];
 export type EditMessage = components['schemas']['EditMessage'];
 export type TimelinePage = components['schemas']['TimelinePage'];
@@ -3807,6 +3900,7 @@ export type MessagePart = components['schemas']['MessagePart'];
 export type NewBatch = components['schemas']['NewBatch'];
 export type BatchItem = components['schemas']['BatchItem'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
+export type BatchPage = components['schemas']['BatchPage'];
 export type Batch = components['schemas']['Batch'];
 export type NewTemplate = components['schemas']['NewTemplate'];
 export type NewButton = components['schemas']['NewButton'];
@@ -3819,6 +3913,7 @@ export type NewVerification = components['schemas']['NewVerification'];
 export type Verification = components['schemas']['Verification'];
 export type VerificationCheck = components['schemas']['VerificationCheck'];
 export type CheckedVerification = components['schemas']['CheckedVerification'];
+export type VerificationPage = components['schemas']['VerificationPage'];
 export type EventPage = components['schemas']['EventPage'];
 export type Event = components['schemas']['Event'];
 export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
@@ -3845,6 +3940,7 @@ export type UsageInterval = components['schemas']['UsageInterval'];
 export type Queue = components['schemas']['Queue'];
 export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];
+export type LinkQuality = components['schemas']['LinkQuality'];
 export type NewLink = components['schemas']['NewLink'];
 export type EditLink = components['schemas']['EditLink'];
 export type DeletedLink = components['schemas']['DeletedLink'];
@@ -3875,6 +3971,7 @@ export type Problem = components['schemas']['Problem'];
 export type HeaderXRequestId = components['headers']['X-Request-ID'];
 export type HeaderRateLimitPolicy = components['headers']['RateLimit-Policy'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
+export type HeaderLink = components['headers']['Link'];
 export type HeaderLocation = components['headers']['Location'];
 export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
@@ -3919,6 +4016,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4133,6 +4231,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4163,6 +4262,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MessagePartPage"];
+                };
+            };
+        };
+    };
+    get_batches: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+                /** @description Only batches with this status. */
+                status?: "processing" | "completed";
+                /** @description Only batches that were accepted after this time. */
+                created_after?: string;
+                /** @description Only batches that were accepted before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of batches. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchPage"];
                 };
             };
         };
@@ -4255,6 +4389,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4411,6 +4546,43 @@ export interface operations {
             };
         };
     };
+    get_verifications: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+                /** @description Only verifications with this status. */
+                status?: "pending" | "approved" | "expired" | "failed" | "canceled";
+                /** @description Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`. */
+                recipient?: string;
+                /** @description Only verifications that were created after this time. */
+                created_after?: string;
+                /** @description Only verifications that were created before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of verifications. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationPage"];
+                };
+            };
+        };
+    };
     post_verifications: {
         parameters: {
             query?: never;
@@ -4545,7 +4717,7 @@ export interface operations {
                 /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
                 /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
-                type?: string;
+                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created";
                 /** @description Only events of this message. */
                 message_id?: string;
                 /** @description Only events after this time. */
@@ -4565,6 +4737,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4577,9 +4750,12 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
-                type?: string;
+                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created";
             };
-            header?: never;
+            header?: {
+                /** @description The id of the last event that you received. The stream continues after it. */
+                "Last-Event-ID"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4645,6 +4821,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4782,11 +4959,8 @@ export interface operations {
                      *     ]
                      */
                     event_types?: string[] | null;
-                    /**
-                     * @description A disabled endpoint receives nothing. Enabling it resets `failing_since`.
-                     * @enum {string|null}
-                     */
-                    status?: "enabled" | "disabled" | null;
+                    /** @description A disabled endpoint receives nothing. Enabling it resets `failing_since`. */
+                    status?: ("enabled" | "disabled") | null;
                 };
             };
         };
@@ -4891,6 +5065,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5051,6 +5226,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5233,6 +5409,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5893,6 +6070,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6073,6 +6251,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {

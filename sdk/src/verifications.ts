@@ -1,5 +1,6 @@
 /** Verifications: `/v1/verifications`. */
-import type { CallOptions, WriteOptions } from "./operation.ts";
+import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
+import { listPages, type PagesOf } from "./pages.ts";
 import type { Call } from "./response.ts";
 import type { CheckedVerification, NewVerification, Verification, VerificationCheck } from "./schema.ts";
 import type { Transport } from "./transport.ts";
@@ -14,6 +15,11 @@ export class Verifications {
   /** Creates a verification and sends its code to the recipient. */
   create(verification: NewVerification, options?: WriteOptions): Call<Verification> {
     return this.#transport.call("post_verifications", { body: verification }, options);
+  }
+
+  /** Lists verifications, newest first. */
+  list(query?: QueryOf<"get_verifications">, options?: CallOptions): PagesOf<"get_verifications"> {
+    return listPages(this.#transport, "get_verifications", { query }, options);
   }
 
   /** Retrieves a verification. */

@@ -38,7 +38,7 @@ class Follower {
   readonly #leaving = new AbortController();
   readonly ended: Promise<void>;
 
-  constructor(options: { type?: string; lastEventId?: string; silenceMs?: number } = {}) {
+  constructor(options: { type?: "message.queued" | "*" | "message.*"; lastEventId?: string; silenceMs?: number } = {}) {
     const { type, ...rest } = options;
     const onState = ({ kind }: StreamState): number => this.states.push(kind);
     this.stream = clientOf().events.stream(type === undefined ? {} : { type }, { ...rest, onState, signal: this.#leaving.signal });

@@ -35,6 +35,9 @@ export async function createAccount(
 
 const targetOf = (id: AccountId): Target => ({ type: "account", id: encodeId("acct", id) });
 
+/** `seconds` is null if keys may live for ever. */
+type KeyLife = { seconds: number | null; origin: ChangeOrigin };
+
 /** Limits the life of keys that are created from now on. Existing keys keep theirs. */
 export const limitKeyLife = (db: Database, clock: Clock, account: AccountRow, { seconds, origin }: KeyLife): Promise<void> =>
   db.transaction(async (tx) => {
@@ -42,9 +45,6 @@ export const limitKeyLife = (db: Database, clock: Clock, account: AccountRow, { 
     const change = { action: "account.changed", target: targetOf(account.id), changes: { max_key_life_seconds: seconds } } as const;
     await recordChange(tx, clock.now(), { accountId: account.id, environment: null, origin }, change);
   });
-
-/** `seconds` is null if keys may live for ever. */
-export type KeyLife = { seconds: number | null; origin: ChangeOrigin };
 
 const FIRST_ACCOUNT = "default";
 

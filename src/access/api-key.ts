@@ -10,10 +10,11 @@ import { randomBase62, toBase62 } from "../lib/base62.ts";
 import { encodeId, newId, type AccountId } from "../model/id.ts";
 import { actorText, type ChangeOrigin } from "../model/origin.ts";
 import type { Clock } from "../database/database-clock.ts";
-import type { Database, Tx } from "../database/database.ts";
+import type { Database, Tx, Queryable } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { expireKey, findKey, findMaxKeyLife, insertKey, insertKeyHash, readInstallation, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
+import { listHashesOfFirstForm, type Installation } from "./queries.ts";
 
 const SECRET_DIGITS = 32;
 const CHECKSUM_DIGITS = 8;
@@ -103,17 +104,16 @@ async function insertNewKey(tx: Tx, clock: Clock, request: KeyRequest): Promise<
   const expiresAt = await boundedExpiry(tx, clock, request);
   const secret = newApiKey(environment, (await readInstallation(tx)).key_checksum_secret);
   const id = newId("key", clock.now());
-  const createdBy = actorText(origin.actor);
   const [key] = await insertKey(tx, {
-    accountId,
+    account_id: accountId,
     id,
     environment,
-    scopes,
+    scopes: [...scopes],
     name,
-    expiresAt,
+    expires_at: expiresAt,
     hint: apiKeyHint(secret),
-    allowedIps,
-    createdBy,
+    allowed_ips: allowedIps && [...allowedIps],
+    created_by: actorText(origin.actor),
   });
   await insertKeyHash(tx, hashApiKey(secret), accountId, id);
   return { secret, key: key as KeyRow };
@@ -148,3 +148,27 @@ function recordKeyChange(
   const target = { type: "key", id: encodeId("key", key.id) } as const;
   return recordChange(tx, clock.now(), { accountId: key.account_id, environment: key.environment, origin }, { ...change, target });
 }
+
+/** Whether this installation may have made the key. It may be revoked or expired. */
+export type RecognizeKey = (text: string) => boolean;
+
+/** Recognizes keys without a query, so that made-up ones cost no work of the database. Only version 0.1 created keys of the first form, so their hashes are read once. */
+export async function keyRecognizer(db: Queryable, { key_checksum_secret: checksumSecret }: Installation): Promise<RecognizeKey> {
+  const hashes = await readHashesOfFirstForm(db);
+  return (text) => hasKeyedChecksum(text, checksumSecret) || (isOfFirstForm(text) && hashes.has(setEntry(hashApiKey(text))));
+}
+
+const PAGE_ROWS = 5_000;
+
+async function readHashesOfFirstForm(db: Queryable): Promise<ReadonlySet<string>> {
+  const hashes = new Set<string>();
+  for (let after: Buffer | undefined = Buffer.alloc(0); after !== undefined;) {
+    const page: { hash: Buffer }[] = await listHashesOfFirstForm(db, after, PAGE_ROWS);
+    for (const row of page) hashes.add(setEntry(row.hash));
+    after = page.length < PAGE_ROWS ? undefined : page.at(-1)?.hash;
+  }
+  return hashes;
+}
+
+/** A string of one byte per character takes half the memory of hexadecimal digits. */
+const setEntry = (keyHash: Buffer): string => keyHash.toString("latin1");

@@ -6,10 +6,9 @@ import { idKey, type AccountId, type KeyId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
-import { hashApiKey } from "./api-key.ts";
+import { hashApiKey, type RecognizeKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
-import type { RecognizeKey } from "./recognize-key.ts";
 import type { Scope } from "./scope.ts";
 
 export type Credential = {
@@ -74,9 +73,15 @@ export class Authenticator {
     return looksLikeToken(token) || this.#parts.recognizes(token) ? this.#lookUp(token) : refuse();
   }
 
-  /** Clears the cache, after a key was revoked on this node. */
+  /** The environment of a credential when it was last looked up, however long ago. It decides whose budget a request uses while the
+   *  credential is looked up again, and never whether the request may run. */
+  lastEnvironmentOf(header: string | undefined): string | undefined {
+    return this.#cached.get(bearerToken(header))?.credential.environmentKey;
+  }
+
+  /** Ends the trust in all results, after a key was revoked on this node. */
   forget(): void {
-    this.#cached.clear();
+    for (const cached of this.#cached.values()) cached.until = 0;
   }
 
   /** The active key with this secret. Returns undefined for a made-up key without a query. */
@@ -196,10 +201,12 @@ export const invalidToken = (): Problem =>
   });
 
 export function requireScope(credential: Credential, scope: Scope): void {
-  if (credential.scopes.has(scope)) return;
-  throw new Problem("forbidden_insufficient_scope", {
-    detail: `this credential lacks the scope ${scope}`,
-    members: { required_scopes: [scope] },
-    headers: { "www-authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
-  });
+  if (!credential.scopes.has(scope)) throw insufficientScope([scope], `this credential lacks the scope ${scope}`);
 }
+
+export const insufficientScope = (missing: readonly Scope[], detail: string): Problem =>
+  new Problem("forbidden_insufficient_scope", {
+    detail,
+    members: { required_scopes: missing },
+    headers: { "www-authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${missing.join(" ")}"` },
+  });

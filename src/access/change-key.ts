@@ -10,7 +10,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import { createKeyIn, expiresTooLate, revokeKeyIn, rotateKeyIn, type CreatedKey } from "./api-key.ts";
-import { invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
+import { insufficientScope, invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
 import { DEFAULT_OVERLAP_SECONDS, keyRecord, type NewKey, type RotateKey } from "./key-record.ts";
 import { countActiveKeys, findKeyOf, lockKeys, type KeyRow, type LockedKey } from "./queries.ts";
 import type { Scope } from "./scope.ts";
@@ -94,7 +94,6 @@ export class KeyChanger {
 
 const earliest = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
 
-/** The key with this id in the environment of the credential. */
 export async function findOwnKey(db: Queryable, credential: Credential, id: KeyId | undefined): Promise<KeyRow> {
   const [key] = id === undefined ? [] : await findKeyOf(db, credential, id);
   if (key === undefined) throw noSuchKey();
@@ -138,12 +137,8 @@ function readable({ expiresAtMs }: Credential, response: Executed | Replay): Exe
 
 function requireScopes({ scopes }: Credential, wanted: readonly Scope[]): void {
   const missing = wanted.filter((scope) => !scopes.has(scope));
-  if (missing.length === 0) return;
-  throw new Problem("forbidden_insufficient_scope", {
-    detail: `a credential can grant only scopes that it has: this one lacks ${missing.join(", ")}`,
-    members: { required_scopes: missing },
-    headers: { "www-authenticate": `Bearer realm="godwit", error="insufficient_scope", scope="${missing.join(" ")}"` },
-  });
+  if (missing.length > 0)
+    throw insufficientScope(missing, `a credential can grant only scopes that it has: this one lacks ${missing.join(", ")}`);
 }
 
 const responseWithSecret = ({ secret, key }: CreatedKey): WriteResponse => ({

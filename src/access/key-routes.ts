@@ -1,5 +1,5 @@
 /** The HTTP routes of API keys and of the caller's own credential. */
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { pageOf, pageQuery, pageFrom } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Type } from "../http/schema.ts";
@@ -40,12 +40,8 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     query: PageQuery,
     reply: { status: 200, description: "A page of keys.", schema: pageOf("KeyPage", KeyRecord) },
     problems: [],
-    handle: async ({ query, credential }) => {
-      const limit = query.limit ?? DEFAULT_LIMIT;
-      const found = await listKeysOf(db, credential, idRange(query).before, limit + 1);
-      const page = found.slice(0, limit);
-      return jsonResponse(toPage(page.map(keyRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null));
-    },
+    handle: async ({ query, credential }) =>
+      jsonResponse(await pageFrom(query, (before, limit) => listKeysOf(db, credential, before, limit), keyRecord)),
   }),
   route({
     ...READ,

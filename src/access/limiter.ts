@@ -121,23 +121,19 @@ export class Limiter {
     share.emptyUntil = granted < want ? performance.now() + pauseMs : 0;
   }
 
-  async #settleInDatabase(
-    { accountId, environment }: Credential,
-    limit: Limit,
-    report: Omit<Report, "nowMs">,
-  ): Promise<{ granted: number; level: number }> {
+  #settleInDatabase(owner: Credential, limit: Limit, report: Omit<Report, "nowMs">): Promise<{ granted: number; level: number }> {
     return this.#db.transaction(async (tx) => {
-      let [row] = await lockBucket(tx, accountId, environment);
+      let [row] = await lockBucket(tx, owner);
       if (row === undefined) {
-        await insertBucket(tx, accountId, environment, { burst: limit.burst, nowMs: this.#clock.now() });
-        [row] = await lockBucket(tx, accountId, environment);
+        await insertBucket(tx, owner, limit.burst, this.#clock.now());
+        [row] = await lockBucket(tx, owner);
       }
       assert(row !== undefined, "a quota bucket that was just created exists");
       // Read under the lock: of two settlements the later one has the later time.
       const nowMs = this.#clock.now();
       const before = { level: row.level, refilledAtMs: row.refilled_at_ms, leases: row.leases };
       const { bucket, granted } = settle(before, limit, { ...report, nowMs });
-      await writeBucket(tx, accountId, environment, bucket);
+      await writeBucket(tx, owner, bucket);
       return { granted, level: bucket.level };
     });
   }

@@ -17,15 +17,16 @@ export type CredentialRow = {
   scopes: Scope[];
   expires_at: Date | null;
   allowed_ips: string[] | null;
-  tier: string;
-  requests_per_second: number | null;
-  burst: number | null;
-};
+} & TierOf;
 
-/** The active key with a hash: neither revoked nor expired, by the clock of the database. */
+type TierOf = { tier: string } & Omit<TierRow, "name">;
+
+/** The active key with a hash: neither revoked nor expired, by the clock of the database. A null among the addresses, which only a person can
+ *  have written, allows none. */
 export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, k.allowed_ips,
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at,
+         array_remove(k.allowed_ips, null) as allowed_ips,
          t.name as tier, t.requests_per_second, t.burst
     from api_key_hashes h
     join api_keys k on k.account_id = h.account_id and k.id = h.key_id
@@ -38,7 +39,8 @@ export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialR
 /** The active key that created a token. */
 export const findCredentialOf = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, k.allowed_ips,
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at,
+         array_remove(k.allowed_ips, null) as allowed_ips,
          t.name as tier, t.requests_per_second, t.burst
     from api_keys k
     join environments e on e.account_id = k.account_id and e.environment = k.environment
@@ -86,14 +88,7 @@ export const setMaxKeyLife = (tx: Tx, accountId: AccountId, seconds: number | nu
      set max_key_life_seconds = ${seconds}
    where id = ${accountId}`);
 
-export type EnvironmentRow = {
-  account_id: AccountId;
-  account: string;
-  environment: Environment;
-  tier: string;
-  requests_per_second: number | null;
-  burst: number | null;
-};
+export type EnvironmentRow = { account_id: AccountId; account: string; environment: Environment } & TierOf;
 
 export const insertEnvironment = (db: Queryable, accountId: AccountId, environment: Environment, tier: string): Promise<unknown> =>
   db.rows(sql`
@@ -146,23 +141,11 @@ export type KeyRow = {
   created_by: string | null;
 };
 
-export type NewKeyRow = {
-  accountId: AccountId;
-  id: KeyId;
-  environment: Environment;
-  name: string | null;
-  hint: string;
-  scopes: readonly Scope[];
-  expiresAt: Date | null;
-  allowedIps: readonly string[] | null;
-  createdBy: string;
-};
-
-export const insertKey = (db: Queryable, key: NewKeyRow): Promise<KeyRow[]> =>
+export const insertKey = (db: Queryable, key: Omit<KeyRow, "created_at" | "revoked_at" | "last_used_at">): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   insert into api_keys (account_id, id, environment, name, hint, scopes, expires_at, allowed_ips, created_by)
-  values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt},
-          ${key.allowedIps}::text[], ${key.createdBy})
+  values (${key.account_id}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expires_at},
+          ${key.allowed_ips}::text[], ${key.created_by})
   returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at,
             allowed_ips, created_by`);
 
@@ -280,18 +263,13 @@ export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeco
 export type BucketRow = { level: number; refilled_at_ms: number; leases: Bucket["leases"] };
 
 /** Creates a full bucket if there is none. */
-export const insertBucket = (
-  db: Queryable,
-  accountId: AccountId,
-  environment: Environment,
-  { burst, nowMs }: { burst: number; nowMs: number },
-): Promise<unknown> =>
+export const insertBucket = (db: Queryable, { accountId, environment }: Owner, burst: number, nowMs: number): Promise<unknown> =>
   db.rows(sql`
   insert into quota_buckets (account_id, environment, level, refilled_at)
   values (${accountId}, ${environment}, ${burst}, ${new Date(nowMs)})
   on conflict (account_id, environment) do nothing`);
 
-export const lockBucket = (db: Queryable, accountId: AccountId, environment: Environment): Promise<BucketRow[]> =>
+export const lockBucket = (db: Queryable, { accountId, environment }: Owner): Promise<BucketRow[]> =>
   db.rows<BucketRow>(sql`
   select level, leases,
          (extract(epoch from refilled_at) * 1000)::float8 as refilled_at_ms
@@ -299,7 +277,7 @@ export const lockBucket = (db: Queryable, accountId: AccountId, environment: Env
    where account_id = ${accountId} and environment = ${environment}
      for update`);
 
-export const writeBucket = (db: Queryable, accountId: AccountId, environment: Environment, bucket: Bucket): Promise<unknown> =>
+export const writeBucket = (db: Queryable, { accountId, environment }: Owner, bucket: Bucket): Promise<unknown> =>
   db.rows(sql`
   update quota_buckets
      set level = ${bucket.level},

@@ -10,35 +10,25 @@ const KEY_BYTES = 32;
 const BLOCK_BYTES = 64;
 const CONTEXT = "recipient key";
 
-export class RecipientHasher {
-  readonly #key: Buffer;
+/** Returns the hash in hexadecimal digits. It differs for the same number in two accounts. */
+export type HashRecipient = (accountId: AccountId, recipient: string) => string;
 
-  constructor(key: Buffer) {
-    this.#key = key;
-  }
-
-  /** The hash in hexadecimal digits. It differs for the same number in two accounts. */
-  hash(accountId: AccountId, recipient: string): string {
-    return createHmac("sha256", this.#key).update(accountId).update(recipient, "utf8").digest("hex");
-  }
-
-  /** The two blocks of the HMAC, which PostgreSQL needs for the hash. */
-  get blocks(): string {
-    const padded = Buffer.alloc(BLOCK_BYTES);
-    this.#key.copy(padded);
-    return [0x36, 0x5c]
-      .map((pad) => padded.map((byte) => byte ^ pad))
-      .map((block) => Buffer.from(block).toString("hex"))
-      .join("");
-  }
+/** The two blocks of the HMAC, which PostgreSQL needs for the hash. */
+function blocksOf(key: Buffer): string {
+  const padded = Buffer.alloc(BLOCK_BYTES);
+  key.copy(padded);
+  return [0x36, 0x5c]
+    .map((pad) => padded.map((byte) => byte ^ pad))
+    .map((block) => Buffer.from(block).toString("hex"))
+    .join("");
 }
 
 /** Reads the key, or makes it at the first start, and gives it to the sessions of this process. */
-export async function openRecipientHasher(db: Database, box: SecretBox): Promise<RecipientHasher> {
+export async function openRecipientHasher(db: Database, box: SecretBox): Promise<HashRecipient> {
   const sealed = (await readInstallation(db)).recipient_key ?? (await makeKey(db, box));
-  const hasher = new RecipientHasher(Buffer.from(box.open(sealed, CONTEXT), "base64"));
-  db.setForSessions("godwit.recipient_key", hasher.blocks);
-  return hasher;
+  const key = Buffer.from(box.open(sealed, CONTEXT), "base64");
+  db.setForSessions("godwit.recipient_key", blocksOf(key));
+  return (accountId, recipient) => createHmac("sha256", key).update(accountId).update(recipient, "utf8").digest("hex");
 }
 
 /** Another node may make the key at the same time. The first one counts. */

@@ -3,6 +3,7 @@
 import { recordInstallationChange } from "../audit/record-change.ts";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from "jose";
 import { assert } from "../lib/assert.ts";
+import type { Log } from "../model/log.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -32,7 +33,7 @@ const TRUST_ABSENCE_MS = 100;
 
 export type SigningKey = { kid: string; publicKey: JWK; activeFromMs: number };
 
-export type SigningKeysParts = { db: Database; clock: Clock; box: SecretBox };
+export type SigningKeysParts = { db: Database; clock: Clock; box: SecretBox; log?: Log };
 
 type NewKey = Omit<SigningKeyRow, "active_from">;
 
@@ -46,30 +47,38 @@ export class SigningKeys {
 
   /** The public keys with which tokens can be verified: keys that sign, that will sign soon, or whose tokens are still valid. */
   async published(): Promise<SigningKey[]> {
-    return validKeys(await this.#list(), this.#parts.clock.now()).map(toSigningKey);
+    return verifyingKeys(await this.#list(), this.#parts.clock.now()).map(toSigningKey);
   }
 
   /** The public key with this id, or undefined when no token that it signed can be valid. */
   async find(kid: string): Promise<JWK | undefined> {
     for (const trustMs of [TRUST_MS, TRUST_ABSENCE_MS]) {
-      const found = validKeys(await this.#list(trustMs), this.#parts.clock.now()).find((row) => row.kid === kid);
+      const found = verifyingKeys(await this.#list(trustMs), this.#parts.clock.now()).find((row) => row.kid === kid);
       if (found !== undefined) return found.public_key;
     }
     return undefined;
   }
 
-  /** The key that signs now. Creates the first key, and the next one when the rotation is due. */
+  /** The key that signs now. Creates the first key, and the next one when the rotation is due. A key that the secret key cannot open
+   *  signs nothing, and another one replaces it at once. */
   async signer(): Promise<{ kid: string; key: CryptoKey }> {
-    let rows = await this.#list();
+    let rows = this.#openable(await this.#list());
     if (isRotationDue(rows, this.#parts.clock.now())) {
       const key = await this.#newKey();
       await this.#parts.db.transaction(async (tx) => {
         await lockSigningKeys(tx);
         // Another node may have created it meanwhile.
         const present = await listSigningKeys(tx);
-        if (isRotationDue(present, this.#parts.clock.now())) await this.#store(tx, key, present);
+        const openable = this.#openable(present);
+        if (!isRotationDue(openable, this.#parts.clock.now())) return;
+        await this.#store(tx, key, openable);
+        if (openable.length < present.length)
+          this.#parts.log?.warn(
+            { event: "access.signing_key_unreadable", keys: present.length - openable.length },
+            "signing keys cannot be opened with the secret key",
+          );
       });
-      rows = await this.#list(0);
+      rows = this.#openable(await this.#list(0));
     }
     const row = signerAmong(rows, this.#parts.clock.now());
     assert(row !== undefined, "a signing key that was just created exists");
@@ -85,13 +94,17 @@ export class SigningKeys {
       await lockSigningKeys(tx);
       const nowMs = clock.now();
       if (isRevoking) await deleteSigningKeys(tx, kidsOf(await listSigningKeys(tx)));
-      const rows = await listSigningKeys(tx);
+      const rows = this.#openable(await listSigningKeys(tx));
       if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
       await this.#store(tx, key, rows);
       const target = { type: "signing_key", id: null } as const;
       await recordInstallationChange(tx, nowMs, origin, { action: "signing_key.rotated", target, changes: { revokes: isRevoking } });
     });
-    return validKeys(await this.#list(0), clock.now()).map(toSigningKey);
+    return verifyingKeys(await this.#list(0), clock.now()).map(toSigningKey);
+  }
+
+  #openable(rows: readonly SigningKeyRow[]): SigningKeyRow[] {
+    return rows.filter(({ kid, private_key: sealed }) => this.#parts.box.canOpen(sealed, sealContext(kid)));
   }
 
   /** Stores a key, and deletes those that have expired. The first key signs at once. */
@@ -151,10 +164,14 @@ const validKeys = (rows: readonly SigningKeyRow[], nowMs: number): SigningKeyRow
     return successor === undefined || nowMs < successor.active_from.getTime() + TOKEN_LIFE_SECONDS * 1_000 + LEEWAY_MS;
   });
 
-/** Encrypts the private keys again after a change of the secret key. */
+/** Valid keys whose public part can be read. */
+const verifyingKeys = (rows: readonly SigningKeyRow[], nowMs: number): SigningKeyRow[] =>
+  validKeys(rows, nowMs).filter(({ public_key: key }) => (key as JWK | null)?.kty === "OKP");
+
+/** Encrypts the private keys again after a change of the secret key, as far as they can be opened. */
 export async function resealSigningKeys(tx: Tx, box: SecretBox): Promise<void> {
   for (const { kid, private_key: sealed } of await listSigningKeys(tx)) {
-    const context = sealContext(kid);
-    await storePrivateKey(tx, kid, box.seal(box.open(sealed, context), context));
+    const resealed = box.reseal(sealed, sealContext(kid));
+    if (resealed !== undefined) await storePrivateKey(tx, kid, resealed);
   }
 }

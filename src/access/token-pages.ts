@@ -49,6 +49,9 @@ const JwkSet = Type.Object(
   { title: "JwkSet", description: "The public keys of access tokens, as an RFC 7517 key set." },
 );
 
+// A key is listed fifteen minutes before it signs the first token.
+const KEY_SET_CACHE = "public, max-age=300";
+
 const TAG = "Keys and tokens";
 
 export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {
@@ -80,7 +83,7 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
       },
       render: async () => {
         const keys = (await signingKeys.published()).map(({ kid, publicKey }) => ({ ...publicKey, kid, alg: ALGORITHM, use: "sig" }));
-        return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ keys }) };
+        return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ keys }), headers: { "cache-control": KEY_SET_CACHE } };
       },
     },
   ];

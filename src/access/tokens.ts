@@ -1,23 +1,16 @@
 /** Access tokens: RFC 9068 JWTs, valid at this installation for an hour, and no longer than the API key that created them. */
 import { errors, jwtVerify, SignJWT } from "jose";
-import { decodeId, encodeId, type AccountId, type KeyId } from "../model/id.ts";
+import { decodeId, encodeId } from "../model/id.ts";
 import { newUuid, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../database/database-clock.ts";
-import type { Environment } from "../model/owner.ts";
-import type { ReadToken, TokenClaims } from "./authenticate.ts";
+import type { Credential, ReadToken, TokenClaims } from "./authenticate.ts";
 import { isScope, type Scope } from "./scope.ts";
 import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 
 const TYPE = "at+jwt";
 
-export type TokenGrant = {
-  accountId: AccountId;
-  keyId: KeyId;
-  environment: Environment;
-  scopes: readonly Scope[];
-  keyExpiresAt: Date | null;
-};
-export type IssuedToken = { token: string; expiresInSeconds: number };
+type TokenGrant = Pick<Credential, "accountId" | "keyId" | "environment"> & { scopes: readonly Scope[]; keyExpiresAt: Date | null };
+type IssuedToken = { token: string; expiresInSeconds: number };
 
 /** `installation` is the id of the installation, which tokens name as their issuer. It never changes. */
 export type TokensParts = { clock: Clock; signingKeys: SigningKeys; installation: Uuid };

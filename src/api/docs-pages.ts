@@ -4,22 +4,14 @@ import { join } from "node:path";
 import { isErrorCode } from "../http/codes.ts";
 import { Problem } from "../http/problem.ts";
 import { HTML_TYPE, type Page, type PageResponse } from "./page.ts";
-import { StaticFolder, staticResponse } from "./static-file.ts";
+import { pageHeaders, StaticFolder, staticResponse, STRICT_HEADERS } from "./static-file.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
-const policy = (...sources: string[]): Record<string, string> => ({
-  "content-security-policy": `default-src 'none'; ${sources.join("; ")}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  "cross-origin-opener-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-});
-
-const OWN_FILES = ["script-src 'self'", "img-src 'self'", "connect-src 'self'"];
-const GUIDE_HEADERS = policy(...OWN_FILES, "style-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'");
 // The library of the API reference writes styles into the page while it runs (decision 0053). Scripts are only those of this service.
-const REFERENCE_HEADERS = policy(...OWN_FILES, "style-src 'self' 'unsafe-inline'", "font-src data:");
+const REFERENCE_HEADERS = pageHeaders("style-src 'self' 'unsafe-inline'", "font-src data:");
 
 // The samples are written for a service on the own machine at the default port.
 const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
@@ -33,7 +25,7 @@ const isGuide = (text: string): boolean => /^[a-z0-9-]+$/.test(text) && !NO_GUID
 export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(ROOT, "docs")): Page[] {
   const files = new StaticFolder(folder, "documentation");
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
-  const respond = async (name: string, { headers }: { headers: Record<string, string> }, extra = GUIDE_HEADERS): Promise<PageResponse> =>
+  const respond = async (name: string, { headers }: { headers: Record<string, string> }, extra = STRICT_HEADERS): Promise<PageResponse> =>
     staticResponse(await files.read(`${name}.html`), HTML_TYPE, headers, extra);
   /** A browser gets a page, and a program the usual problem. */
   const orNotFound =

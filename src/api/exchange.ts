@@ -1,13 +1,13 @@
 /** One request with its response: what the server knows of it while it runs, how it finds its row, and how it responds. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import { all as addressesOf, compile } from "@fastify/proxy-addr";
 import findMyWay, { type HTTPMethod } from "find-my-way";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import type { Span } from "../tracing/tracing.ts";
 import type { Arrival } from "./intake.ts";
 import type { Page } from "./page.ts";
-import type { ProxyTrust } from "./proxy-trust.ts";
 import { commonHeaders, newRequestId } from "./responses.ts";
 
 const NO_CONTENT = 204;
@@ -16,8 +16,35 @@ const NOT_MODIFIED = 304;
 /** The path of a request as the router writes it, and the form of its errors. */
 export type Matched = { path: string; writeProblem?: Page["writeProblem"] | undefined };
 
-/** The same for all requests of a server. */
-export type ExchangeOptions = { proxies: ProxyTrust; isTls: boolean };
+/** The proxies that this server trusts to name the client: its address, and the origin that it used. */
+type ProxyTrust = {
+  /** The address of the client: that of the connection, or the one that trusted proxies name. */
+  addressOf(request: IncomingMessage): string;
+  /** The last value of a forwarding header, if the connection is that of a trusted proxy: the others may be those of a client. */
+  forwarded(request: IncomingMessage, header: "x-forwarded-proto" | "x-forwarded-host"): string | undefined;
+};
+
+const NO_PROXY: ProxyTrust = {
+  addressOf: ({ socket }) => socket.remoteAddress ?? "",
+  forwarded: () => undefined,
+};
+
+/** `proxies`: addresses and CIDR blocks. */
+export function trustProxies(proxies: readonly string[]): ProxyTrust {
+  if (proxies.length === 0) return NO_PROXY;
+  const isTrusted = compile([...proxies]);
+  return {
+    addressOf: (request) => addressesOf(request, isTrusted).at(-1) ?? "",
+    forwarded: ({ headers, socket }, header) => {
+      const value = headers[header];
+      if (typeof value !== "string" || value === "" || !isTrusted(socket.remoteAddress ?? "", 0)) return undefined;
+      return value.slice(value.lastIndexOf(",") + 1).trim();
+    },
+  };
+}
+
+/** The same for all requests of a server. `onUnread` gets each response, with its length, that the operating system has not taken at once. */
+export type ExchangeOptions = { proxies: ProxyTrust; isTls: boolean; onUnread: (exchange: Exchange, bytes: number) => void };
 
 export class Exchange {
   readonly id = newRequestId();
@@ -37,20 +64,20 @@ export class Exchange {
   body: Buffer | undefined;
   /** The span of an admitted request, with tracing. */
   span: Span | undefined;
+  /** The path of the record that the request has created. */
+  location: string | undefined;
   /** The status of the response, once there is one. */
   status = 0;
-  readonly #proxies: ProxyTrust;
-  readonly #isTls: boolean;
+  readonly #options: ExchangeOptions;
   /** Names and values of the response's headers in turn, the fastest form for Node. */
   readonly #headers: string[];
 
-  constructor(request: IncomingMessage, response: ServerResponse, { proxies, isTls }: ExchangeOptions) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
     this.request = request;
     this.response = response;
-    this.#proxies = proxies;
-    this.#isTls = isTls;
-    this.ip = proxies.addressOf(request);
-    this.#headers = commonHeaders(this.id, isTls);
+    this.#options = options;
+    this.ip = options.proxies.addressOf(request);
+    this.#headers = commonHeaders(this.id, options.isTls);
   }
 
   get method(): string {
@@ -65,13 +92,12 @@ export class Exchange {
   /** The origin that the client used, for links in its responses. An origin with other characters than those of a host, or with another scheme
    *  than that of a web page, is dropped: a proxy may pass on what its client wrote. */
   get origin(): string {
-    const own = this.#isTls ? "https" : "http";
-    const protocol = this.#proxies.forwarded(this.request, "x-forwarded-proto") ?? own;
-    const host = this.#proxies.forwarded(this.request, "x-forwarded-host") ?? this.request.headers.host ?? "";
+    const { proxies, isTls } = this.#options;
+    const protocol = proxies.forwarded(this.request, "x-forwarded-proto") ?? (isTls ? "https" : "http");
+    const host = proxies.forwarded(this.request, "x-forwarded-host") ?? this.request.headers.host ?? "";
     return /^https?$/.test(protocol) && /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host) ? `${protocol}://${host}` : "";
   }
 
-  /** Sets a header of the response. */
   header(name: string, value: string): void {
     const headers = this.#headers;
     for (let at = 0; at < headers.length; at += 2) {
@@ -88,13 +114,15 @@ export class Exchange {
 
   send(status: number, contentType: string, body: string | Buffer): void {
     const hasContent = status !== NO_CONTENT && status !== NOT_MODIFIED;
+    const bytes = hasContent ? Buffer.byteLength(body) : 0;
     if (hasContent) {
       this.header("content-type", contentType);
-      this.header("content-length", String(Buffer.byteLength(body)));
+      this.header("content-length", String(bytes));
     }
     this.#writeHead(status);
     if (hasContent) this.response.end(body);
     else this.response.end();
+    if (this.request.socket.writableLength > 0) this.#options.onUnread(this, bytes);
   }
 
   /** Sends the head of a response whose body is a stream. */
@@ -118,14 +146,15 @@ export type RoutedRow = Matched & {
 };
 
 /** A path with a longer parameter is unknown. */
-export const MAX_PARAMETER_LENGTH = 200;
+const MAX_PARAMETER_LENGTH = 200;
 
-/** Returns a function that finds the row of a request and reads the parameters of its path and query. Undefined: no row. Throws for a URL that
- *  cannot be decoded. */
-export function createRouter(rows: readonly RoutedRow[]): (exchange: Exchange) => RoutedRow | undefined {
+export type Router = ReturnType<typeof createRouter>;
+
+export function createRouter(rows: readonly RoutedRow[]) {
   const router = findMyWay({ maxParamLength: MAX_PARAMETER_LENGTH, onBadUrl: () => undefined });
   for (const row of rows) router.on(row.method === "GET" ? ["GET", "HEAD"] : row.method, row.path, () => undefined, row);
-  return (exchange) => {
+  /** Finds the row of a request and reads the parameters of its path and query. Undefined: no row. Throws for a URL that cannot be decoded. */
+  const find = (exchange: Exchange): RoutedRow | undefined => {
     const found = router.find(exchange.method as HTTPMethod, exchange.url);
     if (found === null) return undefined;
     const row = found.store as RoutedRow | null;
@@ -135,6 +164,12 @@ export function createRouter(rows: readonly RoutedRow[]): (exchange: Exchange) =
     exchange.query = found.searchParams;
     return row;
   };
+  // A URL that cannot be decoded is found without a row. The router takes `*` for the root.
+  const hasRow = (method: string, url: string): boolean =>
+    url.startsWith("/") && (router.find(method as HTTPMethod, url)?.store ?? null) !== null;
+  /** The methods of a path. Only requests without a row need them, so all methods are tried. */
+  const methodsOf = (url: string): string[] => METHODS.filter((method) => hasRow(method, url)).toSorted();
+  return { find, methodsOf };
 }
 
 /** The path of a route in the form of the router: `/v1/messages/:id`. */

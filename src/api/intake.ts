@@ -1,30 +1,37 @@
-/** Everything that arrives before its work begins. Budgets of connections and requests of each peer, and of the bytes of bodies, are counted
+/** Everything that arrives on a connection before its work begins. Budgets of the requests of each peer, and of the bytes of bodies, are counted
  *  in this process; a peer is an IPv4 address or an IPv6 /64. A body is read into one buffer, or left unread if it is not wanted. */
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
-import { addressSet, parseCidr, peerOf, type AddressSet } from "../lib/addresses.ts";
+import { peerOf } from "../lib/addresses.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
+import { SharedTimer } from "../lib/shared-timer.ts";
 import { BODY_LIMIT_BYTES, tooLarge } from "./responses.ts";
 
 export type RejectionReason =
   | "connections"
   | "connections_of_peer"
+  | "connections_of_strangers"
+  | "pipelined"
   | "requests_of_peer"
   | "bodies_of_peer"
   | "anonymous_bodies"
   | "bodies_of_environment"
   | "tenant_bodies"
+  | "responses_of_peer"
+  | "responses_of_account"
+  | "responses"
+  | "responses_unread"
   | "work_of_account";
 
 /** The budgets of this process. */
 export type IntakeLimits = {
-  /** Connections of all peers. */
   maxConnections: number;
   /** Connections of one peer, and its requests that have not arrived completely or have no credential. */
   maxConnectionsPerPeer: number;
+  /** Connections on which no request with a credential has come. */
+  maxStrangers: number;
   /** Bytes of the bodies of requests without a credential. */
   anonymousBodyBytes: number;
   /** Bytes of the bodies of requests with a credential. */
@@ -36,8 +43,13 @@ const BODY_SHARES = 4;
 // A share has room for the largest body: of a carrier, and of a batch.
 const LEAST_ANONYMOUS_BYTES = BODY_SHARES * 1_048_576;
 const LEAST_TENANT_BYTES = 2 * LEAST_ANONYMOUS_BYTES;
+// Bytes that an environment, a link or the token route can always take, whatever the others have taken: a message, and some callbacks.
+const LEAST_OF_ENVIRONMENT = BODY_LIMIT_BYTES;
+const LEAST_OF_RECEIVER = 262_144;
 // Four times the least. No load that a node can serve needs more at a time, and the memory of a small machine has room for it.
 const BODIES = 4;
+// A connection takes 8 kB, and 16 kB more with the head of a request that does not end; with TLS more.
+const MAX_STRANGERS = 1_000;
 
 /** Workers divide the budgets, and each has room for the largest bodies. Connections come to the workers in turn, so the limit for one peer
  *  holds for each worker. */
@@ -47,6 +59,7 @@ export function intakeLimits(config: Pick<IntakeLimits, "maxConnections" | "maxC
   return {
     maxConnections: Math.ceil(maxConnections / workers),
     maxConnectionsPerPeer,
+    maxStrangers: Math.ceil(Math.min(MAX_STRANGERS, maxConnections) / workers),
     anonymousBodyBytes: bodies * LEAST_ANONYMOUS_BYTES,
     tenantBodyBytes: bodies * LEAST_TENANT_BYTES,
   };
@@ -54,55 +67,35 @@ export function intakeLimits(config: Pick<IntakeLimits, "maxConnections" | "maxC
 
 // Carriers send their requests at once. A client without a credential that takes longer holds a part of the budget for nothing.
 const ANONYMOUS_BODY_MS = 10_000;
+// A sender below this rate, on average after the first seconds, is closed: it holds what it has sent.
+const LEAST_BYTES_PER_SECOND = 1_024;
+const CHECK_RATE_MS = 1_000;
+const FIRST_MS = 5_000;
 const RETRY_SECONDS = 2;
 
 /** A request whose body has not been read. */
 type Incoming = { request: Pick<IncomingMessage, "headers">; arrival: Arrival | undefined };
 
-/** A budget of bytes, with the reasons of its refusals. */
-type BodyBudget = { bytes: SharedBudget; onShare: RejectionReason; onTotal: RejectionReason };
-
-const bodyBudget = (total: number, onShare: RejectionReason, onTotal: RejectionReason): BodyBudget => ({
-  bytes: new SharedBudget({ total, share: total / BODY_SHARES }),
-  onShare,
-  onTotal,
-});
+/** A budget of bytes and the owner that takes from it, with the reasons of refusals. */
+type Claim = { bytes: SharedBudget; owner: string; onShare: RejectionReason; onTotal: RejectionReason };
 
 export class Intake {
-  readonly #connections: SharedBudget;
   readonly #requests: SharedBudget;
-  readonly #anonymous: BodyBudget;
-  readonly #tenants: BodyBudget;
-  readonly #proxies: AddressSet;
+  /** By peer. */
+  readonly #bodiesOfPeers: SharedBudget;
+  /** By the link or page that receives them. */
+  readonly #anonymousBodies: SharedBudget;
+  /** By environment. */
+  readonly #tenantBodies: SharedBudget;
   readonly #rejected: (reason: RejectionReason) => void;
 
-  constructor(limits: IntakeLimits, trustedProxies: readonly string[], rejected: (reason: RejectionReason) => void) {
-    const perPeer = { total: Infinity, share: limits.maxConnectionsPerPeer };
-    this.#connections = new SharedBudget(perPeer);
-    this.#requests = new SharedBudget(perPeer);
-    this.#anonymous = bodyBudget(limits.anonymousBodyBytes, "bodies_of_peer", "anonymous_bodies");
-    this.#tenants = bodyBudget(limits.tenantBodyBytes, "bodies_of_environment", "tenant_bodies");
-    this.#proxies = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
+  constructor(limits: IntakeLimits, rejected: (reason: RejectionReason) => void) {
+    this.#requests = new SharedBudget({ total: Infinity, share: limits.maxConnectionsPerPeer });
+    const { anonymousBodyBytes: anonymous, tenantBodyBytes: tenants } = limits;
+    this.#bodiesOfPeers = new SharedBudget({ total: Infinity, share: anonymous / BODY_SHARES });
+    this.#anonymousBodies = new SharedBudget({ total: anonymous, share: Infinity, least: LEAST_OF_RECEIVER });
+    this.#tenantBodies = new SharedBudget({ total: tenants, share: tenants / BODY_SHARES, least: LEAST_OF_ENVIRONMENT });
     this.#rejected = rejected;
-  }
-
-  /** Whether the address is that of a trusted proxy. */
-  isProxy(address: string): boolean {
-    return this.#proxies.has(address);
-  }
-
-  /** Counts a connection until it closes. Closes it at once if its peer has too many. The connections of a trusted proxy belong to
-   *  many peers, and are limited in total only. */
-  connect(socket: Socket): void {
-    const address = socket.remoteAddress ?? "";
-    if (this.isProxy(address)) return;
-    const peer = peerOf(address);
-    if (this.#connections.take(peer, 1) === undefined) {
-      socket.once("close", () => this.#connections.release(peer, 1));
-    } else {
-      this.#rejected("connections_of_peer");
-      socket.destroy();
-    }
   }
 
   /** Counts a request of a peer until it has arrived. Throws if the peer has too many of them. */
@@ -113,46 +106,54 @@ export class Intake {
     throw unavailable("too many requests from this address are incomplete", RETRY_SECONDS);
   }
 
-  /** Reserves the bytes of a body before it is read, without a credential. */
-  reserveAnonymous(incoming: Incoming, limit: number): void {
-    const { arrival, form } = bodyOf(incoming, limit);
-    arrival.body = { ...form, timeoutMs: ANONYMOUS_BODY_MS };
-    this.#reserve(arrival, this.#anonymous, arrival.peer);
+  /** Counts the bytes of a body without a credential as they arrive, for the peer and for the link or page that receives them. */
+  expectAnonymous(incoming: Incoming, receiver: string, limit: number): void {
+    const { arrival, length } = bodyOf(incoming, limit);
+    arrival.claim(this.#claimsOfStranger(arrival.peer, receiver));
+    arrival.body = { length, limit, timeoutMs: ANONYMOUS_BODY_MS, grow: this.#growthOf(arrival) };
   }
 
-  /** Reserves the bytes of a body for the environment of the credential. */
-  reserveFor(environmentKey: string, incoming: Incoming, limit: number): void {
-    const { arrival, form } = bodyOf(incoming, limit);
-    arrival.body = form;
-    this.#reserve(arrival, this.#tenants, environmentKey);
+  /** Counts the bytes of a body as they arrive, for the environment of the credential. */
+  expectFrom(environmentKey: string, incoming: Incoming, limit: number): void {
+    const { arrival, length } = bodyOf(incoming, limit);
+    arrival.claim(this.#claimsOf(environmentKey));
+    arrival.body = { length, limit, grow: this.#growthOf(arrival) };
   }
 
-  /** Reserves the bytes that are held while the credential of a request is looked up. */
-  holdAnonymous(incoming: Incoming, heldBytes: number): void {
+  /** Takes the bytes of a body that is held while its credential is looked up, for the environment that the credential had at its last use.
+   *  Returns false if there are none left: the body stays unread until the credential is known, so strangers cannot have it refused. */
+  hold(incoming: Incoming, environmentKey: string | undefined): boolean {
     const arrival = arrivalOf(incoming);
-    const bytes = Math.min(heldBytes, declaredBytes(incoming.request) ?? heldBytes);
-    arrival.hold(this.#take(this.#anonymous, arrival.peer, bytes));
+    arrival.claim(environmentKey === undefined ? this.#claimsOfStranger(arrival.peer, "") : this.#claimsOf(environmentKey));
+    return arrival.take(Math.min(BODY_LIMIT_BYTES, declaredBytes(incoming.request) ?? BODY_LIMIT_BYTES)) === undefined;
   }
 
-  #reserve(arrival: Arrival, budget: BodyBudget, owner: string): void {
-    const { length, limit } = arrival.body as BodyForm;
-    arrival.hold(length === 0 ? undefined : this.#take(budget, owner, length ?? limit));
+  #claimsOf(owner: string): Claim[] {
+    return [{ bytes: this.#tenantBodies, owner, onShare: "bodies_of_environment", onTotal: "tenant_bodies" }];
   }
 
-  #take({ bytes, onShare, onTotal }: BodyBudget, owner: string, amount: number): Held {
-    const exceeded = bytes.take(owner, amount);
-    if (exceeded === undefined) return { bytes, owner, amount };
-    const reason = exceeded === "share" ? onShare : onTotal;
-    this.#rejected(reason);
-    throw refusal(reason);
+  #claimsOfStranger(peer: string, receiver: string): Claim[] {
+    return [
+      { bytes: this.#bodiesOfPeers, owner: peer, onShare: "bodies_of_peer", onTotal: "bodies_of_peer" },
+      { bytes: this.#anonymousBodies, owner: receiver, onShare: "anonymous_bodies", onTotal: "anonymous_bodies" },
+    ];
+  }
+
+  #growthOf(arrival: Arrival): BodyForm["grow"] {
+    return (amount) => {
+      const reason = arrival.take(amount);
+      if (reason === undefined) return;
+      this.#rejected(reason);
+      throw refusal(reason);
+    };
   }
 }
 
 /** Throws if the body is declared as longer than the limit. */
-function bodyOf(incoming: Incoming, limit: number): { arrival: Arrival; form: BodyForm } {
+function bodyOf(incoming: Incoming, limit: number): { arrival: Arrival; length: number | undefined } {
   const length = declaredBytes(incoming.request);
   if (length !== undefined && length > limit) throw tooLarge(limit);
-  return { arrival: arrivalOf(incoming), form: { length, limit } };
+  return { arrival: arrivalOf(incoming), length };
 }
 
 function arrivalOf({ arrival }: Incoming): Arrival {
@@ -169,15 +170,13 @@ const refusal = (reason: RejectionReason): Problem =>
       })
     : unavailable("too many bodies of requests are being received", RETRY_SECONDS);
 
-/** Bytes that a request has taken from a budget. */
-type Held = { bytes: SharedBudget; owner: string; amount: number };
-
 /** One request on its way in, with the parts of the budgets that it has taken. */
 export class Arrival {
   readonly peer: string;
   body: BodyForm | undefined;
   #requests: SharedBudget | undefined;
-  #held: Held | undefined;
+  #claims: readonly Claim[] = [];
+  #held = 0;
 
   /** `requests` is the budget from which the request has been taken. */
   constructor(peer: string, requests: SharedBudget) {
@@ -185,10 +184,23 @@ export class Arrival {
     this.#requests = requests;
   }
 
-  /** Replaces the bytes that the request holds. */
-  hold(held: Held | undefined): void {
-    this.#held?.bytes.release(this.#held.owner, this.#held.amount);
-    this.#held = held;
+  /** Releases the bytes that the request holds. It takes further bytes from these budgets. */
+  claim(claims: readonly Claim[]): void {
+    for (const { bytes, owner } of this.#claims) bytes.release(owner, this.#held);
+    this.#held = 0;
+    this.#claims = claims;
+  }
+
+  /** Takes bytes from all budgets of the request, or returns the reason why it cannot. */
+  take(amount: number): RejectionReason | undefined {
+    for (const claim of this.#claims) {
+      const exceeded = claim.bytes.take(claim.owner, amount);
+      if (exceeded === undefined) continue;
+      for (const { bytes, owner } of this.#claims.slice(0, this.#claims.indexOf(claim))) bytes.release(owner, amount);
+      return exceeded === "share" ? claim.onShare : claim.onTotal;
+    }
+    this.#held += amount;
+    return undefined;
   }
 
   /** The request has arrived completely, with a credential. */
@@ -200,12 +212,9 @@ export class Arrival {
   /** The response has ended. */
   end(): void {
     this.complete();
-    this.hold(undefined);
+    this.claim([]);
   }
 }
-
-// Chunked bodies are mostly small. The buffer doubles as they grow.
-const FIRST_BYTES = 4_096;
 
 export type BodyForm = {
   /** The declared length; undefined for a chunked body. */
@@ -213,34 +222,57 @@ export type BodyForm = {
   limit: number;
   /** The time that the body may take; undefined: the time of the request. */
   timeoutMs?: number | undefined;
+  /** Takes memory for more bytes. Throws if there is none. */
+  grow: (amount: number) => void;
 };
 
-export const NO_BODY_ALLOWED: BodyForm = { length: undefined, limit: 0 };
+export const NO_BODY_ALLOWED: BodyForm = { length: undefined, limit: 0, grow: () => undefined };
 
 /** The declared length of a body; undefined for a chunked one. */
 export const declaredBytes = ({ headers }: Pick<IncomingMessage, "headers">): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined;
 
-/** Collects into one buffer, because a list of chunks would cost a hundred times the body if each chunk has one byte. */
-export function collectBody(payload: Readable, { length, limit, timeoutMs }: BodyForm): Promise<Buffer> {
+const NOTHING = Buffer.alloc(0);
+const ARRIVING = new SharedTimer(CHECK_RATE_MS);
+
+/** Collects into one buffer, because a list of chunks would cost a hundred times the body if each chunk has one byte. The buffer grows as bytes
+ *  arrive, and never beyond twice of them: a declared length costs nothing. */
+export function collectBody(
+  payload: Readable,
+  { length, limit, timeoutMs = Infinity, grow }: BodyForm,
+  arriving: SharedTimer = ARRIVING,
+): Promise<Buffer> {
   if (length !== undefined && length > limit) return Promise.reject(tooLarge(limit));
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  let bytes = Buffer.allocUnsafe(length ?? Math.min(FIRST_BYTES, limit));
+  let bytes = NOTHING;
   let received = 0;
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => end(new Problem("request_timeout")), timeoutMs);
+  const startedAt = performance.now();
+  const checkTime = (): void => {
+    const tookMs = performance.now() - startedAt;
+    const isSlow = tookMs >= FIRST_MS && received < (tookMs / 1_000) * LEAST_BYTES_PER_SECOND;
+    if (isSlow || tookMs >= timeoutMs) end(new Problem("request_timeout"));
+  };
+  arriving.add(checkTime);
   const end = (error: Error | null): void => {
-    clearTimeout(timer);
+    arriving.delete(checkTime);
     payload.off("data", add).off("end", succeed).off("error", fail);
     if (error === null) resolve(bytes.subarray(0, received));
     else reject(error);
   };
+  const enlarge = (needed: number): void => {
+    const capacity = Math.min(length ?? limit, Math.max(needed, 2 * bytes.length));
+    grow(capacity - bytes.length);
+    const larger = Buffer.allocUnsafe(capacity);
+    bytes.copy(larger, 0, 0, received);
+    bytes = larger;
+  };
   const add = (chunk: Buffer): void => {
     const needed = received + chunk.length;
     if (needed > limit) return end(tooLarge(limit));
-    if (needed > bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.min(limit, Math.max(needed, 2 * bytes.length)));
-      bytes.copy(larger, 0, 0, received);
-      bytes = larger;
+    try {
+      if (needed > bytes.length) enlarge(needed);
+    } catch (error) {
+      return end(error as Error);
     }
     chunk.copy(bytes, received);
     received = needed;
@@ -258,21 +290,9 @@ export function collectBody(payload: Readable, { length, limit, timeoutMs }: Bod
 export const holdBody = (request: IncomingMessage): Readable =>
   pipeline(request, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
 
-/** Whether so much of the body has not arrived that reading it, to keep the connection, would cost more than a new connection. */
-export const hasLargeRest = (request: IncomingMessage): boolean =>
-  !request.complete && (declaredBytes(request) ?? Infinity) > BODY_LIMIT_BYTES;
-
-// Time for the client to read the response. Meanwhile the rest of the body stays in the buffers of the operating system.
-const LINGER_MS = 1_000;
-
-/** Makes the connection end after a response with `connection: close`, without reading the rest of the body. A connection that is closed with unread bytes is
- *  reset, and the client could lose the response, so it is closed a moment later. */
-export function closeUnread({ socket }: IncomingMessage): void {
-  // Node calls this after the last response of a connection, and would close it at once.
-  socket.destroySoon = () => {
-    socket.end();
-    // Node resumes the socket in this turn, to discard the rest of the body.
-    setImmediate(() => socket.pause());
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  };
+/** Whether reading the rest of an unwanted body, to keep the connection, would cost more than a new connection. The chunks of a rest have no bound.
+ *  `isKnown`: the client has a credential. */
+export function hasCostlyRest(request: IncomingMessage, isKnown: boolean): boolean {
+  const length = declaredBytes(request);
+  return !request.complete && (length === undefined || (length > BODY_LIMIT_BYTES && !isKnown));
 }

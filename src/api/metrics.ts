@@ -1,5 +1,7 @@
-/** The metrics of the HTTP server and of accepts, for Prometheus. */
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+/** The metrics of the HTTP server, of accepts and of traces, for Prometheus. */
+import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import type { ErrorCode } from "../http/codes.ts";
+import { metricsIn } from "../lib/metrics.ts";
 import type { RejectionReason } from "./intake.ts";
 
 // From a cache hit to a slow database.
@@ -9,60 +11,42 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics(version: string) {
   const registry = new Registry();
-  const registers = [registry];
+  const { counter, histogram, gauge } = metricsIn(registry);
   collectDefaultMetrics({ register: registry });
-  const info = { name: "godwit_info", help: "The running version.", labelNames: ["version"], aggregator: "first", registers } as const;
-  new Gauge(info).set({ version }, 1);
-  const requests = new Counter({
-    name: "godwit_http_requests_total",
-    help: "Requests that got a response.",
-    labelNames: ["route", "method", "status"],
-    registers,
+  gauge("godwit_info", "The running version.", (info) => info.set({ version }, 1), { labelNames: ["version"], aggregator: "first" });
+  const requests = counter("godwit_http_requests_total", "Requests that got a response.", ["route", "method", "status"]);
+  const durations = histogram(
+    "godwit_http_request_seconds",
+    "Time from the first byte of a request to the last byte of its response.",
+    DURATION_BUCKETS,
+    ["route", "method"],
+  );
+  const refused = counter("godwit_quota_refusals_total", "Requests refused with 429.");
+  const failures = counter("godwit_authentication_failures_total", "Requests without a valid credential, by error code.", {
+    code: ["unauthorized_missing_token", "unauthorized_invalid_token"] satisfies ErrorCode[],
   });
-  const durations = new Histogram({
-    name: "godwit_http_request_seconds",
-    help: "Time from the first byte of a request to the last byte of its response.",
-    labelNames: ["route", "method"],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const refused = new Counter({ name: "godwit_quota_refusals_total", help: "Requests refused with 429.", registers });
-  const failures = new Counter({
-    name: "godwit_authentication_failures_total",
-    help: "Requests without a valid credential, by error code.",
-    labelNames: ["code"],
-    registers,
-  });
-  const rejections = new Counter({
-    name: "godwit_http_rejected_total",
-    help: "Connections and requests rejected before their work began, by the budget that they exceeded.",
-    labelNames: ["reason"],
-    registers,
-  });
-  const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests that got a stored response.", registers });
-  const heldBack = new Counter({
-    name: "godwit_accept_held_back_total",
-    help: "Requests that waited because this process had accepted more messages of their account than it could submit.",
-    registers,
-  });
-  const sizes = new Histogram({
-    name: "godwit_accept_batch_size",
-    help: "Messages that shared one commit.",
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200],
-    registers,
-  });
-  const commits = new Histogram({
-    name: "godwit_accept_commit_seconds",
-    help: "Duration of a commit.",
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-
+  const rejections = counter(
+    "godwit_http_rejected_total",
+    "Connections and requests rejected before their work began, by the budget that they exceeded.",
+    ["reason"],
+  );
+  const replays = counter("godwit_idempotent_replays_total", "Requests that got a stored response.");
+  const heldBack = counter(
+    "godwit_accept_held_back_total",
+    "Requests that waited because this process had accepted more messages of their account than it could submit.",
+  );
+  const sizes = histogram("godwit_accept_batch_size", "Messages that shared one commit.", [1, 2, 5, 10, 20, 50, 100, 200]);
+  const commits = histogram("godwit_accept_commit_seconds", "Duration of a commit.", DURATION_BUCKETS);
+  const spans = counter(
+    "godwit_spans_total",
+    "Spans of traces: exported to the collector, or dropped because it was unreachable, slow or refused them.",
+    ["outcome"],
+  );
   const certificate = new Gauge({
     name: "godwit_tls_certificate_end_seconds",
     help: "Expiry of the first certificate of the chain, in seconds since 1970; absent if a proxy terminates TLS.",
     aggregator: "min",
-    registers,
+    registers: [registry],
   });
   // A gauge without labels starts at zero, so it is removed until there is a certificate.
   certificate.remove();
@@ -71,7 +55,6 @@ export function createMetrics(version: string) {
   const children = new Map<string, { count: { inc(): void }; time: { observe(seconds: number): void } }>();
   return {
     registry,
-    /** Counts one request with its response. */
     responded(route: string, method: string, status: number, seconds: number): void {
       const name = `${method} ${status} ${route}`;
       let child = children.get(name);
@@ -83,24 +66,18 @@ export function createMetrics(version: string) {
       child.time.observe(seconds);
     },
     refusedByQuota: (): void => refused.inc(),
-    /** Counts a request without a valid credential, by its error code. */
     failedToAuthenticate: (code: string): void => failures.inc({ code }),
-    /** Counts a connection or a request that exceeded a budget. */
     rejected: (reason: RejectionReason): void => rejections.inc({ reason }),
     replayed: (): void => replays.inc(),
     /** Counts a request that waits because delivery is behind. */
     heldBack: (): void => heldBack.inc(),
-    /** Counts one group commit of `size` messages. */
     committed(size: number, seconds: number): void {
       sizes.observe(size);
       commits.observe(seconds);
     },
     /** Reports the expiry of the certificate that the server uses from now on. */
     certificateEnds: (at: Date): void => certificate.set(at.getTime() / 1_000),
-    /** Adds a gauge whose value is read at each scrape. */
-    gauge(name: string, help: string, read: () => number | Promise<number>): void {
-      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: async () => gauge.set(await read()) });
-      registry.registerMetric(gauge);
-    },
+    exported: (count: number): void => spans.inc({ outcome: "exported" }, count),
+    dropped: (count: number): void => spans.inc({ outcome: "dropped" }, count),
   };
 }

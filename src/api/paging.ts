@@ -2,6 +2,7 @@
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type Schema } from "../http/schema.ts";
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, uuidFromBytes, type Uuid } from "../lib/uuid.ts";
 
 export const DEFAULT_LIMIT = 25;
@@ -42,6 +43,18 @@ export const toPage = <T>(
 
 type RangeQuery = { cursor?: string | null; created_after?: string | null; created_before?: string | null };
 
+/** A page of a list without filters. `list` returns the newest rows before an id. */
+export async function pageFrom<Row extends { id: Uuid }, T>(
+  query: RangeQuery & { limit?: number | null },
+  list: (before: Uuid, limit: number) => Promise<Row[]>,
+  toRecord: (row: Row) => T,
+) {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const found = await list(idRange(query).before, limit + 1);
+  const page = found.slice(0, limit);
+  return toPage(page.map(toRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null);
+}
+
 /** The range of ids of a page: from `from`, and before `before`. Ids contain the time of creation. */
 export function idRange({ cursor, created_after: after, created_before: before }: RangeQuery): { from: Uuid; before: Uuid } {
   const end = typeof before === "string" ? firstUuidAt(ceilToMs(before)) : MAX_UUID;
@@ -54,6 +67,19 @@ export function idRange({ cursor, created_after: after, created_before: before }
 
 /** `Date.parse` drops fractions of a millisecond. An exclusive bound is rounded up, so that it does not exclude more than requested. */
 const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
+
+/** The path of the next page, for the Link header (RFC 8288), if the body is a page that has one. A page ends with its cursor. */
+export function nextPageOf(url: string, body: string): string | undefined {
+  if (!body.endsWith('"}')) return undefined;
+  const cursor = /"has_more":true,"next_cursor":"([\w-]{1,200})"\}$/.exec(body.slice(-MAX_TAIL))?.[1];
+  const next = cursor === undefined ? null : parseBoundedUrl(`http://localhost${url}`);
+  if (cursor === undefined || next === null) return undefined;
+  next.searchParams.set("cursor", cursor);
+  return `${next.pathname}${next.search}`;
+}
+
+// The last two members of a page with the longest cursor.
+const MAX_TAIL = 260;
 
 // A version, the id, and a checksum, by which a truncated, altered or invented cursor is recognized.
 const VERSION = 1;

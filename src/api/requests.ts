@@ -1,36 +1,15 @@
-/** Helpers of the server that read a raw request: the methods of its path, its origin, and its line in the log. */
-import { METHODS, type IncomingMessage } from "node:http";
+/** Helpers of the server that read a raw request: its origin, its headers, and its line in the log. */
+import type { IncomingMessage } from "node:http";
 import type { Credential } from "../access/authenticate.ts";
 import { encodeId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
-import { readTrace } from "../lib/trace.ts";
+import { readTrace, traceIdOf } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
-import { MAX_PARAMETER_LENGTH, type Exchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Page } from "./page.ts";
 import type { Route } from "./route.ts";
-import type { Fault } from "../http/problem.ts";
+import { Problem, type Fault } from "../http/problem.ts";
 import { isLoopback } from "../lib/addresses.ts";
-
-/** Decodes a path like the router. */
-export function decodedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-/** Finds the methods of a path. Only requests without a route need it, so it may test each pattern in turn. */
-export function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
-  const patterns = rows.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, `[^/]{1,${MAX_PARAMETER_LENGTH}}`)}$`),
-  }));
-  return (path) => {
-    const methods = new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
-    if (methods.has("GET")) methods.add("HEAD");
-    return METHODS.filter((method) => methods.has(method)).toSorted();
-  };
-}
 
 /** The caller of a request: the API key, or an access token of the key. */
 export const callerOf = ({ ip, id }: Exchange, { keyId, keyName, tokenExpiresAtMs }: Credential): ChangeOrigin => ({
@@ -39,6 +18,13 @@ export const callerOf = ({ ip, id }: Exchange, { keyId, keyName, tokenExpiresAtM
   requestId: id,
 });
 
+// They come every second from every load balancer.
+const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
+
+/** Whether a request has a line in the log. `share`: of those without an error. */
+export const isLogged = (route: string, status: number, share: number): boolean =>
+  !PROBES.has(route) && (status >= 400 || share === 1 || Math.random() < share);
+
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 export function requestLine(exchange: Exchange, route: string, status: number, tookMs: number): string {
   const { id, method, credential, request, ip } = exchange;
@@ -46,9 +32,20 @@ export function requestLine(exchange: Exchange, route: string, status: number, t
   const clientRequestId = credential && sanitized(request.headers["x-request-id"]);
   return (
     `,"request_id":"${id}","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `,"peer":"${sanitized(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential)}` +
+    `,"peer":"${sanitized(ip) ?? ""}"${credential === undefined ? "" : credentialFields(credential) + subjectFields(exchange)}` +
     `${clientRequestId === undefined ? "" : `,"client_request_id":"${clientRequestId}"`},"msg":"request"`
   );
+}
+
+const MESSAGE_PATH = /^\/v1\/messages\/(msg_[0-9a-z]{26})(?:\/|$)/;
+const MESSAGE_ID = /^msg_[0-9a-z]{26}$/;
+
+/** The message that the request created or named, and the trace that it named. */
+function subjectFields({ location, params, request }: Exchange): string {
+  const named = params["id"];
+  const id = location === undefined ? (MESSAGE_ID.test(named ?? "") ? named : undefined) : MESSAGE_PATH.exec(location)?.[1];
+  const trace = request.headers["traceparent"] === undefined ? undefined : readTrace(request.headers);
+  return (id === undefined ? "" : `,"message_id":"${id}"`) + (trace === undefined ? "" : `,"trace_id":"${traceIdOf(trace)}"`);
 }
 
 const written = new WeakMap<Credential, string>();
@@ -71,9 +68,41 @@ const sanitized = (text: string | string[] | undefined): string | undefined =>
 export const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 
+// A browser sends about twenty, and proxies add some. Node would keep hundreds for each request that has not arrived.
+export const MAX_HEADERS = 100;
+// Those of a carrier's callback. Each one is decoded, and checked against the names that the route knows.
+const MAX_PARAMETERS = 200;
+
+/** Whether Node has dropped some headers. It keeps a few more than the limit in the raw list of names and values. */
+export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean => rawHeaders.length > 2 * MAX_HEADERS;
+
+const UNCLEAR_FRAMING = { header: "Transfer-Encoding", code: "invalid_value", detail: "must be chunked, in HTTP/1.1" };
+
+/** Returns the problem of a request that is refused whatever its path is. Its connection is closed, because other programs may understand
+ *  its bytes in another way. */
+export function malformation(request: IncomingMessage): Problem | undefined {
+  if (hasTooManyHeaders(request)) return new Problem("request_header_fields_too_large", { detail: `more than ${MAX_HEADERS} headers` });
+  const fault = isFramingUnclear(request) ? UNCLEAR_FRAMING : headerFault(request);
+  if (fault !== undefined) return new Problem("invalid_request_payload", { errors: [fault] });
+  return hasTooManyParameters(request.url ?? "")
+    ? new Problem("invalid_request_payload", { detail: `the query has more than ${MAX_PARAMETERS} parameters` })
+    : undefined;
+}
+
+function hasTooManyParameters(url: string): boolean {
+  let count = 0;
+  for (let at = url.indexOf("?"); at !== -1 && count <= MAX_PARAMETERS; at = url.indexOf("&", at + 1)) count += 1;
+  return count > MAX_PARAMETERS;
+}
+
+/** Whether the length of the body can be understood in more than one way (RFC 9112 §6.1): Node reads a body with other codings than `chunked`
+ *  as if it had none of them, and chunks in HTTP/1.0, which has none. */
+const isFramingUnclear = ({ headers: { "transfer-encoding": encoding }, httpVersion }: IncomingMessage): boolean =>
+  encoding !== undefined && (httpVersion !== "1.1" || encoding.toLowerCase() !== "chunked");
+
 /** Returns the fault of a request without Host, or with two of a header that must be there once: Node silently keeps the first of several, and a
  *  proxy in front of this service may use another one. */
-export function headerFault({ rawHeaders, headers, httpVersion }: IncomingMessage): Fault | undefined {
+function headerFault({ rawHeaders, headers, httpVersion }: IncomingMessage): Fault | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return { header: "Host", code: "required", detail: "is required" };
   const header = repeated(rawHeaders, "Host") ?? repeated(rawHeaders, "Authorization") ?? repeated(rawHeaders, "Content-Type");
   return header === undefined ? undefined : { header, code: "repeated", detail: "must be sent exactly once" };
@@ -94,7 +123,7 @@ const FORWARDING_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-
 
 /** Whether the request comes from this machine: over a loopback address, under a local name, and not through a proxy. A web page whose name
  *  resolves to a loopback address has its own name in Host. */
-export const isFromThisMachine = ({ headers, socket }: IncomingMessage): boolean =>
+const isFromThisMachine = ({ headers, socket }: IncomingMessage): boolean =>
   isLoopback(socket.remoteAddress ?? "") &&
   isLoopback(hostName(headers.host ?? "localhost")) &&
   FORWARDING_HEADERS.every((name) => headers[name] === undefined);
@@ -114,3 +143,19 @@ export const beginSpan = (
     "godwit.request_id": id,
     "godwit.environment": environment,
   });
+
+export async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {
+  const { params, query, request, url, ip, origin, body } = exchange;
+  const rendered = await page.render({
+    params,
+    query: singles(query),
+    headers: singles(request.headers),
+    url: `${origin}${url}`,
+    body: (page.maxBodyBytes === undefined ? undefined : body) ?? Buffer.alloc(0),
+    peer: ip,
+    isLocal: isFromThisMachine(request),
+    origin,
+  });
+  exchange.headers(rendered.headers ?? {});
+  exchange.send(rendered.status, rendered.contentType, rendered.body);
+}

@@ -1,5 +1,5 @@
 /** The form of all responses, also of those on a bare socket: problems as errors, and a request id on each. */
-import type { IncomingMessage } from "node:http";
+import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
 import { encodeId, toId } from "../model/id.ts";
@@ -43,27 +43,23 @@ export const unsupportedMediaType = (): Problem =>
     ],
   });
 
-const RAW_REASONS: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
 /** Responds to a request that could not be parsed or took too long. There is no request object, only a socket. */
 export function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): string | undefined {
   if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
     socket.destroy();
     return undefined;
   }
-  const code =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "request_header_fields_too_large"
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? "request_timeout"
-        : "invalid_request_payload";
-  const detail = code === "invalid_request_payload" ? { detail: "this is not valid HTTP" } : {};
-  return respondOnSocket(new Problem(code, detail), socket, isTls);
+  return respondOnSocket(brokenProblem(error), socket, isTls);
+}
+
+/** The code of the error of a body in too many small chunks. */
+export const SMALL_CHUNKS = "SMALL_CHUNKS";
+
+function brokenProblem({ code }: NodeJS.ErrnoException): Problem {
+  if (code === "HPE_HEADER_OVERFLOW") return new Problem("request_header_fields_too_large");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Problem("request_timeout");
+  if (code === SMALL_CHUNKS) return new Problem("invalid_request_payload", { detail: "the body has too many small chunks" });
+  return new Problem("invalid_request_payload", { detail: "this is not valid HTTP" });
 }
 
 /** Responds to CONNECT, a request for a tunnel, which Node passes on as a bare socket. */
@@ -83,6 +79,6 @@ function respondOnSocket(problem: Problem, socket: Duplex, isTls: boolean): stri
   };
   const all = [...commonHeaders(requestId, isTls), ...Object.entries(headers).flat()];
   const lines = all.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}\r\n`] : []));
-  socket.end(`HTTP/1.1 ${problem.status} ${RAW_REASONS[problem.status] ?? "Error"}\r\n${lines.join("")}\r\n${body}`);
+  socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${body}`);
   return requestId;
 }

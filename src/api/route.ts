@@ -80,6 +80,8 @@ export type Route = {
   reportsFaults?: true;
   query?: Schema;
   params?: Schema;
+  /** The headers of the request that only this route reads, for the OpenAPI document. */
+  headers?: Schema;
   /** Rules beyond the schema of the body. They run also for a body that the schema refuses, so that all faults are reported at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
   reply: { status: number; description: string; schema: Schema; hasLocation?: true; contentType?: string; already?: UnchangedReply };

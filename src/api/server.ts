@@ -11,19 +11,22 @@ import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { admit, chargeMore, isAdmitted, type AccountTurns, type Admitted } from "./admit.ts";
-import { createRouter, Exchange, routerPath, type ExchangeOptions, type RoutedRow } from "./exchange.ts";
+import { createRouter, Exchange, routerPath, trustProxies, type ExchangeOptions, type RoutedRow, type Router } from "./exchange.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
-import { closeUnread, collectBody, declaredBytes, hasLargeRest, holdBody, Intake, NO_BODY_ALLOWED, type IntakeLimits } from "./intake.ts";
+import { collectBody, declaredBytes, hasCostlyRest, holdBody, Intake, NO_BODY_ALLOWED, type IntakeLimits } from "./intake.ts";
 import { certificateEnd, listenOn } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
+import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
-import { trustProxies } from "./proxy-trust.ts";
+import { nextPageOf } from "./paging.ts";
 import { createReader } from "./read-request.ts";
-import { beginSpan, callerOf, decodedPath, headerFault, isFromThisMachine, methodTable, requestLine, singles } from "./requests.ts";
-import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, respondToBrokenRequest, toProblem } from "./responses.ts";
+import { beginSpan, callerOf, isLogged, malformation, MAX_HEADERS, requestLine, respondWithPage, singles } from "./requests.ts";
+import { unmatched } from "./similar-path.ts";
+import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
-import { guardSockets } from "./sockets.ts";
+import { closeUnread, guardSockets, Pipelines, refuseOutsider } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
+import { UnreadResponses, type ResponseLimits } from "./unread-responses.ts";
 
 export type ServerOptions = {
   host: string;
@@ -33,8 +36,10 @@ export type ServerOptions = {
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
+  responseStallMs: number;
   failureDelayMs: number;
   intake: IntakeLimits;
+  responses: ResponseLimits;
   routes: readonly Route[];
   /** The paths that need no credential: health, metrics, documents. */
   pages: readonly Page[];
@@ -46,14 +51,21 @@ export type ServerOptions = {
   metrics: Metrics;
   log: Log;
   tracing?: Tracing | undefined;
+  /** The share of the requests with a status below 400 that are logged. */
+  logSample: number;
   /** Writes the log line of a request. The fields are JSON already. */
   writeLogLine: (fields: string) => void;
+  /** The service is about to stop, and still serves: its clients are asked to leave. */
+  isDraining: () => boolean;
 };
 
 const MAX_HEADER_BYTES = 16_384;
 // Longer than common load balancers keep a connection idle, so that the load balancer closes it and not this server.
 const KEEP_ALIVE_MS = 75_000;
 const CHECK_CONNECTIONS_MS = 500;
+// Of the memory for bodies without a credential, the part for requests that wait behind another one of their connection. It is an estimate, and the objects
+// of Node take up to three times as much.
+const WAITING_PARTS = 4;
 // Within the thirty seconds of a stop, with time for the database to stop afterwards.
 const DRAIN_MS = 12_000;
 
@@ -63,32 +75,45 @@ const CLIENT_CLOSED = 499;
 export class Server {
   readonly #options: ServerOptions;
   readonly #server: HttpServer;
-  readonly #findRow: (exchange: Exchange) => RoutedRow | undefined;
-  readonly #allowedMethods: (path: string) => string[];
+  /** The paths of the API. */
+  readonly #paths: readonly string[];
+  readonly #router: Router;
   readonly #intake: Intake;
+  readonly #connections: OpenConnections;
   readonly #exchangeOptions: ExchangeOptions;
   /** Ends streaming responses. */
   readonly #streaming = new AbortController();
   readonly #failures: FailedAuthentications;
+  readonly #pipelines: Pipelines;
   /** The requests whose clients send the body only after `100 Continue`. */
   readonly #awaitingContinue = new WeakSet<IncomingMessage>();
-  #isDraining = false;
+  #isStopping = false;
   #inFlight = 0;
 
   constructor(options: ServerOptions) {
     const { routes, pages, trustedProxies, tls, metrics } = options;
     this.#options = options;
-    this.#exchangeOptions = { proxies: trustProxies(trustedProxies), isTls: tls !== undefined };
+    const unread = new UnreadResponses(options.responses, options.responseStallMs, (reason) => metrics.rejected(reason));
+    this.#exchangeOptions = { proxies: trustProxies(trustedProxies), isTls: tls !== undefined, onUnread: unread.add };
     this.#failures = new FailedAuthentications(options.failureDelayMs);
-    this.#allowedMethods = methodTable([...routes, ...pages]);
-    this.#findRow = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);
-    this.#intake = new Intake(options.intake, trustedProxies, (reason) => metrics.rejected(reason));
+    this.#paths = [...new Set(routes.map(({ path }) => path))];
+    this.#router = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);
+    this.#intake = new Intake(options.intake, (reason) => metrics.rejected(reason));
+    this.#connections = new OpenConnections(options.intake, trustedProxies, (reason) => metrics.rejected(reason));
+    this.#pipelines = new Pipelines({
+      begin: this.#handle,
+      rejected: () => metrics.rejected("pipelined"),
+      waitingBytes: options.intake.anonymousBodyBytes / WAITING_PARTS,
+    });
     this.#server = this.#createServer();
-    guardSockets(this.#server, options, { intake: this.#intake, awaitingContinue: this.#awaitingContinue, handle: this.#handle });
+    guardSockets(this.#server, options, {
+      connections: this.#connections,
+      awaitingContinue: this.#awaitingContinue,
+      handle: this.#pipelines.add,
+    });
     if (tls !== undefined) metrics.certificateEnds(certificateEnd(tls.cert));
   }
 
-  /** Starts to listen and returns the URL. */
   async listen(): Promise<string> {
     return listenOn(this.#server, this.#options);
   }
@@ -101,7 +126,7 @@ export class Server {
 
   /** Stops the server. New requests get a 503 at once; running requests finish. */
   async stop(): Promise<void> {
-    this.#isDraining = true;
+    this.#isStopping = true;
     this.#streaming.abort();
     await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 10 });
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -112,7 +137,7 @@ export class Server {
   }
 
   #createServer(): HttpServer {
-    const { tls, requestTimeoutMs, log } = this.#options;
+    const { tls, requestTimeoutMs } = this.#options;
     const options = {
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
@@ -124,16 +149,14 @@ export class Server {
     };
     const server =
       tls === undefined
-        ? createServer(options, this.#handle)
-        : createTlsServer({ ...options, ...tls, minVersion: "TLSv1.3" }, this.#handle);
-    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      const requestId = respondToBrokenRequest(error, socket, tls !== undefined);
-      if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
-    });
+        ? createServer(options, this.#pipelines.add)
+        : createTlsServer({ ...options, ...tls, minVersion: "TLSv1.3" }, this.#pipelines.add);
+    server.maxHeadersCount = MAX_HEADERS;
     return server;
   }
 
   readonly #handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (refuseOutsider(request, this.#connections, this.#options.log)) return;
     const exchange = new Exchange(request, response, this.#exchangeOptions);
     this.#inFlight += 1;
     // Not `finish`, which is not emitted when the client disconnects before the end of the body.
@@ -150,35 +173,31 @@ export class Server {
 
   /** Returns the row of a request. Throws if the request is refused before its body is read. */
   #begin(exchange: Exchange): RoutedRow {
-    const row = this.#findRow(exchange);
-    if (this.#isDraining) {
-      exchange.header("connection", "close");
-      throw unavailable("the service is stopping");
+    const row = this.#router.find(exchange);
+    if (this.#isStopping || this.#options.isDraining()) exchange.header("connection", "close");
+    if (this.#isStopping) throw unavailable("the service is stopping");
+    const malformed = malformation(exchange.request);
+    if (malformed !== undefined) {
+      closeUnread(exchange);
+      throw malformed;
     }
-    const fault = headerFault(exchange.request);
-    if (fault !== undefined) throw new Problem("invalid_request_payload", { errors: [fault] });
-    if (row === undefined) throw this.#unmatched(exchange);
+    if (row === undefined) throw unmatched(exchange.url, this.#router, this.#paths);
     exchange.arrival = this.#intake.begin(exchange.ip);
     return row;
-  }
-
-  #unmatched({ url }: Exchange): Problem {
-    const [path = ""] = url.split("?");
-    const allowed = this.#allowedMethods(decodedPath(path));
-    if (allowed.length === 0) return new Problem("not_found", { detail: "no such path" });
-    return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   }
 
   async #readBody(row: RoutedRow, exchange: Exchange): Promise<void> {
     const { request, response, heldBody, arrival } = exchange;
     // Node would ask for the body of a request that is refused as well.
     if (this.#awaitingContinue.has(request)) response.writeContinue();
+    if (row.method === "GET" && hasCostlyRest(request, true)) closeUnread(exchange);
     if (row.method === "GET" || declaredBytes(request) === 0) return;
     try {
       exchange.body = await collectBody(heldBody ?? request, arrival?.body ?? NO_BODY_ALLOWED);
     } catch (error) {
       // The rest of the body may still arrive, or never: it must not be read as the next request.
-      exchange.header("connection", "close");
+      if (request.complete) exchange.header("connection", "close");
+      else closeUnread(exchange);
       throw error;
     }
   }
@@ -192,7 +211,9 @@ export class Server {
     const status = response.writableFinished ? exchange.status : CLIENT_CLOSED;
     this.#options.metrics.responded(route, request.method ?? "", status, tookMs / 1_000);
     span?.end({ "http.response.status_code": status }, status >= 500);
-    this.#options.writeLogLine(requestLine(exchange, route, status, tookMs));
+    if (isLogged(route, status, this.#options.logSample)) this.#options.writeLogLine(requestLine(exchange, route, status, tookMs));
+    this.#connections.use(request.socket);
+    this.#pipelines.end(request);
   }
 
   #rowOf(route: Route): RoutedRow {
@@ -204,7 +225,8 @@ export class Server {
       path: routerPath(route.path),
       admit: async (exchange) => {
         const credential = await admit(route, exchange, this.#options, () => this.#holdBody(exchange));
-        if (route.method !== "GET") this.#intake.reserveFor(credential.environmentKey, exchange, maxBodyBytes);
+        this.#connections.claim(exchange.request.socket, credential.environmentKey);
+        if (route.method !== "GET") this.#intake.expectFrom(credential.environmentKey, exchange, maxBodyBytes);
         if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
         return () => respond({ exchange, credential });
       },
@@ -212,9 +234,10 @@ export class Server {
   }
 
   #holdBody(exchange: Exchange): void {
-    if (exchange.heldBody !== undefined) return;
-    this.#intake.holdAnonymous(exchange, BODY_LIMIT_BYTES);
-    exchange.heldBody = holdBody(exchange.request);
+    const { request, heldBody, method } = exchange;
+    if (heldBody !== undefined || method === "GET" || declaredBytes(request) === 0) return;
+    const environmentKey = this.#options.authenticator.lastEnvironmentOf(request.headers.authorization);
+    if (this.#intake.hold(exchange, environmentKey)) exchange.heldBody = holdBody(request);
   }
 
   #responderOf(route: Route): (admitted: Admitted) => Promise<void> {
@@ -243,7 +266,12 @@ export class Server {
         exchange.header("idempotent-replayed", "true");
         metrics.replayed();
       }
-      if (response.location) exchange.header("location", response.location);
+      if (response.location) {
+        exchange.header("location", response.location);
+        exchange.location = response.location;
+      }
+      const next = route.query === undefined ? undefined : nextPageOf(exchange.url, response.body);
+      if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
       exchange.send(response.status, contentTypeFor(response.status), response.body);
     };
   }
@@ -276,7 +304,8 @@ export class Server {
       writeProblem: page.writeProblem,
       admit: async (exchange) => {
         const { maxBodyBytes } = page.admit?.({ params: exchange.params, headers: singles(exchange.request.headers) }) ?? page;
-        if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.reserveAnonymous(exchange, maxBodyBytes);
+        const receiver = [page.path, ...Object.values(exchange.params)].join(" ");
+        if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.expectAnonymous(exchange, receiver, maxBodyBytes);
         return () => respondWithPage(page, exchange);
       },
     };
@@ -292,12 +321,9 @@ export class Server {
   }
 
   async #sendError(error: Error, exchange: Exchange): Promise<void> {
-    // An unread body must not block the next request of the connection.
-    exchange.heldBody?.resume();
-    if (exchange.credential === undefined && hasLargeRest(exchange.request)) {
-      exchange.header("connection", "close");
-      closeUnread(exchange.request);
-    }
+    // An unread body must not block the next request of the connection, nor wait in memory for a response that is delayed.
+    (exchange.heldBody ?? exchange.request).resume();
+    if (hasCostlyRest(exchange.request, exchange.credential !== undefined)) closeUnread(exchange);
     const known = toProblem(error);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status === 401) this.#options.metrics.failedToAuthenticate(problem.code);
@@ -317,20 +343,4 @@ export class Server {
       writeProblem?.(problem, origin, id) ?? problem.toBody(origin, id),
     );
   }
-}
-
-async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {
-  const { params, query, request, url, ip, origin, body } = exchange;
-  const rendered = await page.render({
-    params,
-    query: singles(query),
-    headers: singles(request.headers),
-    url: `${origin}${url}`,
-    body: (page.maxBodyBytes === undefined ? undefined : body) ?? Buffer.alloc(0),
-    peer: ip,
-    isLocal: isFromThisMachine(request),
-    origin,
-  });
-  exchange.headers(rendered.headers ?? {});
-  exchange.send(rendered.status, rendered.contentType, rendered.body);
 }

@@ -15,6 +15,22 @@ const toStaticFile = async (plain: Buffer): Promise<StaticFile> => ({
   tag: hash("sha256", plain, "hex").slice(0, 32),
 });
 
+/** The headers of a page: scripts only from files of this service, and connections only to this service. */
+export const pageHeaders = (styles: string, ...more: string[]): Record<string, string> => ({
+  "content-security-policy": [
+    "default-src 'none'; script-src 'self'",
+    styles,
+    "img-src 'self'; connect-src 'self'",
+    ...more,
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+});
+
+/** Styles only from files of this service, and no conversion of text into markup. */
+export const STRICT_HEADERS = pageHeaders("style-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'");
+
 /** Responds with the compressed bytes if the client accepts them, and with 304 if it has them. */
 export function staticResponse(
   { plain, zipped, tag }: StaticFile,
@@ -25,21 +41,13 @@ export function staticResponse(
   const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(requestHeaders["accept-encoding"] ?? "");
   const etag = `"${tag}${isZipped ? "-gzip" : ""}"`;
   const always = { ...headers, etag, vary: "accept-encoding" };
-  if ((requestHeaders["if-none-match"] ?? "").includes(etag)) return { status: 304, contentType, body: "", headers: always };
+  const known = requestHeaders["if-none-match"] ?? "";
+  if (known.trim() === "*" || known.includes(etag)) return { status: 304, contentType, body: "", headers: always };
   return {
     status: 200,
     contentType,
     body: isZipped ? zipped : plain,
     headers: isZipped ? { ...always, "content-encoding": "gzip" } : always,
-  };
-}
-
-/** Makes a file once, at its first request. */
-export function staticPage(contentType: string, write: () => string, headers: Record<string, string> = {}) {
-  let file: Promise<StaticFile> | undefined;
-  return async (request: { headers: Readonly<Record<string, string>> }): Promise<PageResponse> => {
-    file ??= toStaticFile(Buffer.from(write()));
-    return staticResponse(await file, contentType, request.headers, headers);
   };
 }
 
@@ -52,7 +60,7 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
 
 // The name of an asset contains a hash of its content, so the content under a name never changes.
 const FOREVER = "public, max-age=31536000, immutable";
-const HASHED = /-[\w-]{8,}\.\w+$/;
+const HASHED = /-[\w-]{8,99}\.\w{1,9}$/;
 
 /** A folder of files that a build wrote. Reads and compresses each file once, at its first request. There are few files. */
 export class StaticFolder {
@@ -67,7 +75,7 @@ export class StaticFolder {
   }
 
   async read(name: string): Promise<StaticFile> {
-    const loading = this.#loaded.get(name) ?? load(join(this.#folder, name));
+    const loading = this.#loaded.get(name) ?? readFile(join(this.#folder, name)).then(toStaticFile);
     this.#loaded.set(name, loading);
     try {
       return await loading;
@@ -85,5 +93,3 @@ export class StaticFolder {
     return staticResponse(await this.read(join("assets", file)), type, headers, HASHED.test(file) ? { "cache-control": FOREVER } : {});
   };
 }
-
-const load = async (path: string): Promise<StaticFile> => toStaticFile(await readFile(path));

@@ -7,7 +7,6 @@ import type { Environment } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { sql } from "../database/sql.ts";
 import type { AuditRow } from "./audit-event.ts";
-import type { ChainLink } from "./chain.ts";
 
 export const insertAuditEvent = (tx: Tx, row: AuditRow): Promise<unknown> =>
   tx.rows(sql`
@@ -31,6 +30,40 @@ export const listUnsealed = (tx: Tx, limit: number): Promise<AuditRow[]> =>
    where is_unsealed
    order by account_id, id
    limit ${limit}`);
+
+/** A link of the hash chain of an account's audit log. */
+export type ChainLink = { sequence: number; hash: Buffer };
+
+export async function readSealedChainKey(db: Queryable): Promise<string | null> {
+  const [row] = await db.rows<{ audit_key: string | null }>(sql`select audit_key from installation`);
+  return row?.audit_key ?? null;
+}
+
+/** The newest sealed entry of all accounts. */
+export async function findNewestSealed(db: Queryable): Promise<AuditEventId | undefined> {
+  const [row] = await db.rows<{ event_id: AuditEventId }>(sql`
+  select event_id
+    from audit_links
+   where event_id is not null
+   order by event_id desc
+   limit 1`);
+  return row?.event_id;
+}
+
+/** Stores the key of the chains if there is none. Returns whether it was stored. */
+export const insertChainKey = async (tx: Tx, sealed: string): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+  update installation
+     set audit_key = ${sealed}
+   where audit_key is null
+  returning 1`)
+  ).length > 0;
+
+export const replaceChainKey = (tx: Tx, sealed: string): Promise<unknown> =>
+  tx.rows(sql`
+  update installation
+     set audit_key = ${sealed}`);
 
 /** The last link of an account, whose entry retention may have deleted. */
 export async function findLastLink(db: Queryable, accountId: AccountId): Promise<ChainLink | undefined> {
@@ -102,16 +135,17 @@ export const listChains = (db: Queryable): Promise<{ account_id: AccountId }[]> 
   select id
     from accounts`);
 
-export type ChainRow = { sequence: number; hash: Buffer; event_id: AuditEventId | null } & {
+/** A link with its entry, whose columns are null if it is missing. A link with a `checkpoint_mac` is a checkpoint: retention has deleted its
+ *  entry, and all links before. A checkpoint of 0.2 has no id of an entry. */
+export type ChainRow = ChainLink & { event_id: AuditEventId | null; checkpoint_mac: Buffer | null } & {
   [Name in keyof AuditRow]: AuditRow[Name] | null;
 };
 
-/** A page of a chain with its entries, in order. The columns of a missing entry are null. A link without the id of an entry is a
- *  checkpoint: retention has deleted its entry, and all links before. */
+/** A page of a chain with its entries, in order. */
 export const listChainLinks = (db: Queryable, accountId: AccountId, after: number, limit: number): Promise<ChainRow[]> =>
   db.rows<ChainRow>(sql`
-  select l.sequence, l.hash, l.event_id, e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name, e.action,
-         e.target_type, e.target_id, e.changes, e.peer, e.request_id
+  select l.sequence, l.hash, l.event_id, l.checkpoint_mac, e.account_id, e.id, e.environment, e.actor_type, e.actor_id, e.actor_name,
+         e.action, e.target_type, e.target_id, e.changes, e.peer, e.request_id
     from audit_links l
     left join lateral (select *
                          from audit_events
@@ -127,26 +161,45 @@ export type EntryState = { id: AuditEventId; is_linked: boolean };
  *  link, or has inserted the entry. */
 export const listEntryStates = (db: Queryable, accountId: AccountId, after: Uuid, limit: number): Promise<EntryState[]> =>
   db.rows<EntryState>(sql`
-  select e.id, e.is_unsealed or exists (select from audit_links l where l.event_id = e.id) as is_linked
+  select e.id, e.is_unsealed or exists (select
+                                         from audit_links l
+                                        where l.event_id = e.id and l.account_id = e.account_id and l.checkpoint_mac is null) as is_linked
     from audit_events e
    where e.account_id = ${accountId} and e.id > ${after}
    order by e.id
    limit ${limit}`);
 
-type OldLink = { sequence: number; event_id: AuditEventId };
+type OldLink = ChainLink & { event_id: AuditEventId };
 
 /** The oldest links of an account that have an entry, in order. */
 export const listOldestLinks = (tx: Tx, accountId: AccountId, limit: number): Promise<OldLink[]> =>
   tx.rows<OldLink>(sql`
-  select sequence, event_id
+  select sequence, hash, event_id
     from audit_links
-   where account_id = ${accountId} and event_id is not null
+   where account_id = ${accountId} and event_id is not null and checkpoint_mac is null
    order by sequence
    limit ${limit}`);
 
+/** Permits this transaction what only retention does. The triggers of the tables refuse it otherwise. */
+export const permitRetention = (tx: Tx): Promise<unknown> => tx.rows(sql`select set_config('godwit.audit_retention', 'on', true)`);
+
+/** The checkpoints of 0.2, which are not signed. */
+export const listUnsignedCheckpoints = (tx: Tx): Promise<(ChainLink & { account_id: AccountId })[]> =>
+  tx.rows<ChainLink & { account_id: AccountId }>(sql`
+  select account_id, sequence, hash
+    from audit_links
+   where event_id is null and checkpoint_mac is null`);
+
+/** Makes a link a checkpoint. */
+export const signCheckpoint = (tx: Tx, accountId: AccountId, sequence: number, mac: Buffer): Promise<unknown> =>
+  tx.rows(sql`
+  update audit_links
+     set checkpoint_mac = ${mac}
+   where account_id = ${accountId} and sequence = ${sequence}`);
+
 /** Deletes the entries of the links up to one, and all these links but the last, which stays as a checkpoint. */
-export async function deleteLinks(tx: Tx, accountId: AccountId, last: number): Promise<void> {
-  await tx.rows(sql`select set_config('godwit.audit_retention', 'on', true)`);
+export async function deleteLinks(tx: Tx, accountId: AccountId, last: number, mac: Buffer): Promise<void> {
+  await permitRetention(tx);
   await tx.rows(sql`
   delete from audit_events
    where account_id = ${accountId}
@@ -156,8 +209,5 @@ export async function deleteLinks(tx: Tx, accountId: AccountId, last: number): P
   await tx.rows(sql`
   delete from audit_links
    where account_id = ${accountId} and sequence < ${last}`);
-  await tx.rows(sql`
-  update audit_links
-     set event_id = null
-   where account_id = ${accountId} and sequence = ${last}`);
+  await signCheckpoint(tx, accountId, last, mac);
 }

@@ -1,33 +1,57 @@
 /** Verifies the hash chain of an account's audit log. */
 import { encodeId, type AccountId } from "../model/id.ts";
-import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
-import type { Queryable } from "../database/database.ts";
+import { NIL_UUID, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Database, Queryable, Tx } from "../database/database.ts";
+import { sql } from "../database/sql.ts";
 import type { AuditRow } from "./audit-event.ts";
-import { CHAIN_START, nextChainLink, type ChainLink } from "./chain.ts";
-import { listChainLinks, listEntryStates, type ChainRow, type EntryState } from "./queries.ts";
+import { CHAIN_START, checkpointMac, nextChainLink, type ChainKey } from "./chain.ts";
+import { listChainLinks, listEntryStates, type ChainLink, type ChainRow, type EntryState } from "./queries.ts";
+import type { Age } from "./seal.ts";
 
-/** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. */
-export type ChainReport = { links: number; head: ChainLink; fault: string | null };
+/** `none`: no version with keyed chains has started on this database. `withheld`: the caller has no secret key, so that the keyed hashes cannot be
+ *  verified. */
+export type VerifyingKey = ChainKey | "none" | "withheld";
+
+/** `head` is the last link. A copy of it, kept elsewhere, shows later that no entry was removed from the end. `keyedFrom` is the first link with a
+ *  keyed hash. */
+export type ChainReport = { links: number; keyedFrom: number | null; head: ChainLink; fault: string | null };
+
+export type VerifyOptions = {
+  key: VerifyingKey;
+  /** The retention of the entries. A younger checkpoint is refused. */
+  age: Age;
+  /** A head that was noted before, which must still be part of the chain. */
+  expected?: ChainLink | undefined;
+  onProgress?: (links: number) => void;
+};
 
 const PAGE_ROWS = 1_000;
 
-/** Recomputes every hash. `expected` is a head that was noted before, which must still be part of the chain. */
+/** Reads a chain as it is at one moment, since retention and sealing go on meanwhile. */
+export const inSnapshot = <T>(db: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  db.transaction(async (tx) => {
+    await tx.rows(sql`set transaction isolation level repeatable read, read only`);
+    return work(tx);
+  });
+
+/** Recomputes every hash that can be computed with the key. */
 export async function verifyChain(
   db: Queryable,
   accountId: AccountId,
-  expected: ChainLink | undefined,
-  onProgress: (links: number) => void = () => undefined,
+  { key, age, expected, onProgress = () => undefined }: VerifyOptions,
 ): Promise<ChainReport> {
   let links = 0;
   let head = CHAIN_START;
+  let keyedFrom: number | null = null;
   let isExpectedFound = isSame(head, expected);
   for (let after = 0; ;) {
     const page = await listChainLinks(db, accountId, after, PAGE_ROWS);
     for (const row of page) {
-      const isCheckpoint = row.event_id === null && links === 0;
-      const fault = isCheckpoint ? null : faultOf(row, head);
-      if (fault !== null) return { links, head, fault };
+      const isCheckpoint = isCheckpointRow(row) && head === CHAIN_START;
+      const found = isCheckpoint ? checkCheckpoint(row, accountId, key, age) : checkLink(row, head, key, keyedFrom !== null);
+      if (found.kind === "fault") return { links, keyedFrom, head, fault: found.fault };
       head = { sequence: row.sequence, hash: row.hash };
+      if (found.kind === "keyed") keyedFrom ??= head.sequence;
       if (!isCheckpoint) links += 1;
       isExpectedFound ||= isSame(head, expected);
     }
@@ -35,36 +59,52 @@ export async function verifyChain(
     if (page.length < PAGE_ROWS) break;
     after = head.sequence;
   }
-  return { links, head, fault: await remainingFault(db, accountId, { head, expected, isExpectedFound }) };
+  const isMissing = expected !== undefined && !isExpectedFound;
+  return { links, keyedFrom, head, fault: isMissing ? missingHead(head, expected) : await findUnlinked(db, accountId) };
 }
 
 const isSame = (link: ChainLink, expected: ChainLink | undefined): boolean =>
   expected !== undefined && link.sequence === expected.sequence && link.hash.equals(expected.hash);
 
-function faultOf(row: ChainRow, before: ChainLink): string | null {
-  if (row.sequence !== before.sequence + 1) return `the links from ${before.sequence + 1} to ${row.sequence - 1} are missing`;
-  if (row.event_id === null) return `the entry of link ${row.sequence} is missing`;
+const isCheckpointRow = ({ event_id: eventId, checkpoint_mac: mac }: ChainRow): boolean => eventId === null || mac !== null;
+
+/** The result for a link. `plain`: it is a checkpoint, or its hash is not keyed. */
+type Found = { kind: "plain" } | { kind: "keyed" } | { kind: "fault"; fault: string };
+
+const PLAIN: Found = { kind: "plain" };
+const KEYED: Found = { kind: "keyed" };
+const faulty = (fault: string): Found => ({ kind: "fault", fault });
+
+function checkCheckpoint(row: ChainRow, accountId: AccountId, key: VerifyingKey, { nowMs, keptMs }: Age): Found {
+  const { sequence, event_id: eventId, checkpoint_mac: mac } = row;
+  const isForged =
+    typeof key === "string" ? key === "none" && mac !== null : mac?.equals(checkpointMac(key, accountId, row, eventId)) !== true;
+  if (isForged)
+    return faulty(`the entries up to link ${sequence} were deleted, but not by retention: the checkpoint is not signed by the service`);
+  if (eventId !== null && uuidTimeMs(eventId) > nowMs - keptMs)
+    return faulty(`the entries up to link ${sequence} were deleted before the end of their retention`);
+  return PLAIN;
+}
+
+function checkLink(row: ChainRow, before: ChainLink, key: VerifyingKey, isKeyed: boolean): Found {
+  const { sequence } = row;
+  if (sequence !== before.sequence + 1) return faulty(`the links from ${before.sequence + 1} to ${sequence - 1} are missing`);
+  if (row.event_id === null) return faulty(`the entry of link ${sequence} is missing`);
   const name = encodeId("aud", row.event_id);
-  if (row.id === null) return `the entry ${name} of link ${row.sequence} is missing`;
-  const { hash } = nextChainLink(before, row as AuditRow);
-  return hash.equals(row.hash)
-    ? null
-    : `the entry ${name} of link ${row.sequence} does not fit its hash: it, or an earlier link, was changed`;
+  if (row.id === null || row.checkpoint_mac !== null) return faulty(`the entry ${name} of link ${sequence} is missing`);
+  const entry = row as AuditRow;
+  const fits = (by: ChainKey | undefined): boolean => nextChainLink(before, entry, by).hash.equals(row.hash);
+  if (typeof key !== "string" && fits(key)) return KEYED;
+  const mayBePlain = !isKeyed && (typeof key === "string" || uuidTimeMs(row.id) <= key.unkeyedUntilMs);
+  if (mayBePlain && fits(undefined)) return PLAIN;
+  if (key === "withheld") return KEYED;
+  return faulty(`the entry ${name} of link ${sequence} does not fit its hash: it, or an earlier link, was changed`);
 }
 
-type Expectation = { head: ChainLink; expected: ChainLink | undefined; isExpectedFound: boolean };
-
-async function remainingFault(
-  db: Queryable,
-  accountId: AccountId,
-  { head, expected, isExpectedFound }: Expectation,
-): Promise<string | null> {
-  if (expected !== undefined && !isExpectedFound)
-    return expected.sequence > head.sequence
-      ? `the chain ends at ${head.sequence}, and the expected head is ${expected.sequence}: entries were removed from its end`
-      : `the link ${expected.sequence} does not have the expected hash`;
-  return findUnlinked(db, accountId);
-}
+const missingHead = (head: ChainLink, expected: ChainLink): string =>
+  expected.sequence > head.sequence
+    ? `the chain ends at ${head.sequence}, and the expected head is ${expected.sequence}: entries were removed from its end`
+    : `the link ${expected.sequence} does not have the expected hash`;
 
 async function findUnlinked(db: Queryable, accountId: AccountId): Promise<string | null> {
   for (let after: Uuid = NIL_UUID; ;) {

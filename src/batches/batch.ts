@@ -8,11 +8,14 @@ import type { Environment } from "../model/owner.ts";
 /** More items would make one commit too long for other requests. A campaign is many batches. */
 export const MAX_ITEMS = 1_000;
 
+export const BATCH_STATUSES = ["processing", "completed"] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
 const BatchFields = {
   id: Type.String({ examples: ["batch_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the batch." }),
   object: Type.Literal("batch"),
   environment: environmentField,
-  status: openEnum(["processing", "completed"], "`completed` when every accepted message has a final status."),
+  status: openEnum(BATCH_STATUSES, "`completed` when every accepted message has a final status."),
   total: Type.Integer({ description: "The number of items." }),
   accepted: Type.Integer({ description: "The number of items that became messages." }),
   refused: Type.Integer({ description: "The number of items that were refused." }),

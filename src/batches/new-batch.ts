@@ -30,7 +30,6 @@ const batchOf = <S extends Schema>(item: S) =>
 export const NewBatchBody = batchOf(Type.Unsafe<Fields>({ type: "object" }));
 export type NewBatch = { defaults?: Fields | null; items: readonly Fields[] };
 
-/** The schema that is documented. */
 export const DocumentedBatch = batchOf(BatchItem);
 
 /** Checks the rules of the defaults that hold for every item. The rules between fields are checked for each item, since an item may

@@ -1,12 +1,50 @@
 /** All SQL of batches. */
 import type { BatchId } from "../model/id.ts";
+import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { rowReader, type StoredRow } from "../database/row-reader.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { sql } from "../database/sql.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, BatchStatus } from "./batch.ts";
 
 const toBatch = rowReader<Batch>("account_id, environment, id, accepted, refused, completed_at", ["completedAtMs"]);
+
+export type BatchFilter = { from: Uuid; before: Uuid; status: BatchStatus | null };
+type CountedRow = StoredRow & { id: BatchId; statuses: Record<string, number> };
+
+const list = scanStatement({
+  scan: `
+  select id, completed_at
+    from batches
+   where account_id = $1 and environment = $2 and id >= $5 and id < $6`,
+  filter: `($7::text is null or (completed_at is not null) = ($7 = 'completed'))`,
+  whole: `
+  select b.account_id, b.environment, b.id, b.accepted, b.refused, b.completed_at, counted.statuses
+    from batches b
+   cross join lateral (select coalesce(jsonb_object_agg(status, messages), '{}') as statuses
+                         from (select m.status, count(*) as messages
+                                 from messages m
+                                where m.account_id = $1 and m.environment = $2 and m.batch_id = found.id and m.id > found.id
+                                group by m.status) of_status) counted
+   where b.account_id = $1 and b.environment = $2 and b.id = found.id`,
+});
+
+/** A page of batches with the counts of their messages, newest first. */
+export async function listBatches(
+  db: Queryable,
+  owner: Owner,
+  { from, before, status }: BatchFilter,
+  limit: number,
+): Promise<ListPage<{ batch: Batch; statuses: Record<string, number> }>> {
+  const { items, next } = await readPage<CountedRow>(db, list, {
+    owner,
+    limit,
+    isFiltered: status !== null,
+    values: [from, before, status],
+  });
+  return { items: items.map((row) => ({ batch: toBatch(row), statuses: row.statuses })), next };
+}
 
 const FIRST_LOOK_MS = 1_000;
 

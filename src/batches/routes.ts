@@ -1,16 +1,26 @@
 /** The HTTP routes of batches. */
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import { Type } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
 import type { Database } from "../database/database.ts";
 import type { BatchAcceptor } from "./accept-batch.ts";
-import { AcceptedBatch, BatchRecord, MAX_ITEMS, batchRecord } from "./batch.ts";
+import { AcceptedBatch, BATCH_STATUSES, BatchRecord, MAX_ITEMS, batchRecord } from "./batch.ts";
 import { toCounts } from "./complete.ts";
 import { checkNewBatch, DocumentedBatch, NewBatchBody } from "./new-batch.ts";
-import { countStatuses, findBatch } from "./queries.ts";
+import { countStatuses, findBatch, listBatches } from "./queries.ts";
 
+const ListQuery = Type.Object(
+  {
+    ...pageQuery,
+    status: optional(oneOf(BATCH_STATUSES, { description: "Only batches with this status." })),
+    created_after: timeParameter("Only batches that were accepted after this time."),
+    created_before: timeParameter("Only batches that were accepted before this time."),
+  },
+  { additionalProperties: false },
+);
 const IdParams = Type.Object({ id: Type.String({ description: "The id of the batch." }) });
 
 // Two kilobytes for each of a thousand items.
@@ -48,6 +58,26 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     },
     problems: [],
     handle: async (call) => toResponse(await acceptor.accept(call.body, call)),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/batches",
+    weight: "heavy",
+    summary: "List batches",
+    description:
+      "Returns the batches of the environment, newest first, each with the number of its messages in each status. Filters can be combined. See [Follow a batch](/docs/batches#follow-a-batch).",
+    tag: "Batches",
+    scope: "messages:read",
+    isIdempotent: false,
+    query: ListQuery,
+    reply: { status: 200, description: "A page of batches.", schema: pageOf("BatchPage", BatchRecord) },
+    problems: [],
+    handle: async ({ query, credential }) => {
+      const filter = { ...idRange(query), status: query.status ?? null };
+      const { items, next } = await listBatches(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
+      const records = items.map(({ batch, statuses }) => batchRecord(batch, statuses));
+      return jsonResponse(toPage(records, next));
+    },
   }),
   route({
     method: "GET",

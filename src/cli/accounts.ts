@@ -22,7 +22,7 @@ export const accounts: Command = {
     "Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: ["accounts list [--json]", "accounts create NAME [--json]", "accounts set-key-life NAME --max 90d|none [--json]"],
-  flags: { max: { type: "string", value: "TIME", help: "the longest lifetime of new keys of the account, such as 90d, or none" } },
+  flags: { max: { value: "TIME", help: "the longest lifetime of new keys of the account, such as 90d, or none" } },
   settings: "database",
   hasTables: true,
   examples: [

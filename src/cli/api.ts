@@ -19,8 +19,8 @@ export const api: Command = {
   ],
   usage: ["api METHOD PATH [--data JSON] [--json]", "api GET PATH --all"],
   flags: {
-    data: { type: "string", value: "JSON", help: "the body of the request; - reads it from the standard input" },
-    all: { type: "boolean", help: "all records of a list, in as many requests as needed" },
+    data: { value: "JSON", help: "the body of the request; - reads it from the standard input" },
+    all: { isSwitch: true, help: "all records of a list, in as many requests as needed" },
   },
   settings: "client",
   examples: [

@@ -1,34 +1,44 @@
-/** godwit audit: lists the audit log, and verifies its hash chains. */
+/** godwit audit: lists and exports the audit log, and verifies its hash chains. */
+import { existsSync } from "node:fs";
 import { auditEventRecord } from "../audit/audit-event.ts";
-import type { ChainLink } from "../audit/chain.ts";
-import { listAuditEvents, listChains } from "../audit/queries.ts";
-import { verifyChain } from "../audit/verify.ts";
-import { encodeId, NO_ID, toId, type AccountId } from "../model/id.ts";
+import { readChainKey } from "../audit/chain.ts";
+import { listAuditEvents, listChains, readSealedChainKey, type ChainLink } from "../audit/queries.ts";
+import { inSnapshot, verifyChain, type ChainReport, type VerifyingKey } from "../audit/verify.ts";
+import type { Config } from "../config.ts";
 import { MAX_UUID, NIL_UUID } from "../lib/uuid.ts";
-import type { Database } from "../database/database.ts";
+import { SecretBox } from "../lib/secret-box.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
+import { encodeId, NO_ID, toId, type AccountId } from "../model/id.ts";
 import { EXIT, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { exportEntries } from "./export-audit.ts";
 import { print, say } from "./output.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";
 
 const INSTALLATION = "installation";
+const DAY_MS = 86_400_000;
 
 export const audit: Command = {
   name: "audit",
   about: [
     "The audit log has every change of keys, endpoints, templates, suppressions, consent settings, links, senders, routes, accounts and tiers, and every export and erasure of a recipient: the actor, the address, and the change itself. Each entry is written in the transaction of its change.",
-    "verify recomputes the hash chain of each account, or of one. Keep the heads that it prints in another place: with --head it then also notices entries that were removed from the end. Changes of the whole installation have their own log: --account installation.",
+    "verify recomputes the hash chain of each account, or of one, and says what that proves. It needs the secret key of the service: without it, only the order of the entries is verified. Keep the heads that it prints in another place: with --head it then also notices entries that were removed from the end. Changes of the whole installation have their own log: --account installation.",
+    "export prints the entries of one account with their links of the chain, the oldest first, as one JSON object on each line. With --follow it goes on with new entries, and waits for the database while that is away, until it is interrupted. Store the lines on another machine, and continue with --after and the last sequence there.",
   ],
   usage: [
     "audit list [--account NAME|ID] [--actor ID] [--action ACTION] [--target ID] [--limit NUMBER] [--json]",
     "audit verify [--account NAME|ID] [--head SEQUENCE:HASH] [--json]",
+    "audit export [--account NAME|ID] [--after SEQUENCE] [--follow]",
   ],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; list needs it when there are several" },
-    actor: { type: "string", value: "ID", help: "only changes by this key, or by this type of actor" },
-    action: { type: "string", value: "ACTION", help: "only this action, or key.* for all of a kind" },
-    target: { type: "string", value: "ID", help: "only changes of this record, or of this type of target" },
-    limit: { type: "string", value: "NUMBER", fallback: "100", help: "how many entries, the newest first; 1000 at most" },
-    head: { type: "string", value: "SEQUENCE:HASH", help: "a head that verify printed before, which must still be part of the chain" },
+    account: { value: "NAME|ID", help: "the account, by name or id; list and export need it when there are several" },
+    actor: { value: "ID", help: "only changes by this key, or by this type of actor" },
+    action: { value: "ACTION", help: "only this action, or key.* for all of a kind" },
+    target: { value: "ID", help: "only changes of this record, or of this type of target" },
+    limit: { value: "NUMBER", fallback: "100", help: "how many entries, the newest first; 1000 at most" },
+    after: { value: "SEQUENCE", fallback: "0", help: "export only entries after this one" },
+    follow: { isSwitch: true, help: "export new entries as they are sealed" },
+    head: { value: "SEQUENCE:HASH", help: "a head that verify printed before, which must still be part of the chain" },
   },
   settings: "database",
   hasTables: true,
@@ -36,10 +46,13 @@ export const audit: Command = {
     ["The newest entries:", "godwit audit list"],
     ["Which keys were created, and by whom:", "godwit audit list --action key.created --json"],
     ["Whether anything was changed afterwards:", "godwit audit verify"],
+    ["A copy on another machine:", "godwit audit export --follow | ssh logs 'cat >> godwit-audit.jsonl'"],
   ],
   exitCodes: { [EXIT.failed]: "a chain is broken" },
   async run(input) {
-    return input.words[0] === "list" ? list(input) : verify(input);
+    const [verb] = input.words;
+    if (verb === "list") return list(input);
+    return verb === "verify" ? verify(input) : exportEntries(input, chooseLog);
   },
 };
 
@@ -69,19 +82,75 @@ async function verify(input: Input): Promise<number> {
   const expected = readHead(textFlag(input.flags, "head"));
   const wanted = textFlag(input.flags, "account");
   if (expected !== undefined && wanted === undefined) throw new UsageError("--head needs --account: each account has its own chain");
-  return withDatabase(input, "audit", async ({ db }) => {
+  return withDatabase(input, "audit", async ({ db, clock, config }) => {
     const accounts = wanted === undefined ? (await listChains(db)).map(({ account_id: id }) => id) : [await chooseLog(db, wanted)];
-    const results: object[] = [];
-    let isWhole = true;
+    const age = { nowMs: clock.now(), keptMs: config.auditRetentionDays * DAY_MS };
+    const results: ReturnType<typeof resultOf>[] = [];
     for (const accountId of accounts) {
-      const account = accountId.equals(NO_ID) ? INSTALLATION : encodeId("acct", accountId);
-      const { links, head, fault } = await verifyChain(db, accountId, expected, (done) => done > 0 && say(`${account}: ${done} entries`));
-      results.push({ account, entries: links, head: `${head.sequence}:${head.hash.toString("hex")}`, fault });
-      isWhole &&= fault === null;
+      const account = nameOf(accountId);
+      const onProgress = (done: number): unknown => done > 0 && say(`${account}: ${done} entries`);
+      const result = await inSnapshot(db, async (tx) => {
+        const key = await readVerifyingKey(tx, config);
+        return resultOf(account, key, await verifyChain(tx, accountId, { key, age, expected, onProgress }));
+      });
+      results.push(result);
     }
     print(input.flags, results);
-    return isWhole ? EXIT.done : EXIT.failed;
+    for (const line of meaningOf(new Set(results.map(({ proof }) => proof)), expected !== undefined)) say(line);
+    return results.every(({ fault }) => fault === null) ? EXIT.done : EXIT.failed;
   });
+}
+
+const nameOf = (accountId: AccountId): string => (accountId.equals(NO_ID) ? INSTALLATION : encodeId("acct", accountId));
+
+/** The strength of the proof that a chain without a fault is. Null if there is nothing to prove. */
+type Proof = "keyed" | "unkeyed" | "order" | null;
+
+const resultOf = (account: string, key: VerifyingKey, { links, keyedFrom, head, fault }: ChainReport) => ({
+  account,
+  entries: links,
+  keyed_from: keyedFrom,
+  proof: fault === null && links > 0 ? proofBy(key, keyedFrom) : null,
+  head: `${head.sequence}:${head.hash.toString("hex")}`,
+  fault,
+});
+
+function proofBy(key: VerifyingKey, keyedFrom: number | null): Proof {
+  if (keyedFrom === null) return "unkeyed";
+  return key === "withheld" ? "order" : "keyed";
+}
+
+const MEANINGS: Readonly<Record<NonNullable<Proof>, string>> = {
+  keyed:
+    "keyed: without the secret key, nobody has changed, inserted or removed an entry up to the head since it was sealed; retention has deleted only entries older than its setting. This does not hold against somebody with the secret key.",
+  unkeyed:
+    "unkeyed: the entries fit the hashes of 0.2, which anyone who can write to the database can compute. The next entry makes the chain keyed, and protects those before it.",
+  order:
+    "order: no link or entry is missing between the first and the head. The keyed hashes were not verified, so the contents can be forged: set GODWIT_SECRET_KEY.",
+};
+
+/** Sentences about what was proved, and what was not. */
+function meaningOf(proofs: ReadonlySet<Proof>, isHeadGiven: boolean): string[] {
+  const found = (["keyed", "unkeyed", "order"] as const).filter((proof) => proofs.has(proof)).map((proof) => MEANINGS[proof]);
+  if (found.length === 0) return [];
+  const end = isHeadGiven
+    ? "--head: the chain still contains that head. Entries after it may have been removed from the end."
+    : "Without --head, entries may have been removed from the end of a chain.";
+  return [...found, end, "Entries that wait to be sealed, for about a second, are not covered."];
+}
+
+/** The key of the chains, with the secret key of the service if it is known here. */
+async function readVerifyingKey(db: Queryable, { secretKey, previousSecretKey, databaseUrl, dataDir }: Config): Promise<VerifyingKey> {
+  if ((await readSealedChainKey(db)) === null) return "none";
+  const path = secretKeyPath(dataDir);
+  const fromFile = secretKey === undefined && databaseUrl === undefined && existsSync(path) ? readSecretKey(path) : undefined;
+  const known = secretKey ?? fromFile;
+  if (known === undefined) return "withheld";
+  try {
+    return (await readChainKey(db, new SecretBox(known, previousSecretKey))) ?? "none";
+  } catch {
+    throw new UsageError("the key of the audit log cannot be opened: GODWIT_SECRET_KEY must be that of the service");
+  }
 }
 
 function readHead(text: string | undefined): ChainLink | undefined {

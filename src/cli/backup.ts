@@ -7,8 +7,7 @@ import { findFaults, readManifest, type BackupManifest, type Progress } from "..
 import { createBackup } from "../embedded/create-backup.ts";
 import { clusterPath, requireCluster, socketDir } from "../embedded/data-directory.ts";
 import { readSchema } from "../database/migrate.ts";
-import { readWholeBackup } from "../embedded/read-backup.ts";
-import { restoreBackup } from "../embedded/restore-backup.ts";
+import { restoreBackup, readWholeBackup } from "../embedded/restore-backup.ts";
 import { EXIT, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
@@ -22,7 +21,7 @@ export const backup: Command = {
     "Run it as root, or as the user that owns the database.",
   ],
   usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--json]"],
-  flags: { recover: { type: "boolean", help: "restore the backup temporarily beside it, and read every row" } },
+  flags: { recover: { isSwitch: true, help: "restore the backup temporarily beside it, and read every row" } },
   settings: "database",
   exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
   examples: [

@@ -11,7 +11,7 @@ import type { Clock } from "../database/database-clock.ts";
 import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../database/database.ts";
 import { readHold } from "../links/hold.ts";
-import { missingDurability, onlyReading, readChecksums, readServer, type ServerState } from "../database/health.ts";
+import { missingDurability, onlyReading, readChecksums, readRights, readServer, type ServerState } from "../database/health.ts";
 import { readSchema, type SchemaVersion } from "../database/migrate.ts";
 import { knownMigrations, newestOf } from "../database/migrations.ts";
 import { countStrayRows, listWeeks } from "../database/partitions.ts";
@@ -55,6 +55,14 @@ export async function checkDatabase(config: Config, checkRest: CheckRest): Promi
   }
 }
 
+async function checkRights(db: Queryable): Promise<Check> {
+  const { role, may_create: mayCreate, foreign_tables: foreign } = await readRights(db);
+  const advice = "make the role the owner of its database and of all tables in it";
+  if (!mayCreate) return fail("rights", `the role ${role} cannot create tables in the schema public`, advice);
+  if (foreign > 0) return fail("rights", `${foreign} tables do not belong to the role ${role}: it cannot change or drop them`, advice);
+  return ok("rights", `the role ${role} owns its tables`);
+}
+
 async function checkContents({ db, clock }: ReadDatabase, config: Config, checkRest: CheckRest): Promise<Check[]> {
   const askedAt = Date.now();
   const server = await readServer(db);
@@ -69,6 +77,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
     ),
     ...checkTransport(config),
     checkSchema(schema),
+    await runCheck("rights", () => checkRights(db)),
     await runCheck("durability", () => checkDurability(db)),
     await runCheck("checksums", () => checkChecksums(db)),
     checkConnections(server, config.workers),
@@ -159,7 +168,11 @@ function checkClock(skewMs: number): Check {
   const detail = `${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} the database's`;
   return Math.abs(skewMs) < CLOCK_WARNING_MS
     ? ok("clock", detail)
-    : warn("clock", detail, "synchronize both machines (NTP); the service uses the clock of the database");
+    : warn(
+        "clock",
+        detail,
+        "synchronize both machines (NTP); the service uses the clock of the database, and scheduled messages wait for the later one",
+      );
 }
 
 async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {

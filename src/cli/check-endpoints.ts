@@ -2,7 +2,7 @@
  *  as for a delivery. No request is sent. */
 import type { Config } from "../config.ts";
 import type { Queryable } from "../database/database.ts";
-import { listOrigins, readEndpointHealth } from "../webhooks/maintain-endpoints.ts";
+import { listOrigins, readEndpointHealth, type EndpointOrigin } from "../webhooks/maintain-endpoints.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
 import { describeFailure, failureOf } from "../outbound/failure.ts";
 import { reach, targetOf } from "../outbound/open-socket.ts";
@@ -36,10 +36,11 @@ export async function checkEndpoints(db: Queryable, { webhookAddresses }: Config
   );
 }
 
-async function findUnreached(origins: readonly { id: string; origin: string }[], gate: AddressGate): Promise<string[]> {
+async function findUnreached(origins: readonly EndpointOrigin[], gate: AddressGate): Promise<string[]> {
   const looked = await mapConcurrently(origins, CONCURRENCY, async ({ id, origin }) => {
-    const failure = await reach({ ...targetOf(new URL(origin)), gate }, REACH_MS);
-    return failure && `${origin} (${id}): ${failureOf(failure)}, ${describeFailure(failure)}`;
+    if (origin === null) return `${id}: its stored URL cannot be read`;
+    const failure = await reach({ ...targetOf(origin), gate }, REACH_MS);
+    return failure && `${origin.origin} (${id}): ${failureOf(failure)}, ${describeFailure(failure)}`;
   });
   return looked.filter((problem) => problem !== undefined);
 }

@@ -1,24 +1,30 @@
 /** Checks of the links for `godwit doctor`: whether their hosts can be reached from here, and the state that the nodes report. Doctor
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { causeOf } from "../outbound/failure.ts";
 import { reach, targetOf, type SocketTarget } from "../outbound/open-socket.ts";
+import { encodeId } from "../model/id.ts";
 import type { Link } from "../links/link.ts";
+import { cannotBeOpened } from "../links/pauses.ts";
+import { readStoredRoutes, readStoredSenders } from "../links/stored-rules.ts";
 import { readAllLinks } from "../links/stored-link.ts";
-import type { LinkReport } from "../links/link-record.ts";
 import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";
-import { listLinks } from "../links/link-record.ts";
+import { listLinks, UP, type LinkReport } from "../links/link-record.ts";
 import type { ReadDatabase } from "./check-database.ts";
 import { errorMessage, fail, mapConcurrently, ok, runCheck, warn, type Check } from "./check.ts";
 
 const REACH_MS = 5_000;
 const CONCURRENCY = 8;
 const MAX_LINKS = 40;
+const MAX_SHOWN = 5;
 const CONNECT_CARRIER =
   "connect a carrier before you go live: in the console under Carriers, with godwit links add, or with godwit init --carrier NAME (docs/go-live.md)";
 
 export async function checkLinks(links: readonly Link[], database: ReadDatabase | undefined): Promise<Check[]> {
-  if (links.length === 0) return [await runCheck("links", () => checkCreatedLinks(database))];
+  const unused = database === undefined ? [] : [await runCheck("created links", () => checkUnused(database))];
+  const faults = unused.filter(({ status }) => status !== "ok");
+  if (links.length === 0) return [await runCheck("links", () => checkCreatedLinks(database)), ...faults];
   const shown = links.slice(0, MAX_LINKS);
   const records = await readRecords(shown, database);
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
@@ -31,12 +37,33 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
       Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined,
     );
   });
-  checks.push(...shown.flatMap(warningsOf));
+  checks.push(...shown.flatMap(warningsOf), ...faults);
   if (typeof records === "string")
     checks.push(warn("links", `their states are unknown: ${records}`, "correct the problem of the database first"));
   if (links.length > MAX_LINKS)
     checks.push(warn("links", `${links.length - MAX_LINKS} more were not checked`, "list them with godwit links"));
   return checks;
+}
+
+/** The links, senders and routes of accounts that are not in use, because they cannot be read or opened. */
+async function checkUnused({ db, clock }: ReadDatabase): Promise<Check> {
+  const { links, faults } = await readAllLinks(db);
+  const reports = await listLinks(db, links, clock.now());
+  const problems = [
+    ...reports.flatMap(({ name, reason }) => {
+      const fault = faults.get(name) ?? (reason?.startsWith(cannotBeOpened("")) === true ? reason : undefined);
+      return fault === undefined ? [] : [`${name}: ${fault}`];
+    }),
+    ...(await readStoredSenders(db, null)).flatMap(({ id, fault }) => (fault === undefined ? [] : [`${encodeId("snd", id)}: ${fault}`])),
+    ...(await readStoredRoutes(db, null)).flatMap(({ id, fault }) => (fault === undefined ? [] : [`${encodeId("rte", id)}: ${fault}`])),
+  ];
+  if (problems.length === 0) return ok("created links", "all of them can be read and opened");
+  const rest = problems.length > MAX_SHOWN ? `; and ${problems.length - MAX_SHOWN} more` : "";
+  return warn(
+    "created links",
+    `not in use: ${problems.slice(0, MAX_SHOWN).join("; ")}${rest}`,
+    "ask their accounts to change or to delete them",
+  );
 }
 
 /** The configuration file has no links. Accounts may have created some. */
@@ -68,7 +95,7 @@ function linkAddress({ provider, settings }: Link): SocketTarget | undefined {
       serverName: typeof tlsServerName === "string" ? tlsServerName : null,
       ca: typeof tlsCa === "string" ? tlsCa : null,
     };
-  const url = URL.parse(String(baseUrl));
+  const url = parseBoundedUrl(String(baseUrl));
   // An invalid URL becomes an address that cannot be reached, and the check reports it.
   if (url === null) return { host: String(baseUrl), port: 0, isTls: false };
   return targetOf(url);
@@ -102,8 +129,6 @@ function mayWriteNationalNumbers({ provider, settings }: Link): boolean {
   const { inbound = [] }: Partial<CarrierDefinition> = (settings as Partial<ConfiguredCarrier>).definition ?? {};
   return provider === "smpp" || [inbound].flat().some(({ number_type: type }) => type !== "international");
 }
-
-const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
 function toCheck(
   { name: link, provider }: Link,

@@ -4,6 +4,7 @@ import { existsSync, realpathSync, statfsSync, statSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
+import { text } from "node:stream/consumers";
 import { hostInUrl, type Config, type ConfigInspection } from "../config.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { clusterPath } from "../embedded/data-directory.ts";
@@ -98,12 +99,21 @@ function checkCertificate({ validFromDate, validToDate, subject }: X509Certifica
   return days < CERTIFICATE_WARNING_DAYS ? warn("tls", detail, RENEW) : ok("tls", detail);
 }
 
+const serviceUrl = ({ host, port, tls }: Config): string => `${tls === undefined ? "http" : "https"}://${hostInUrl(host)}:${port}`;
+
+/** Reads the metrics of the service at this address. */
+export async function readServiceMetrics(config: Config): Promise<string> {
+  const { status, body } = await fetchText(`${serviceUrl(config)}/metrics`);
+  if (status !== 200) throw new Error(`${serviceUrl(config)}/metrics responds with ${status}`);
+  return body;
+}
+
 /** A service that does not run is only a warning, because it may run elsewhere. A service that is not ready is a failure. */
-export async function checkService({ host, port, tls }: Config): Promise<Check> {
-  if (port === 0) return ok("service", "the port is chosen at start");
-  const url = `${tls === undefined ? "http" : "https"}://${hostInUrl(host)}:${port}`;
+export async function checkService(config: Config): Promise<Check> {
+  if (config.port === 0) return ok("service", "the port is chosen at start");
+  const url = serviceUrl(config);
   try {
-    const status = await fetchStatus(`${url}/readyz`);
+    const { status } = await fetchText(`${url}/readyz`);
     return status === 200
       ? ok("service", `ready at ${url}`)
       : fail("service", `${url}/readyz responds with ${status}`, "check its log, and the database above");
@@ -114,16 +124,15 @@ export async function checkService({ host, port, tls }: Config): Promise<Check> 
   }
 }
 
-/** Fetches the URL and returns the status. Does not verify the certificate: `checkTls` does, and the certificate is for the name that
+/** Fetches the URL. Does not verify the certificate: `checkTls` does, and the certificate is for the name that
  *  clients use, not for this address. */
-function fetchStatus(url: string): Promise<number> {
+function fetchText(url: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
     const sent = url.startsWith("https:") ? requestTls(url, { rejectUnauthorized: false, signal }) : requestPlain(url, { signal });
     sent.on("error", reject);
     sent.on("response", (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     });
     sent.end();
   });

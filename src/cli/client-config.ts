@@ -1,5 +1,7 @@
 /** The settings of commands that call the API of a running service: its URL and an API key. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { ConfigError, environmentVariables, hostInUrl, nonEmpty, nonEmptyFlag, type EnvironmentVariables, type Flags } from "../config.ts";
+import { secretReader } from "../lib/secret-files.ts";
 import { SETTINGS, type Setting } from "../settings.ts";
 
 export const CLIENT_SETTINGS = {
@@ -25,15 +27,16 @@ export type ClientConfig = { url: string; key: string };
 export function readClientConfig(flags: Flags, env: EnvironmentVariables = environmentVariables()): ClientConfig {
   const { url, key } = CLIENT_SETTINGS;
   const address = nonEmptyFlag(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? ownAddress(env) ?? url.fallback;
-  const secret = nonEmptyFlag(flags[key.flag]) ?? nonEmpty(env[key.env]);
-  const faults = [...urlFaults(address), ...keyFaults(secret)];
+  const faults = urlFaults(address);
+  const secret = nonEmptyFlag(flags[key.flag]) ?? secretReader(env, faults)(key.env);
+  faults.push(...keyFaults(secret));
   if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
   return { url: address, key: secret };
 }
 
 function urlFaults(address: string): string[] {
   const { env, fallback } = CLIENT_SETTINGS.url;
-  const parsed = URL.parse(address);
+  const parsed = parseBoundedUrl(address);
   if (!/^https?:$/.test(parsed?.protocol ?? "")) return [`${env}: must be a URL such as ${fallback}, not "${address}"`];
   // The key is the only credential, and URLs end up in logs.
   return parsed?.username === "" ? [] : [`${env}: must not have a name or password in it`];

@@ -4,6 +4,8 @@ import { StartupError } from "../database/startup-error.ts";
 import type { Fault } from "../http/problem.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
+import { NO_LIMITS } from "../lib/scan-json.ts";
+import { parseJsonObject } from "../providers/carrier-fields.ts";
 import type { ClientConfig } from "./client-config.ts";
 import { say } from "./output.ts";
 
@@ -116,7 +118,7 @@ export async function callApi(
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
     });
     const text = await readText(response);
-    return { kind: "response", status: response.status, headers: response.headers, text, json: parseObject(text) };
+    return { kind: "response", status: response.status, headers: response.headers, text, json: parseJsonObject({ text }, NO_LIMITS) };
   } catch (error) {
     return failureResult(error as Error);
   }
@@ -133,15 +135,6 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 // Errors before the connection was established: no bytes of the request have left.
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
@@ -151,7 +144,14 @@ function failureResult(error: Error): NoResponse {
   const code = cause?.code ?? "";
   // fetch refuses some ports, as browsers do, before it connects. That error has no code.
   const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
-  return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
+  return { kind: "no_response", reason: serviceFailure(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
+}
+
+/** Returns the reason of a failed request to the service. */
+export function serviceFailure(error: Error): string {
+  const reason = failureReason(error);
+  const isRefused = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ECONNREFUSED";
+  return isRefused ? `${reason}: is the service running? godwit serve starts it` : reason;
 }
 
 /** Returns the reason of a failed request, with a hint if the user can fix it. fetch hides the reason in the cause, behind "fetch failed". */

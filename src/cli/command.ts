@@ -2,14 +2,15 @@
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Flags } from "../config.ts";
 import { SETTINGS, type Setting } from "../settings.ts";
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { CLIENT_SETTINGS } from "./client-config.ts";
 
 export type Input = { flags: Flags; words: readonly string[] };
 
 export type FlagRow = {
-  type: "string" | "boolean";
   help: string;
+  /** The flag has no value. */
+  isSwitch?: true;
   /** The placeholder for the value in the help, such as `NAME`. */
   value?: string;
   fallback?: string;
@@ -78,11 +79,10 @@ const settingRows = ({ settings }: Command): readonly Setting[] =>
 export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
 
-const JSON_FLAG: FlagRow = { type: "boolean", help: "print JSON, for programs" };
-const WIDE_FLAG: FlagRow = { type: "boolean", help: "print all fields" };
-const HELP_FLAG: FlagRow = { type: "boolean", help: "print this text" };
+const JSON_FLAG: FlagRow = { isSwitch: true, help: "print JSON, for programs" };
+const WIDE_FLAG: FlagRow = { isSwitch: true, help: "print all fields" };
+const HELP_FLAG: FlagRow = { isSwitch: true, help: "print this text" };
 
-/** Returns the command's own flags and the flags that every command has. */
 export const ownFlags = ({ flags, hasNoJson, hasTables }: Command): Record<string, FlagRow> => ({
   ...flags,
   ...(hasTables === true ? { wide: WIDE_FLAG } : {}),
@@ -92,7 +92,7 @@ export const ownFlags = ({ flags, hasNoJson, hasTables }: Command): Record<strin
 
 /** Returns the words of a form after the command's name, without its flags: `create`, `test|live`, `NAME`. */
 export const formWords = (form: string): string[] =>
-  Array.from(form.matchAll(/\[--[^\]]*\]|\[(?:flags|settings)\]|--[a-z-]+ \S+|(\S+)/g), ([, word]) => word ?? [])
+  Array.from(form.matchAll(/\[--[^\]]*\]|\[(?:flags|settings)\]|--[a-z-]{1,40} \S+|(\S+)/g), ([, word]) => word ?? [])
     .flat()
     .slice(1)
     .map((word) => word.replaceAll(/[[\]]/g, ""));
@@ -104,7 +104,8 @@ const wordChoices = (word: string | undefined): readonly string[] =>
 export function parseInput(command: Command, argv: readonly string[]): Input {
   const options: ParseArgsOptionsConfig = {};
   for (const { flag } of settingRows(command)) if (flag !== "") options[flag] = { type: "string" };
-  for (const [name, { type, isRepeated }] of Object.entries(ownFlags(command))) options[name] = { type, multiple: isRepeated === true };
+  for (const [name, { isSwitch, isRepeated }] of Object.entries(ownFlags(command)))
+    options[name] = { type: isSwitch === true ? "boolean" : "string", multiple: isRepeated === true };
   options["help"] = { type: "boolean", short: "h" };
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
@@ -136,11 +137,6 @@ function checkWords({ name, usage }: Command, words: readonly string[]): void {
   const fitting = forms.filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));
   const extra = words[Math.max(...fitting.map((form) => form.length))];
   if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; put a text with spaces between quotes`);
-}
-
-export function didYouMean(word: string, known: readonly string[], before = ""): string {
-  const meant = nearest(word, known);
-  return meant === undefined ? "" : `; did you mean ${before}${meant}?`;
 }
 
 export const textFlag = (flags: Flags, name: string): string | undefined => (typeof flags[name] === "string" ? flags[name] : undefined);

@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   ),
   audit: row("operator", "list the audit log, and verify that it was not changed", async () => (await import("./audit.ts")).audit),
   links: row("operator", "show, add, test and pause the links to carriers", async () => (await import("./links.ts")).links),
+  carriers: row("operator", "list the included HTTP carriers, and try a definition", async () => (await import("./carriers.ts")).carriers),
   senders: row("operator", "list, add and remove senders", async () => (await import("./routing.ts")).senders),
   routes: row("operator", "list, add and remove routes", async () => (await import("./routing.ts")).routes),
   inbound: row(
@@ -38,6 +39,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   hold: row("database", "accept messages without submitting them to carriers", async () => (await import("./resume.ts")).hold),
   resume: row("database", "submit messages to carriers again, after a hold", async () => (await import("./resume.ts")).resume),
   migrate: row("database", "update the schema of the database", async () => (await import("./migrate.ts")).migrate),
-  version: row("other", "print the version", async () => (await import("./version.ts")).version),
+  version: row("other", "print the version", async () => (await import("./help.ts")).version),
   help: row("other", "describe a command", async () => (await import("./help.ts")).help),
 };

@@ -1,7 +1,7 @@
 /** godwit config check: reads the configuration as `serve` does, and reports every fault, or the links, senders and routes. Opens no
  *  database and no connection. */
 import { inspectConfig } from "../config.ts";
-import type { Link } from "../links/link.ts";
+import { callbackPath } from "../links/link-record.ts";
 import type { Plan } from "../links/plan.ts";
 import { EXIT, UsageError, type Command } from "./command.ts";
 import { print } from "./output.ts";
@@ -43,7 +43,10 @@ const faultsText = (file: string, faults: readonly string[]): string =>
 
 /** The settings of links are left out, because they contain secrets. */
 const describePlan = ({ links, senders, routes }: Plan) => ({
-  links: links.map((link) => ({ ...pick(link), callback_path: callbackPath(link) })),
+  links: links.map(({ name, provider, channels, sender, country }) => {
+    const path = callbackPath({ name, provider });
+    return { name, provider, channels, sender, country, callback_path: path };
+  }),
   senders: senders.map(({ number, link, account, environment, countries = null }) => ({ number, link, account, environment, countries })),
   routes: routes.map(({ channel, links: taken, account = null, countries = null, prefixes = null, priority = 0 }) => ({
     channel,
@@ -54,9 +57,3 @@ const describePlan = ({ links, senders, routes }: Plan) => ({
     priority,
   })),
 });
-
-const pick = ({ name, provider, channels, sender, country }: Link) => ({ name, provider, channels, sender, country });
-
-/** The path that the carrier calls. A link over SMPP has a connection of its own. */
-const callbackPath = ({ name, provider }: Link): string | null =>
-  provider === "smpp" || provider === "simulator" ? null : `/providers/${provider}/${name}`;

@@ -1,10 +1,11 @@
 /** godwit doctor: checks everything that the service depends on, and reports faults with the next step. Changes nothing. */
-import { inspectConfig } from "../config.ts";
-import { runCheck, type Check } from "./check.ts";
+import { inspectConfig, type Config } from "../config.ts";
+import { errorMessage, fail, runCheck, type Check } from "./check.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkLinks } from "./check-links.ts";
-import { checkConfig, checkDisk, checkNode, checkService, checkTls, separateFaults } from "./check-machine.ts";
+import { checkLoad } from "./check-load.ts";
+import { checkConfig, checkDisk, checkNode, checkService, checkTls, readServiceMetrics, separateFaults } from "./check-machine.ts";
 import { EXIT, type Command } from "./command.ts";
 import { paint } from "./output.ts";
 
@@ -14,12 +15,13 @@ export const doctor: Command = {
     "Checks everything that the service depends on, and prints one line for each check with the next step if there is a problem: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, inbound messages without an owner, unmatched receipts, every link, webhook endpoints, and whether the service responds.",
     "It works beside a running service and on a stopped one, and changes nothing: no migration, no write, no bind to a carrier, no request to an endpoint. It connects to the hosts of links and endpoints, and closes the connection. Use the settings of the service.",
   ],
-  usage: ["doctor [settings] [--json]"],
-  flags: {},
+  usage: ["doctor [settings] [--load] [--json]"],
+  flags: { load: { isSwitch: true, help: "also find the resource that limits the service now; takes some seconds" } },
   settings: "service",
   examples: [
     ["The service of this folder:", "godwit doctor"],
     ["A node with its own settings:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit doctor --config godwit.toml"],
+    ["The resource that limits a busy service:", "godwit doctor --load"],
     ["The problems, for a monitor:", `godwit doctor --json | jq -r '.checks[] | select(.status != "ok") | "\\(.name): \\(.detail)"'`],
   ],
   exitCodes: { 0: "no check failed; there may be warnings", 1: "a check failed", 2: "wrong use" },
@@ -35,13 +37,23 @@ export const doctor: Command = {
         ...(await checkLinks(config.plan.links, opened)),
         ...(opened === undefined ? [] : [await runCheck("webhooks", () => checkEndpoints(opened.db, config))]),
       ]);
-      checks.push(...(await database), await checkService(config));
+      const service = await checkService(config);
+      checks.push(...(await database), service);
+      if (flags["load"] === true && service.status === "ok") checks.push(await runLoadCheck(config));
     }
     const status = (["fail", "warn", "ok"] as const).find((each) => checks.some((check) => check.status === each)) ?? "ok";
     process.stdout.write(flags["json"] === true ? `${JSON.stringify({ status, checks })}\n` : report(checks));
     return status === "fail" ? EXIT.failed : EXIT.done;
   },
 };
+
+async function runLoadCheck(config: Config): Promise<Check> {
+  try {
+    return await checkLoad(() => readServiceMetrics(config));
+  } catch (error) {
+    return fail("load", `could not be checked: ${errorMessage(error)}`, "permit this machine in GODWIT_METRICS_ALLOW");
+  }
+}
 
 const LABEL = { ok: paint("green", "ok  "), warn: paint("yellow", "warn"), fail: paint("red", "FAIL") } as const;
 

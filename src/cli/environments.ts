@@ -8,14 +8,7 @@ import { neededFlag, textFlag, UsageError, type Command, type Input } from "./co
 import { print } from "./output.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";
 
-const record = (row: EnvironmentRow) => ({
-  account_id: encodeId("acct", row.account_id),
-  account: row.account,
-  environment: row.environment,
-  tier: row.tier,
-  requests_per_second: row.requests_per_second,
-  burst: row.burst,
-});
+const record = (row: EnvironmentRow) => ({ ...row, account_id: encodeId("acct", row.account_id) });
 
 function toRow(row: ReturnType<typeof record>): object {
   const { account_id: _, ...shown } = row;
@@ -35,9 +28,9 @@ export const environments: Command = {
     "environments define-tier NAME --rate REQUESTS_PER_SECOND --burst REQUESTS [--json]",
   ],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    rate: { type: "string", value: "NUMBER", help: "requests per second of the tier" },
-    burst: { type: "string", value: "NUMBER", help: "requests that the tier permits at once" },
+    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    rate: { value: "NUMBER", help: "requests per second of the tier" },
+    burst: { value: "NUMBER", help: "requests that the tier permits at once" },
   },
   settings: "database",
   hasTables: true,

@@ -1,8 +1,12 @@
-/** Follows the event stream of a service: reconnects when the stream ends, and continues after the last event. */
+/** Follows the event stream of a service: reconnects when the stream ends, and continues after the last event. And an event as one line for
+ *  people. */
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../database/startup-error.ts";
-import { CHECK_KEY, failureReason } from "./client.ts";
+import { NO_LIMITS } from "../lib/scan-json.ts";
+import { parseJsonObject } from "../providers/carrier-fields.ts";
+import { CHECK_KEY, serviceFailure } from "./client.ts";
+import { paint, paintStatus } from "./output.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
 
@@ -39,7 +43,7 @@ export async function* followEvents({ url, key, type, after, signal, onState }: 
       }
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      reason = failureReason(error as Error);
+      reason = serviceFailure(error as Error);
     }
     if (signal.aborted) return;
     failures += 1;
@@ -106,4 +110,41 @@ function parseBlock(block: string): Block {
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
   }
   return Object.fromEntries([...fields].map(([name, value]) => [name === "event" ? "type" : name, value]));
+}
+
+type EventSubject = {
+  id?: string;
+  direction?: string;
+  sender?: string | null;
+  recipient?: string;
+  in_reply_to?: string | null;
+  error?: { code: string } | null;
+};
+
+/** Returns the subject of the event: the one record that its data contains. */
+export function eventSubject(data: unknown): { name: string; record: EventSubject } {
+  const found = Object.entries((data ?? {}) as Record<string, EventSubject>).find(
+    ([, value]) => typeof value === "object" && value !== null,
+  );
+  const [name = "", record = {}] = found ?? [];
+  return { name, record };
+}
+
+/** Returns the id of the message that the event is about. */
+export function subjectMessageId({ data }: FollowedEvent): string | undefined {
+  const { name, record } = eventSubject(parseJsonObject({ text: data }, NO_LIMITS)?.["data"]);
+  return name === "message" ? record.id : undefined;
+}
+
+/** Formats the event: time, type, subject, and the error if there is one. */
+export function eventLine({ id, type, data }: FollowedEvent): string {
+  const event = parseJsonObject({ text: data }, NO_LIMITS) ?? {};
+  const { record } = eventSubject(event["data"]);
+  // The person has sent an inbound message; its recipient is our own number.
+  const person = record.direction === "inbound" ? (record.sender ?? undefined) : record.recipient;
+  const what = [record.id, person].filter((part) => part !== undefined).join("  ");
+  const status = type.slice(type.indexOf(".") + 1);
+  const error = record.error ? `  ${paintStatus(status, record.error.code)}` : "";
+  const timestamp = typeof event["timestamp"] === "string" ? event["timestamp"] : "";
+  return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
 }

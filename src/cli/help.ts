@@ -1,7 +1,8 @@
-/** godwit help and --help: describe a command, its forms, flags, examples and exit codes. The texts come from the command's row. */
+/** godwit help and --help: describe a command, its forms, flags, examples and exit codes. The texts come from the command's row. And godwit
+ *  version. */
+import { didYouMean } from "../lib/nearest.ts";
 import {
   COMMAND_GROUPS,
-  didYouMean,
   EXIT_CODES,
   ownFlags,
   shownSettings,
@@ -11,6 +12,8 @@ import {
   type FlagRow,
   type Program,
 } from "./command.ts";
+import { VERSION } from "../version.ts";
+import { print } from "./output.ts";
 
 export const help: Command = {
   name: "help",
@@ -67,8 +70,7 @@ export function helpText(command: Command, { summary }: Pick<CommandEntry, "summ
 
 export const exitCodes = (command: Command): Readonly<Record<number, string>> => ({ ...EXIT_CODES, ...command.exitCodes });
 
-export const flagText = (flag: string, { type, value = "TEXT" }: FlagRow): string =>
-  type === "boolean" ? `--${flag}` : `--${flag} ${value}`;
+export const flagText = (flag: string, { isSwitch, value = "TEXT" }: FlagRow): string => (isSwitch ? `--${flag}` : `--${flag} ${value}`);
 
 export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: FlagRow): string => {
   const notes = [
@@ -116,3 +118,16 @@ export function wrapLines(text: string, width: number): string[] {
   }
   return [...lines, line];
 }
+
+export const version: Command = {
+  name: "version",
+  about: ["Prints the versions of godwit and of Node."],
+  usage: ["version [--json]"],
+  flags: {},
+  settings: "none",
+  examples: [["For a bug report:", "godwit version --json"]],
+  run: async ({ flags }) => {
+    if (flags["json"] === true) print(flags, { godwit: VERSION, node: process.versions.node });
+    else process.stdout.write(`godwit ${VERSION} (node ${process.versions.node})\n`);
+  },
+};

@@ -24,14 +24,8 @@ export const inbound: Command = {
   ],
   usage: ["inbound list [--json]", "inbound assign ID --account NAME|ID [--environment test|live] [--json]"],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account that receives the message, by name or id" },
-    environment: {
-      type: "string",
-      value: "ENVIRONMENT",
-      choices: ["test", "live"],
-      fallback: "live",
-      help: "the environment that receives the message",
-    },
+    account: { value: "NAME|ID", help: "the account that receives the message, by name or id" },
+    environment: { value: "ENVIRONMENT", choices: ["test", "live"], fallback: "live", help: "the environment that receives the message" },
   },
   settings: "database",
   hasTables: true,
@@ -65,7 +59,7 @@ async function assign(input: Input): Promise<void> {
 }
 
 const REFUSALS: Readonly<Record<Exclude<Assigned["kind"], "assigned" | "already_assigned">, string>> = {
-  unknown: "there is no kept message with this id; it may be older than 30 days, or erased with the data of its sender",
+  unknown: "there is no kept message with this id; it may be older than 30 days",
   notification: "this is a notification, which belongs to no account",
   assigned_elsewhere: "the message is already assigned to another account or environment",
 };

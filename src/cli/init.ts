@@ -5,10 +5,9 @@ import { textFlags, UsageError, type Command } from "./command.ts";
 import { readTomlFile } from "../lib/toml-file.ts";
 import { say } from "./output.ts";
 import { starterFile } from "./starter-file.ts";
-import { carrierNames } from "./starter-links.ts";
+import { STARTER_NAMES } from "./starter-links.ts";
 
 const DEFAULT_FILE = "godwit.toml";
-const CARRIERS = carrierNames();
 
 export const init: Command = {
   name: "init",
@@ -18,9 +17,9 @@ export const init: Command = {
   ],
   usage: ["init [FILE] [--carrier NAME] [--append] [--stdout]"],
   flags: {
-    carrier: { type: "string", value: "NAME", choices: CARRIERS, isRepeated: true, help: "write the section of this carrier" },
-    append: { type: "boolean", help: "write only the sections of the carriers, to the end of an existing file" },
-    stdout: { type: "boolean", help: "print the text instead of writing a file" },
+    carrier: { value: "NAME", choices: STARTER_NAMES, isRepeated: true, help: "write the section of this carrier" },
+    append: { isSwitch: true, help: "write only the sections of the carriers, to the end of an existing file" },
+    stdout: { isSwitch: true, help: "print the text instead of writing a file" },
   },
   settings: "none",
   hasNoJson: true,
@@ -32,8 +31,8 @@ export const init: Command = {
   ],
   async run({ flags, words: [file = DEFAULT_FILE] }) {
     const carriers = [...new Set(textFlags(flags, "carrier"))];
-    const unknown = carriers.find((name) => !CARRIERS.includes(name));
-    if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; the carriers are ${CARRIERS.join(", ")}`);
+    const unknown = carriers.find((name) => !STARTER_NAMES.includes(name));
+    if (unknown !== undefined) throw new UsageError(`there is no carrier ${unknown}; the carriers are ${STARTER_NAMES.join(", ")}`);
     const isAppended = flags["append"] === true;
     if (isAppended && carriers.length === 0) throw new UsageError("--append needs --carrier");
     if (isAppended) refuseTwice(file, carriers);

@@ -1,16 +1,17 @@
 /** godwit links: shows the state of every link, and sets up the links of accounts. */
 import { environmentVariables } from "../config.ts";
+import { secretReader } from "../lib/secret-files.ts";
 import { createLog } from "../model/log.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { CARRIERS } from "../links/carrier-files.ts";
 import { listLinks, type LinkReport } from "../links/link-record.ts";
-import { simulatorLink, type Link } from "../links/link.ts";
+import { simulatorLink } from "../links/link.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { NewLinkBody, settingFaults, type NewLink } from "../links/link-definition.ts";
 import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { readAllLinks } from "../links/stored-link.ts";
-import { readPauses, setPaused } from "../links/pauses.ts";
+import { readPauses, setPaused, unusable } from "../links/pauses.ts";
 import { EXIT, neededFlag, numberFlag, pairFlags, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
@@ -34,16 +35,21 @@ export const links: Command = {
     "links remove LINK [--account NAME|ID] [--json]",
   ],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account of the link; needed when there are several" },
-    provider: { type: "string", value: "PROVIDER", choices: ["smpp", "twilio", "whatsapp", "http"], help: "the protocol of the carrier" },
-    carrier: { type: "string", value: "CARRIER", choices: CARRIERS, help: "the carrier of the provider http" },
-    name: { type: "string", help: "a name for people" },
-    sender: { type: "string", value: "SENDER", help: "the sender of messages that have no other" },
-    country: { type: "string", value: "COUNTRY", help: "the country of numbers in national format, as two letters" },
-    rate: { type: "string", value: "NUMBER", help: "parts or messages per second" },
-    set: { type: "string", value: "NAME=VALUE", isRepeated: true, help: "a setting of the provider" },
-    value: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a value of an HTTP carrier" },
-    secret: { type: "string", value: "NAME=VARIABLE", isRepeated: true, help: "a secret, and the environment variable that contains it" },
+    account: { value: "NAME|ID", help: "the account of the link; needed when there are several" },
+    provider: { value: "PROVIDER", choices: ["smpp", "twilio", "whatsapp", "http"], help: "the protocol of the carrier" },
+    carrier: { value: "CARRIER", choices: CARRIERS, help: "the carrier of the provider http" },
+    name: { help: "a name for people" },
+    sender: { value: "SENDER", help: "the sender of messages that have no other" },
+    country: { value: "COUNTRY", help: "the country of numbers in national format, as two letters" },
+    rate: { value: "NUMBER", help: "parts or messages per second" },
+    price: {
+      value: "PLACE=NUMBER",
+      isRepeated: true,
+      help: "the price of a segment to a country, to the numbers with a prefix, or to all others (*)",
+    },
+    set: { value: "NAME=VALUE", isRepeated: true, help: "a setting of the provider" },
+    value: { value: "NAME=TEXT", isRepeated: true, help: "a value of an HTTP carrier" },
+    secret: { value: "NAME=VARIABLE", isRepeated: true, help: "a secret, and the environment variable that contains it" },
   },
   settings: "database",
   hasTables: true,
@@ -67,17 +73,18 @@ export const links: Command = {
 type Verb = (input: Input) => Promise<number | void>;
 
 /** The links of the file and of all accounts. */
-async function everyLink({ db, config }: OpenedDatabase): Promise<{ all: Link[]; titles: ReadonlyMap<string, string> }> {
-  const { links: created, titles } = await readAllLinks(db);
-  return { all: [simulatorLink(config.simulatorSpeed), ...config.plan.links, ...created], titles };
+async function everyLink({ db, config }: OpenedDatabase) {
+  const { links: created, titles, faults } = await readAllLinks(db);
+  return { all: [simulatorLink(config.simulatorSpeed), ...config.plan.links, ...created], titles, faults };
 }
 
 type Shown = LinkReport & { title: string | null };
 
 async function reportAll(opened: OpenedDatabase): Promise<Shown[]> {
   const { db, clock } = opened;
-  const { all, titles } = await everyLink(opened);
-  const pauses = await readPauses(db, clock.now());
+  const { all, titles, faults } = await everyLink(opened);
+  const unread = Array.from(faults, ([name, fault]) => [name, unusable(fault)] as const);
+  const pauses = new Map([...(await readPauses(db, clock.now())), ...unread]);
   return (await listLinks(db, all, clock.now())).map((report) => {
     const pause = pauses.get(report.name);
     return {
@@ -161,11 +168,13 @@ const noSuchLink = (name: string): UsageError => new UsageError(`there is no lin
 /** The request that the flags stand for. */
 function readRequest(flags: Input["flags"]): Record<string, unknown> {
   const provider = neededFlag(flags, "provider");
-  const env = environmentVariables();
+  const faults: string[] = [];
+  const secretOf = secretReader(environmentVariables(), faults);
   const secrets = Object.fromEntries(
     pairFlags(flags, "secret").map(([name, variable]) => {
-      const secret = env[variable];
-      if (secret === undefined || secret === "") throw new UsageError(`--secret ${name}: the variable ${variable} is not set`);
+      const secret = secretOf(variable);
+      if (faults[0] !== undefined) throw new UsageError(faults[0]);
+      if (secret === undefined) throw new UsageError(`--secret ${name}: the variable ${variable} is not set`);
       return [name, secret];
     }),
   );
@@ -178,6 +187,10 @@ function readRequest(flags: Input["flags"]): Record<string, unknown> {
     sender: textFlag(flags, "sender"),
     country: textFlag(flags, "country"),
     rate: numberFlag(flags, "rate"),
+    prices:
+      flags["price"] === undefined
+        ? undefined
+        : Object.fromEntries(pairFlags(flags, "price").map(([place, price]) => [place, Number(price || Number.NaN)])),
     settings: provider === "http" ? { ...own, secrets, values } : { ...own, ...secrets },
   });
 }

@@ -1,11 +1,11 @@
 /** godwit listen: shows events as they happen, and can forward them to a local URL in the form of webhooks. */
+import { parseBoundedUrl, requireUrl } from "../lib/urls.ts";
 import { EVENT_TYPES } from "../events/event.ts";
 import { secretFrom, signatureOf, signingKey } from "../webhooks/signature.ts";
 import { failureReason } from "./client.ts";
 import { readClientConfig } from "./client-config.ts";
 import { interruption, textFlag, UsageError, type Command } from "./command.ts";
-import { eventLine, subjectMessageId } from "./event-line.ts";
-import { followEvents, type FollowedEvent } from "./follow-events.ts";
+import { followEvents, eventLine, subjectMessageId, type FollowedEvent } from "./follow-events.ts";
 import { say } from "./output.ts";
 
 const FORWARD_TIMEOUT_MS = 15_000;
@@ -18,18 +18,10 @@ export const listen: Command = {
   ],
   usage: ["listen [flags]"],
   flags: {
-    type: { type: "string", value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type or group" },
-    message: { type: "string", value: "ID", help: "only events of this message" },
-    after: {
-      type: "string",
-      value: "EVENT_ID",
-      help: "start after this event, for example the last one of an earlier run",
-    },
-    "forward-to": {
-      type: "string",
-      value: "URL",
-      help: "a URL to which each event is posted; the secret of the signatures is printed at the start",
-    },
+    type: { value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type or group" },
+    message: { value: "ID", help: "only events of this message" },
+    after: { value: "EVENT_ID", help: "start after this event, for example the last one of an earlier run" },
+    "forward-to": { value: "URL", help: "a URL to which each event is posted; the secret of the signatures is printed at the start" },
   },
   settings: "client",
   examples: [
@@ -43,10 +35,7 @@ export const listen: Command = {
   },
   async run({ flags }) {
     const { url, key } = readClientConfig(flags);
-    const closed = new AbortController();
-    // The reader of the output, such as `head`, has closed the pipe.
-    process.stdout.once("error", () => closed.abort());
-    const signal = AbortSignal.any([interruption(), closed.signal]);
+    const signal = interruption();
     const forward = textFlag(flags, "forward-to");
     const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), key, signal);
     if (forwarder !== undefined) say(`forwarding to ${forward}, signed by ${forwarder.secret}`);
@@ -75,7 +64,7 @@ export const listen: Command = {
 };
 
 function readUrl(text: string): string {
-  const url = URL.parse(text);
+  const url = parseBoundedUrl(text);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new UsageError(`--forward-to must be a URL such as http://localhost:3000/hooks, not ${text}`);
   return text;
@@ -98,7 +87,7 @@ function createForwarder(
     const isRefused = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ECONNREFUSED";
     if (!isRefused || isRefusalExplained) return "";
     isRefusalExplained = true;
-    return `\n  no program accepts connections at ${new URL(url).host}: is your program running, and is this its port?`;
+    return `\n  no program accepts connections at ${requireUrl(url).host}: is your program running, and is this its port?`;
   };
   const post = async ({ id, data }: FollowedEvent): Promise<string> => {
     const timestamp = String(Math.floor(Date.now() / 1_000));

@@ -13,10 +13,10 @@ export const migrate: Command = {
   about: [
     "Applies the pending migrations in order, each once, in one process at a time. `godwit serve` does the same when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
     "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
-    "Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
+    "A migration that does not work beside nodes of earlier releases is refused while such a node is connected. Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
   ],
   usage: ["migrate [--plan] [--json]"],
-  flags: { plan: { type: "boolean", help: "print the pending migrations, and change nothing" } },
+  flags: { plan: { isSwitch: true, help: "print the pending migrations, and change nothing" } },
   settings: "database",
   examples: [
     ["The migrations of an upgrade:", "godwit migrate --plan"],

@@ -67,7 +67,6 @@ export function recordIn({ status, body }: { status: number; body: string }): Re
   throw new UsageError(String(record["detail"]));
 }
 
-/** The secret key of the service. */
 export function secretKeyOf({ secretKey, databaseUrl, dataDir }: Config): Buffer {
   if (secretKey === undefined && databaseUrl !== undefined) throw new UsageError("GODWIT_SECRET_KEY must be that of the service");
   return secretKey ?? readSecretKey(secretKeyPath(dataDir));

@@ -73,7 +73,6 @@ const COLORS: Readonly<Record<string, Color>> = {
   opted_out: "yellow",
 };
 
-/** Colors the text in the color of the status. */
 export const paintStatus = (status: string, text: string): string => {
   const color = COLORS[status];
   return color === undefined ? text : paint(color, text);

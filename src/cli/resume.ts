@@ -35,8 +35,8 @@ export const resume: Command = {
   ],
   usage: ["resume [--send | --end] [--json]"],
   flags: {
-    send: { type: "boolean", help: "send the messages from before the hold" },
-    end: { type: "boolean", help: "end them as failed with the code outcome_unknown" },
+    send: { isSwitch: true, help: "send the messages from before the hold" },
+    end: { isSwitch: true, help: "end them as failed with the code outcome_unknown" },
   },
   settings: "database",
   examples: [

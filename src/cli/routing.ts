@@ -2,6 +2,7 @@
 import type { Flags } from "../config.ts";
 import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
 import { NewSenderBody, SENDERS } from "../links/sender-setup.ts";
+import { STRATEGIES } from "../links/strategy.ts";
 import { listFlag, neededFlag, numberFlag, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
@@ -20,16 +21,12 @@ export const senders: Command = {
     "senders remove SENDER_ID [--account NAME|ID] [--json]",
   ],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    link: { type: "string", value: "LINK", help: "the id of the link of the sender" },
-    countries: {
-      type: "string",
-      value: "COUNTRIES",
-      help: "the countries that it is used for, as two letters each, separated by commas",
-    },
-    pool: { type: "string", value: "NAME", help: "the pool of senders that share the messages" },
-    preference: { type: "string", value: "NUMBER", help: "higher first" },
-    rate: { type: "string", value: "NUMBER", help: "messages per second" },
+    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    link: { value: "LINK", help: "the id of the link of the sender" },
+    countries: { value: "COUNTRIES", help: "the countries that it is used for, as two letters each, separated by commas" },
+    pool: { value: "NAME", help: "the pool of senders that share the messages" },
+    preference: { value: "NUMBER", help: "higher first" },
+    rate: { value: "NUMBER", help: "messages per second" },
   },
   examples: [
     ["All senders:", "godwit senders list"],
@@ -52,24 +49,22 @@ export const routes: Command = {
     "routes remove ROUTE_ID [--account NAME|ID] [--json]",
   ],
   flags: {
-    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    channel: { type: "string", value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
-    links: { type: "string", value: "LINKS", help: "the ids of the links in their order, separated by commas" },
-    countries: {
-      type: "string",
-      value: "COUNTRIES",
-      help: "only for recipients in these countries, as two letters each, separated by commas",
-    },
-    prefixes: { type: "string", value: "PREFIXES", help: "only for numbers with these prefixes, separated by commas" },
-    priority: { type: "string", value: "NUMBER", help: "higher first" },
-    weights: {
-      type: "string",
-      value: "NUMBERS",
-      help: "one for each link, separated by commas: the first link is chosen at random by weight",
+    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    channel: { value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
+    links: { value: "LINKS", help: "the ids of the links in their order, separated by commas" },
+    countries: { value: "COUNTRIES", help: "only for recipients in these countries, as two letters each, separated by commas" },
+    prefixes: { value: "PREFIXES", help: "only for numbers with these prefixes, separated by commas" },
+    priority: { value: "NUMBER", help: "higher first" },
+    weights: { value: "NUMBERS", help: "one for each link, separated by commas: the first link is chosen at random by weight" },
+    strategy: {
+      value: "STRATEGY",
+      choices: STRATEGIES,
+      help: "prefer the links that deliver best, or the cheapest of those that deliver well",
     },
   },
   examples: [
     ["All routes:", "godwit routes list"],
+    ["The cheapest of two carriers that deliver about as well:", "godwit routes add --channel sms --links lnk_A,lnk_B --strategy price"],
     ["Another carrier for Germany:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
   settings: "database",
@@ -107,6 +102,7 @@ const newRoute = (flags: Flags): object => ({
   prefixes: listFlag(flags, "prefixes"),
   priority: numberFlag(flags, "priority"),
   weights: listFlag(flags, "weights")?.map(Number),
+  strategy: textFlag(flags, "strategy"),
 });
 
 function needed(word: string, advice: string): string {

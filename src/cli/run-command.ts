@@ -3,6 +3,8 @@ import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 
 const EXIT = { failure: 1, usage: 2 } as const;
+/** The SQLSTATE of a statement for which the role has no right. */
+const PERMISSION_DENIED = "42501";
 const ALIASES: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version" };
 
 /** Returns the exit code. */
@@ -26,7 +28,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 }
 
 async function refuse(name: string): Promise<number> {
-  const [{ didYouMean }, { overview }] = await Promise.all([import("./command.ts"), import("./help.ts")]);
+  const [{ didYouMean }, { overview }] = await Promise.all([import("../lib/nearest.ts"), import("./help.ts")]);
   const suggestion = didYouMean(name, Object.keys(COMMANDS), "godwit ");
   // The list of commands would move the suggestion out of a small terminal.
   const more = suggestion === "" ? `\n${overview({ commands: COMMANDS })}` : "godwit help lists all commands.\n";
@@ -38,6 +40,12 @@ async function refuse(name: string): Promise<number> {
 async function explain(error: unknown, command: Command): Promise<number> {
   if (error instanceof Error && error.name === "DatabaseUnavailable") {
     process.stderr.write(`godwit: ${error.message}: ${error.cause instanceof Error ? error.cause.message : String(error.cause)}\n`);
+    return EXIT.failure;
+  }
+  if (error instanceof Error && "code" in error && error.code === PERMISSION_DENIED) {
+    process.stderr.write(
+      `godwit: the database refuses its role: ${error.message}: make the role the owner of its database (docs/production.md, PostgreSQL)\n`,
+    );
     return EXIT.failure;
   }
   if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;

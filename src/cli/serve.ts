@@ -1,12 +1,13 @@
 /** godwit serve: runs the service until a signal stops it. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { environmentVariables, inspectConfig, isUnderNpm, readConfig, type Config, type Flags } from "../config.ts";
 import { checkPort } from "../api/listening.ts";
 import { createLog, type Log, type LogOutput } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
-import { newNodeName, openStorage } from "../service/open-storage.ts";
+import { newNodeName, openStorage, stopAll, type Stops, type Storage } from "../service/open-storage.ts";
+import { DatabaseWait } from "../service/wait-for-database.ts";
 import { startService, type Service } from "../service/start-service.ts";
-import { stopAll, type Stops } from "../service/stops.ts";
 import { Supervisor } from "../service/supervisor.ts";
 import { WORKER_PORT, WorkerChannel } from "../service/worker-channel.ts";
 import { watchEmbedded } from "../embedded/metrics.ts";
@@ -49,7 +50,7 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   const workerPort = environmentVariables()[WORKER_PORT];
   const config = workerPort ? { ...read, port: Number(workerPort) } : read;
   const channel = workerPort === undefined ? undefined : new WorkerChannel();
-  const output = createLog(config.log, { isShared: config.workers > 1 });
+  const output = createLog(config.log, { isShared: config.workers > 1, level: config.logLevel });
   const { flush } = output;
   const stopped = channel === undefined ? stopSignal() : workerStop(channel);
   const run = { flags, config, output, timings, channel, stopped };
@@ -84,14 +85,17 @@ async function runNode({ flags, config, output, timings, channel, stopped }: Run
   process.on("SIGHUP", () => {
     reloading = reloading.then(() => service && reload(service, flags, { tell, log }));
   });
-  const starting = startService(config, output, tell, { timings, channel });
+  const wait = new DatabaseWait({ config, log, stop: abortedBy(stopped) });
+  const starting = wait.run(() => startService(config, output, tell, { timings, channel, freePort: wait.end }));
   // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
   service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
-  if (service === undefined) return EXIT_UNFINISHED;
+  if (service === undefined) return wait.hasBegun ? 0 : EXIT_UNFINISHED;
   dropRoot(config, inspectConfig(flags, "serve").file, log);
   if (channel === undefined) say(welcome(service));
   const signal = await stopped;
-  log.info({ signal }, "stopping");
+  log.info({ signal, drain_seconds: config.drainMs / 1_000 }, "stopping");
+  service.drain();
+  await sleep(config.drainMs);
   const isStopped =
     (await within(
       service.stop().then(() => true),
@@ -113,9 +117,10 @@ function exitUnfinished(): never {
 async function supervise({ config, output: { log }, stopped }: Run): Promise<number> {
   const stops: Stops = [];
   try {
-    const starting = openStorage({ config, node: newNodeName(), isWorker: false, log, say, stops });
+    const wait = new DatabaseWait({ config, log, stop: abortedBy(stopped) });
+    const starting = wait.run(() => openSupervised({ config, log, stops }));
     const storage = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
-    if (storage === undefined) return EXIT_UNFINISHED;
+    if (storage === undefined) return wait.hasBegun ? 0 : EXIT_UNFINISHED;
     const supervisor = new Supervisor({ workers: config.workers, log });
     if (storage.embedded !== undefined) watchEmbedded(supervisor.registry, storage.embedded);
     stops.push(() => supervisor.stop());
@@ -126,16 +131,35 @@ async function supervise({ config, output: { log }, stopped }: Run): Promise<num
     log.info({ url, workers: config.workers }, "all workers listen");
     say(welcome({ url, firstKey: storage.firstKey }));
     const signal = await Promise.race([stopped, supervisor.failed.then((reason) => Promise.reject(new StartupError(reason)))]);
-    log.info({ signal }, "stopping all workers");
+    log.info({ signal, drain_seconds: config.drainMs / 1_000 }, "stopping all workers");
+    supervisor.drain();
+    await sleep(config.drainMs);
     return 0;
   } finally {
     await stopAll(stops);
   }
 }
 
+/** Opens the database for the supervisor. Leaves nothing open after an error, so that it can be repeated. */
+async function openSupervised({ config, log, stops }: { config: Config; log: Log; stops: Stops }): Promise<Storage> {
+  try {
+    return await openStorage({ config, node: newNodeName(), isWorker: false, log, say, stops });
+  } catch (error) {
+    await stopAll(stops);
+    throw error;
+  }
+}
+
+/** A signal that is aborted when the promise resolves. */
+function abortedBy(stopped: Promise<unknown>): AbortSignal {
+  const controller = new AbortController();
+  void stopped.then(() => controller.abort());
+  return controller.signal;
+}
+
 const START_AFTER_STOP_MS = 15_000;
-// Service managers kill a process after a while: ours waits for 40 seconds, Kubernetes for 30 by default.
-const STOP_LIMIT_MS = 30_000;
+// Service managers kill a process after a while: ours waits for 40 seconds, Kubernetes for 30 by default. The drain comes before it.
+const STOP_LIMIT_MS = 25_000;
 const EXIT_UNFINISHED = 1;
 
 // One Ctrl-C arrives twice under npm: the terminal signals the whole process group, and npm forwards its own signal. The stop of a

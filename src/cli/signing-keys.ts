@@ -19,7 +19,7 @@ export const signingKeys: Command = {
   ],
   usage: ["signing-keys list [--json]", "signing-keys rotate [--revoke] [--json]"],
   flags: {
-    revoke: { type: "boolean", help: "refuse all earlier tokens and use the new key at once, after a leak" },
+    revoke: { isSwitch: true, help: "refuse all earlier tokens and use the new key at once, after a leak" },
   },
   settings: "database",
   hasTables: true,

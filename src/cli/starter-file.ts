@@ -2,7 +2,7 @@
 import { ConsentTable } from "../consent/consent-settings.ts";
 import { SETTINGS, type Setting } from "../settings.ts";
 import { plain, wrapLines } from "./help.ts";
-import { carrierNames, routeRows, senderRows, starterOf, type Row, type Rows, type Starter } from "./starter-links.ts";
+import { routeRows, senderRows, STARTER_NAMES, starterOf, type Row, type Rows, type Starter } from "./starter-links.ts";
 
 /** Returns the text of the file, the sections of the carriers in it, and the environment variables with their secrets. */
 export function starterFile(file: string, carriers: readonly string[]): { text: string; sections: string; variables: string[] } {
@@ -54,7 +54,7 @@ const noCarrier = (file: string): string =>
   comment([
     "Carriers. This file has none: set one up in the console, or add the section of one to this file:",
     `  godwit init ${file} --append --carrier NAME`,
-    `Names: ${carrierNames().join(", ")}.`,
+    `Names: ${STARTER_NAMES.join(", ")}.`,
   ]);
 
 const rowText = ([name, value, help]: Row, mark: "" | "#"): string => `${explanation(help)}\n${mark}${name} = ${value}`;

@@ -1,8 +1,8 @@
 /** The rows of links, senders and routes for `godwit init`. The explanations and examples are those of the schemas in `links/`. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import type { Schema } from "../http/schema.ts";
+import { carrierPath, CARRIERS } from "../links/carrier-files.ts";
 import type { Channel } from "../links/channel.ts";
 import { settingTexts } from "../links/link-kind.ts";
 import { LINK_KINDS } from "../links/link-settings.ts";
@@ -61,21 +61,13 @@ function providerStarter(provider: keyof typeof PROVIDERS): Starter {
   return { title, notes, channel: channels[0] ?? "sms", ...rows, variables };
 }
 
-const CARRIER_FILES = join(import.meta.dirname, "..", "..", "packaging", "carriers");
-
 /** The names of the carriers that `godwit init` can write. */
-export const carrierNames = (): string[] => [
-  ...Object.keys(PROVIDERS),
-  ...readdirSync(CARRIER_FILES)
-    .filter((file) => file.endsWith(".toml"))
-    .map((file) => file.replace(".toml", ""))
-    .toSorted(),
-];
+export const STARTER_NAMES: readonly string[] = [...Object.keys(PROVIDERS), ...CARRIERS];
 
 const isProvider = (carrier: string): carrier is keyof typeof PROVIDERS => Object.hasOwn(PROVIDERS, carrier);
 
 export const starterOf = (carrier: string): Starter =>
-  isProvider(carrier) ? providerStarter(carrier) : httpStarter(carrier, readFileSync(join(CARRIER_FILES, `${carrier}.toml`), "utf8"));
+  isProvider(carrier) ? providerStarter(carrier) : httpStarter(carrier, readFileSync(carrierPath(carrier), "utf8"));
 
 /** The starter of a carrier file: its head is the explanation. Values that the file uses and does not define get placeholders. */
 function httpStarter(carrier: string, text: string): Starter {
@@ -116,10 +108,8 @@ const inlineTable = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
     .join(", ")} }`;
 
-/** The table of a sender on the link. */
 export const senderRows = (link: string): Rows => rowsOf(SenderTable, { link: `"${link}"` });
 
-/** The table of a route over the links. */
 export const routeRows = (channel: Channel, links: readonly string[]): Rows =>
   rowsOf(RouteTable, {
     channel: `"${channel}"`,

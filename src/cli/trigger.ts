@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import { pause } from "../lib/wait.ts";
 import { readClientConfig } from "./client-config.ts";
 import { callRepeatedly, expectSuccess } from "./client.ts";
-import { didYouMean, EXIT, interruption, readDuration, UsageError, type Command, type Input } from "./command.ts";
-import { eventSubject } from "./event-line.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import { EXIT, interruption, readDuration, UsageError, type Command, type Input } from "./command.ts";
+import { eventSubject } from "./follow-events.ts";
 import { print, say } from "./output.ts";
 
 const DEFAULT_WAIT_SECONDS = 30;
@@ -53,7 +54,7 @@ export const trigger: Command = {
     `The events that it can cause: ${Object.keys(CAUSES).join(", ")}. Without an event it lists them.`,
   ],
   usage: ["trigger [--json]", "trigger EVENT [--timeout TIME] [--json]"],
-  flags: { timeout: { type: "string", value: "TIME", fallback: "30s", help: "how long to wait for the event" } },
+  flags: { timeout: { value: "TIME", fallback: "30s", help: "how long to wait for the event" } },
   settings: "client",
   examples: [
     ["A message that the carrier does not deliver:", "godwit trigger message.undelivered"],

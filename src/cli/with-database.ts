@@ -5,7 +5,7 @@ import { readConfig, type Config } from "../config.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import type { Database } from "../database/database.ts";
 import { DatabaseClock } from "../database/database-clock.ts";
-import { migrate } from "../database/migrate.ts";
+import { migrate, requireMigrated } from "../database/migrate.ts";
 import { openDatabase } from "../embedded/open-database.ts";
 import { requireCluster } from "../embedded/data-directory.ts";
 import { UsageError, type Input } from "./command.ts";
@@ -24,7 +24,7 @@ export async function withDatabase<T>(input: Input, command: string, work: (data
 /** As above, for commands that prepare an installation before its first start: creates the database if there is none. */
 export const withNewDatabase = <T>({ flags }: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> =>
   withUnmigratedDatabase(readConfig(flags, "database"), command, async (database) => {
-    await migrate(database.db);
+    await (database.config.isMigrating ? migrate(database.db) : requireMigrated(database.db));
     return work(database);
   });
 

@@ -22,7 +22,7 @@ import {
   type Changed,
 } from "./queries.ts";
 import { lockConsent } from "./refusal.ts";
-import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
+import { pairName, suppressionRecord, type Pair, type Reason, type Source, type Suppression } from "./suppression.ts";
 
 /** Without an origin, the service itself makes the change. */
 export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null; origin?: ChangeOrigin };
@@ -145,8 +145,6 @@ function recordConsent(tx: Tx, nowMs: number, { accountId, environment, id, isAc
   const action = isActive ? "suppression.created" : "suppression.lifted";
   return recordChange(tx, nowMs, { accountId, environment, origin }, { action, target, changes: { source, keyword } });
 }
-
-type Reason = Pick<Suppression, "isActive" | "source" | "keyword" | "messageId" | "note">;
 
 function change(stored: Suppression, nowMs: number, { isActive, source, keyword, messageId, note }: Reason): Changed {
   const changeId = newIdAfter("evt", stored.updatedAtMs, nowMs);

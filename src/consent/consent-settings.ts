@@ -2,7 +2,9 @@
  *  the API, in the configuration file and in the database are the same. */
 import type { Fault } from "../http/problem.ts";
 import { nullable, oneOf, optional, timestamp, Type, type Static } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
 import { isoTime } from "../lib/time.ts";
+import { asObject } from "../providers/carrier-fields.ts";
 import { ENVIRONMENTS, type Environment } from "../model/owner.ts";
 import { foldWord, toOptWords, type OptKind, type OptWords } from "./opt-out-words.ts";
 import { DEFAULT_LANGUAGES, LANGUAGE_CODES } from "./word-lists.ts";
@@ -80,6 +82,19 @@ export const ConsentSettingsRecord = Type.Object(
     description: "The words with which people opt out of messages of this environment, and the automatic replies to them.",
   },
 );
+
+const CHECKS = Object.entries(ConsentChangeBody.properties).map(([name, schema]) => ({
+  name,
+  check: compile(Type.Object({ [name]: schema }), "body"),
+}));
+
+/** The stored settings, which another release or a person may have written. A member that cannot be read is left out. */
+export function storedSettings(stored: unknown): SomeSettings {
+  const members = asObject(stored);
+  return Object.fromEntries(
+    CHECKS.filter(({ name, check }) => check({ [name]: members[name] }).length === 0).map(({ name }) => [name, members[name]]),
+  );
+}
 
 const BUILT_IN: ConsentSettings = {
   languages: [...DEFAULT_LANGUAGES],

@@ -8,8 +8,8 @@ import type { Owner } from "../model/owner.ts";
 import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
-import type { SomeSettings } from "./consent-settings.ts";
-import type { ConsentChange, Pair, Suppression } from "./suppression.ts";
+import { storedSettings, type SomeSettings } from "./consent-settings.ts";
+import type { ConsentChange, ConsentScope, Pair, Suppression } from "./suppression.ts";
 
 // The sender is part of the key, in which null would not equal null.
 export const ANY_SENDER = "";
@@ -218,16 +218,11 @@ export const storeWindow = (
 export type ServiceWindow = { sender: string; opened_at: Date };
 
 /** The service windows of a recipient, by sender, after `after`. */
-export const listWindows = (
-  db: Queryable,
-  { accountId, environment }: Owner,
-  { recipient, after }: { recipient: Recipient; after: string | null },
-  limit: number,
-): Promise<ServiceWindow[]> =>
+export const listWindows = (db: Queryable, person: ConsentScope, after: string | null, limit: number): Promise<ServiceWindow[]> =>
   db.rows<ServiceWindow>(sql`
   select sender, opened_at
     from service_windows
-   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
+   where account_id = ${person.accountId} and environment = ${person.environment} and recipient = ${person.recipient}
      and (${after}::text is null or sender > ${after}::text)
    order by sender
    limit ${limit}`);
@@ -271,17 +266,12 @@ export async function deleteErasedOptOut(tx: Tx, { accountId, environment, recip
 export type ErasedOptOut = { sender: string; created_at: Date };
 
 /** The opt-outs of a recipient whose data was erased, by sender, after `after`. An empty sender stands for all senders. */
-export const listErasedOptOuts = (
-  db: Queryable,
-  { accountId, environment }: Owner,
-  { recipient, after }: { recipient: Recipient; after: string | null },
-  limit: number,
-): Promise<ErasedOptOut[]> =>
+export const listErasedOptOuts = (db: Queryable, person: ConsentScope, after: string | null, limit: number): Promise<ErasedOptOut[]> =>
   db.rows<ErasedOptOut>(sql`
   select sender, created_at
     from erased_opt_outs
-   where account_id = ${accountId} and environment = ${environment}
-     and recipient_hash = hash_recipient(${accountId}, ${recipient})
+   where account_id = ${person.accountId} and environment = ${person.environment}
+     and recipient_hash = hash_recipient(${person.accountId}, ${person.recipient})
      and (${after}::text is null or sender > ${after}::text)
    order by sender
    limit ${limit}`);
@@ -294,7 +284,7 @@ export async function findSettings(db: Queryable, { accountId, environment }: Ow
   select settings, updated_at
     from consent_settings
    where account_id = ${accountId} and environment = ${environment}`);
-  return row;
+  return row && { ...row, settings: storedSettings(row.settings) };
 }
 
 /** Locks the settings of an environment until the transaction ends, even if there are none yet. Returns those that the account has set. */
@@ -305,7 +295,7 @@ export async function lockSettings(tx: Tx, { accountId, environment }: Owner, no
   on conflict (account_id, environment) do update
      set updated_at = excluded.updated_at
   returning settings`);
-  return row?.settings ?? {};
+  return storedSettings(row?.settings);
 }
 
 /** Stores the settings of a locked environment. */

@@ -4,7 +4,7 @@ import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { CONSENT_LOCKS } from "../database/locks.ts";
 import { prepare } from "../database/sql.ts";
-import type { Pair } from "./suppression.ts";
+import type { ConsentScope, Pair } from "./suppression.ts";
 
 /** The reasons for which a message may not be sent, in the order of their numbers in `consentRefusal`. */
 export const CONSENT_REFUSALS = ["recipient_opted_out", "service_window_closed"] as const;
@@ -67,9 +67,6 @@ export async function findRefusal(
   if (found?.is_suppressed === true) return "recipient_opted_out";
   return found?.is_closed === true ? "service_window_closed" : undefined;
 }
-
-/** The environment and recipient of a message. */
-type ConsentScope = Pick<Pair, "accountId" | "environment" | "recipient">;
 
 const scopeColumns = [
   column<ConsentScope, "uuid">("account_id", "uuid", ({ accountId }) => accountId),

@@ -1,6 +1,6 @@
 /** The HTTP routes of suppressions and of consent settings. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
@@ -126,12 +126,8 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     reply: { status: 200, description: "A page of changes.", schema: pageOf("SuppressionChangePage", ChangeRecord) },
     problems: ["not_found"],
     handle: async ({ params, query, credential }) => {
-      const limit = query.limit ?? DEFAULT_LIMIT;
-      const { before } = idRange(query);
-      const found = await listChanges(db, await findOwn(db, credential, params.id), before, limit + 1);
-      const page = found.slice(0, limit);
-      const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-      return jsonResponse(toPage(page.map(changeRecord), next));
+      const suppression = await findOwn(db, credential, params.id);
+      return jsonResponse(await pageFrom(query, (before, limit) => listChanges(db, suppression, before, limit), changeRecord));
     },
   }),
   route({

@@ -1,9 +1,7 @@
 /** The operations of clients on suppressions. Each write is one transaction with its idempotency key, its events and its response. */
-import type { Credential } from "../access/authenticate.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import type { IdempotencyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay } from "../idempotency/once.ts";
+import { Once, type AuditedCall, type Executed, type Replay } from "../idempotency/once.ts";
 import { encodeId, type SuppressionId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -16,7 +14,7 @@ import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { lockSuppression } from "./queries.ts";
 import { suppressionRecord, inFlightField, pairName, type Pair } from "./suppression.ts";
 
-type SuppressionCall = { credential: Credential; origin: () => ChangeOrigin; claim: IdempotencyClaim | undefined };
+type SuppressionCall = Pick<AuditedCall, "credential" | "origin" | "claim">;
 
 type SuppressionChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void };
 
@@ -54,7 +52,6 @@ export class SuppressionChanger {
     });
   }
 
-  /** Imports all entries or none. */
   import(call: SuppressionCall, entries: readonly NewSuppression[]): Promise<Executed | Replay> {
     return this.#once.transaction(call.credential, call.claim, async (tx) => {
       return jsonResponse(await importSuppressions(tx, this.#now(), { ...call, origin: call.origin() }, entries));

@@ -22,12 +22,15 @@ export type Pair = {
   sender: string | null;
 };
 
+/** A recipient in an environment. */
+export type ConsentScope = Omit<Pair, "sender">;
+
 /** A text that identifies a pair. Neither numbers nor senders contain line breaks. */
 export const pairName = ({ accountId, environment, recipient, sender }: Pair): string =>
   [accountId.toString("hex"), environment, recipient, sender ?? ""].join("\n");
 
 /** The cause and time of a change. */
-type Reason = {
+export type Reason = {
   isActive: boolean;
   source: Source;
   keyword: string | null;
@@ -73,7 +76,6 @@ export type SuppressionRecord = Static<typeof SuppressionRecord>;
 
 export const inFlightField = (description: string) => Type.Integer({ examples: [0], description });
 
-/** The response to an opt-out. */
 export const OptOutRecord = Type.Object(
   {
     ...fields,

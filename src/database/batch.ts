@@ -12,11 +12,24 @@ export const column = <T, C extends ElementType>(name: string, type: C, pick: (i
   pick,
 });
 
-/** `build` gets the row source, in which every item has its columns and its `ordinal`, counted from one. */
-export function batchStatement<T>(columns: readonly Column<T>[], build: (rowSource: string) => string): (items: readonly T[]) => Sql {
-  const statement = prepare(build(rowSource(columns)));
-  return (items) => ({ ...statement, values: columns.map((each, index) => new ArrayParameter(each, items, index === 0)) });
+/** `build` gets the row source, in which every item has its columns and its `ordinal`, counted from one, and expressions for the parameters of
+ *  the whole statement. The statement must have one exactly if its callers pass some. */
+export function batchStatement<T>(
+  columns: readonly Column<T>[],
+  build: (rowSource: string, ...parameters: [string, string, string]) => string,
+): (items: readonly T[], ...parameters: readonly (string | undefined)[]) => Sql {
+  const parameter = (index: number): string => `($${columns.length + 1}::text[])[${index}]`;
+  const statement = prepare(build(rowSource(columns), parameter(1), parameter(2), parameter(3)));
+  return (items, ...parameters) => {
+    const values: unknown[] = columns.map((each, index) => new ArrayParameter(each, items, index === 0));
+    return { ...statement, values: parameters.length === 0 ? values : [...values, new ArrayParameter(PARAMETER, parameters, true)] };
+  };
 }
+
+const PARAMETER: Column<string | undefined> = { name: "parameter", type: "text", pick: (value) => value ?? null };
+
+/** A condition, always true, that limits the time for which its statement waits for each lock. The parameter is a time, such as `250ms`; zero: no limit. */
+export const limitLockWait = (parameter: string): string => `(select set_config('lock_timeout', ${parameter}, true)) is not null`;
 
 const rowSource = <T>(columns: readonly Column<T>[]): string => {
   const parameters = wrapped(columns.map(({ type }, index) => `$${index + 1}::${type}[]`));
@@ -176,12 +189,5 @@ export class ArrayParameter<T = unknown> {
     out.rewind(start);
     // No dimension, no nulls.
     for (const word of [0, 0, oid]) out.int32(word);
-  }
-
-  /** The driver calls this if array parameters are mixed with others. */
-  toPostgres(): Buffer {
-    const out = new Scratch();
-    this.writeTo(out);
-    return out.view();
   }
 }

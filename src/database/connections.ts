@@ -5,7 +5,10 @@ import pg from "pg";
 import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { uuidFromText } from "../lib/uuid.ts";
 import { clientConfig, serverName, type DatabaseAddress } from "./database-address.ts";
-import { DatabaseServers, serverUrls } from "./database-servers.ts";
+import { DatabaseServers, serverUrls, type Timeline } from "./database-servers.ts";
+import { History, type Witness } from "./history.ts";
+import type { Sql } from "./sql.ts";
+import { sessionName } from "./session-names.ts";
 import { DriverClient, type PoolOptions, type TimedQuery } from "./driver.ts";
 
 type Settings = Readonly<Record<string, string>>;
@@ -26,6 +29,8 @@ const SUSPECT_MS = 2_000;
 // No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+// A statement that waits for a lock would be committed for a process that has died: its messages would be `sending`, and no process would send them.
+const CONNECTION_CHECK_MS = 250;
 
 // Each statement has one good plan for all values: probes of an index, row by row. Planning for each execution would cost more than
 // the execution, and a planner without statistics of a new table would sort or hash the whole table. A bitmap scan of a small table
@@ -45,13 +50,33 @@ const SETTINGS: Settings = {
   ...PLANNING,
   statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
   idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
+  client_connection_check_interval: `${CONNECTION_CHECK_MS}ms`,
   // A role may have another level. The warning about a commit that did not wait for its standby must arrive.
   client_min_messages: "warning",
 };
 
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.UUID, uuidFromText);
-types.setTypeParser(pg.types.builtins.INT8, Number);
+// A number beyond those that JavaScript has exactly would be rounded, possibly to one that PostgreSQL refuses as a parameter.
+types.setTypeParser(pg.types.builtins.INT8, (text) => Math.min(Math.max(Number(text), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
+
+// JavaScript has no date for `infinity`, nor for the last years of PostgreSQL. Code that reads a time always gets a date that it can store.
+const FIRST_TIME_MS = Date.UTC(-4712, 0, 1);
+const LAST_TIME_MS = 8.64e15;
+const parseTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date | number;
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => {
+  const time = parseTime(text);
+  if (time instanceof Date && !Number.isNaN(time.getTime())) return time;
+  return new Date(text.startsWith("-") || text.endsWith("BC") ? FIRST_TIME_MS : LAST_TIME_MS);
+});
+
+/** A standby may be promoted. */
+export class ReadOnlyServer extends Error {
+  override name = "ReadOnlyServer";
+  constructor() {
+    super("the server only permits reading: it is a standby, or its default_transaction_read_only is on");
+  }
+}
 
 /** `config` reads the files of the certificates again for each session. */
 type Server = { name: string; config: () => pg.ClientConfig };
@@ -85,6 +110,7 @@ export class Connections {
   hasStorageFault = false;
   /** The limits of the shares of the pool. */
   readonly limits: ConcurrencyLimit[] = [];
+  readonly history = new History();
   readonly #servers: DatabaseServers;
   readonly #targets: readonly Server[];
   readonly #nodeName: string;
@@ -124,7 +150,6 @@ export class Connections {
     return this.#servers.timeline;
   }
 
-  /** Takes a session of the pool. */
   take(): Promise<DatabaseSession & pg.PoolClient> {
     return this.#onPrimary(() => this.#takeCurrent());
   }
@@ -229,15 +254,29 @@ export class Connections {
       types,
       connectionTimeoutMillis: this.#connectTimeoutMs,
       keepAlive: true,
-      application_name: `godwit ${this.#nodeName} ${this.#sessions}`,
+      application_name: sessionName(this.#nodeName, this.#sessions),
     };
   }
 
   async #begin(session: DatabaseSession): Promise<void> {
     await beginSession(session, this.#settings);
-    session.timeline = await readTimeline(session);
-    this.#servers.noteTimeline(session.timeline);
+    const timeline = await readTimeline(session);
+    if (this.timeline > 0 && timeline.number > this.timeline) await this.#checkHistory(session);
+    session.timeline = timeline.number;
+    this.#servers.noteTimeline(timeline);
   }
+
+  /** Before the timeline is noted, so that no other session of this process is used on it. */
+  async #checkHistory(session: DatabaseSession): Promise<void> {
+    await inTransaction(session, (tx) => this.history.check(tx));
+  }
+}
+
+/** Runs statements in one transaction of a session that nothing else uses yet. */
+async function inTransaction(session: DatabaseSession, work: (tx: Parameters<Witness>[0]) => Promise<void>): Promise<void> {
+  await session.query("begin");
+  await work({ rows: async <T>({ text, values }: Sql) => (await session.query({ text, values: values as unknown[] })).rows as T[] });
+  await session.query("commit");
 }
 
 function serversOf(target: DatabaseTarget): Server[] {
@@ -256,17 +295,39 @@ async function beginSession(session: DatabaseSession, settings: Settings): Promi
   const query: TimedQuery = { text, query_timeout: CONNECT_TIMEOUT_MS };
   await session.query(query);
   const { rows } = await session.query<{ transaction_read_only: string }>("show transaction_read_only");
-  if (rows[0]?.transaction_read_only === "on")
-    throw new Error("the server only permits reading: it is a standby, or its default_transaction_read_only is on");
+  if (rows[0]?.transaction_read_only === "on") throw new ReadOnlyServer();
 }
 
 /** The name of a WAL file begins with the timeline. A managed server may not permit the functions. */
-async function readTimeline(session: DatabaseSession): Promise<number> {
+async function readTimeline(session: DatabaseSession): Promise<Timeline> {
   try {
-    const { rows } = await session.query<{ name: string }>("select pg_walfile_name(pg_current_wal_lsn()) as name");
-    return Number.parseInt(rows[0]?.name.slice(0, 8) ?? "0", 16);
+    const { rows } = await session.query<{ name: string; has_marks: boolean }>(`
+      select pg_walfile_name(pg_current_wal_lsn()) as name,
+             exists (select
+                       from pg_attribute
+                      where attrelid = to_regclass('installation') and attname = 'marked_by') as has_marks`);
+    const number = Number.parseInt(rows[0]?.name.slice(0, 8) ?? "0", 16);
+    return { number, mark: rows[0]?.has_marks === true ? await markTimeline(session, number) : null };
   } catch (error) {
-    if (error instanceof pg.DatabaseError && /^(0A|42)/.test(error.code ?? "")) return 0;
+    if (error instanceof pg.DatabaseError && /^(0A|42)/.test(error.code ?? "")) return { number: 0, mark: null };
     throw error;
   }
+}
+
+/** Returns the mark of the timeline, and stores one on a timeline that has none. */
+async function markTimeline(session: DatabaseSession, timeline: number): Promise<string | null> {
+  const read = async (): Promise<string | undefined> => {
+    const text = "select timeline_mark::text as mark from installation where timeline = $1";
+    const { rows } = await session.query<{ mark: string }>({ text, values: [timeline] });
+    return rows[0]?.mark;
+  };
+  const mark = await read();
+  if (mark !== undefined) return mark;
+  const text = `
+    update installation
+       set timeline = $1, timeline_mark = made.mark, marked_by_of = made.mark, marked_by = pg_current_xact_id()
+      from (select gen_random_uuid() as mark) made
+     where timeline is distinct from $1`;
+  await session.query({ text, values: [timeline] });
+  return (await read()) ?? null;
 }

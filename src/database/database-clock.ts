@@ -5,6 +5,7 @@
  *  clock of this machine does not confirm is not followed. A node that starts during such a step recognizes it by the time that the nodes
  *  store. */
 import { hostname } from "node:os";
+import { RepeatingJob } from "../lib/background-job.ts";
 import type { Database } from "./database.ts";
 import { sql } from "./sql.ts";
 
@@ -12,6 +13,9 @@ import { sql } from "./sql.ts";
 const SAMPLE_EVERY_MS = 2_000;
 
 export type Clock = { now(): number };
+
+/** Decides whether a time has come. */
+export type DueClock = Clock & { dueNow(): number };
 
 /** One reading of the database's clock, in milliseconds. The other times are those of this process when it asked and when it had the
  *  response: of the monotonic clock, and of the clock of the machine. */
@@ -21,6 +25,11 @@ export type ClockSample = { databaseMs: number; sentAtMs: number; receivedAtMs: 
 const MAX_ROUND_TRIP_MS = 1_000;
 // Clocks that a time service keeps differ by less, and are corrected in smaller steps.
 const MAX_STEP_MS = 500;
+
+// A difference that is reported: the doctor, too, warns above it.
+const REPORTED_DIFFERENCE_MS = 1_000;
+// A message waits for the clock of this machine for this long at most. That clock may be the wrong one, or stand still.
+const MAX_HELD_BACK_MS = 60_000;
 
 // A stored time that is younger, by the clock of the database, is that of a node which runs, or ran a moment ago.
 const FRESH_MS = 20_000;
@@ -95,24 +104,47 @@ export class ClockEstimate {
   }
 }
 
-export class DatabaseClock implements Clock {
+export type ClockReports = {
+  /** Called once when the database's clock makes a step that is not confirmed, or has made it before the start. */
+  unconfirmed(stepMs: number): void;
+  /** Called once when the clock of this machine differs by more than a second. Positive: the database is ahead. */
+  different(differenceMs: number): void;
+};
+
+export class DatabaseClock implements DueClock {
   readonly #db: Database;
-  readonly #onUnconfirmed: ((stepMs: number) => void) | undefined;
+  readonly #reports: ClockReports | undefined;
   readonly #estimate = new ClockEstimate();
   #unconfirmedMs = 0;
+  #isDifferent = false;
   #hasStarted = false;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  readonly #job = new RepeatingJob({
+    // After a failed sample the last estimate stays in use. Its error is the drift of some seconds.
+    onError: () => undefined,
+    afterErrorMs: SAMPLE_EVERY_MS,
+    firstAfterMs: SAMPLE_EVERY_MS,
+  });
 
-  /** `onUnconfirmed` is called once when the database's clock makes a step that is not confirmed, or has made it before the start. Without it,
-   *  as in a command, the clock follows the first sample and neither reads nor stores a time: the database may have an older schema. */
-  constructor(db: Database, onUnconfirmed?: (stepMs: number) => void) {
+  /** Without reports, as in a command, the clock follows the first sample and neither reads nor stores a time: the database may have an older
+   *  schema. */
+  constructor(db: Database, reports?: ClockReports) {
     this.#db = db;
-    this.#onUnconfirmed = onUnconfirmed;
+    this.#reports = reports;
   }
 
   now(): number {
     return this.#estimate.at(performance.now());
+  }
+
+  /** The time that has come by the clock of the database and by that of this machine: a time service may slew one of them by seconds, in steps too
+   *  small to be noticed. Another node, whose clock is right, does not wait longer. */
+  dueNow(): number {
+    return this.now() - Math.min(Math.max(0, this.differenceMs), MAX_HELD_BACK_MS);
+  }
+
+  /** How far the database is ahead of this machine. */
+  get differenceMs(): number {
+    return this.now() - Date.now();
   }
 
   /** The step of the database's clock that is not followed; 0 if there is none. */
@@ -122,33 +154,30 @@ export class DatabaseClock implements Clock {
 
   async start(): Promise<void> {
     await this.#sample();
-    this.#schedule();
+    this.#job.repeat(async () => {
+      await this.#sample();
+      return SAMPLE_EVERY_MS;
+    });
   }
 
+  /** Does not wait for a sample, since the database may not respond. */
   stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      // After a failed sample the last estimate stays in use. Its error is the drift of some seconds.
-      void this.#sample()
-        .catch(() => undefined)
-        .then(() => this.#schedule());
-    }, SAMPLE_EVERY_MS);
+    void this.#job.stop();
   }
 
   async #sample(): Promise<void> {
-    const stored = this.#hasStarted || this.#onUnconfirmed === undefined ? null : await readStoredTime(this.#db);
+    const stored = this.#hasStarted || this.#reports === undefined ? null : await readStoredTime(this.#db);
     const verdict = this.#estimate.add(await this.#db.readClock(), stored);
     this.#hasStarted = true;
     if (verdict.kind === "discarded") return;
     const before = this.#unconfirmedMs;
     this.#unconfirmedMs = verdict.kind === "unconfirmed" ? verdict.stepMs : 0;
-    if (before === 0 && verdict.kind === "unconfirmed") this.#onUnconfirmed?.(verdict.stepMs);
-    if (this.#onUnconfirmed !== undefined) await storeTime(this.#db, this.now());
+    if (before === 0 && verdict.kind === "unconfirmed") this.#reports?.unconfirmed(verdict.stepMs);
+    const { differenceMs } = this;
+    const wasDifferent = this.#isDifferent;
+    this.#isDifferent = Math.abs(differenceMs) > REPORTED_DIFFERENCE_MS;
+    if (this.#isDifferent && !wasDifferent) this.#reports?.different(differenceMs);
+    if (this.#reports !== undefined) await storeTime(this.#db, this.now());
   }
 }
 

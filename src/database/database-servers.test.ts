@@ -82,10 +82,14 @@ describe("the primary", () => {
 
   test("is not a server on an earlier timeline than one seen before", () => {
     const servers = new DatabaseServers(2, () => Promise.resolve());
-    servers.noteTimeline(1);
-    servers.noteTimeline(3);
-    servers.noteTimeline(3);
-    assert.throws(() => servers.noteTimeline(2), /timeline 2, and timeline 3 has begun: it was the primary before a failover/);
+    const note = (number: number, mark: string | null = null): void => servers.noteTimeline({ number, mark });
+    note(1);
+    note(3);
+    note(3, "a");
+    note(3);
+    note(3, "a");
+    assert.throws(() => note(3, "b"), /timeline 3 with another history: it was the primary before a failover/);
+    assert.throws(() => note(2), /timeline 2, and timeline 3 has begun: it was the primary before a failover/);
     assert.equal(servers.timeline, 3);
   });
 });

@@ -30,13 +30,17 @@ export function serverUrls(url: string): [string, ...string[]] {
 // The next probe of a server, and the next search, begin this long after one in vain, however many requests wait for a connection.
 const SEARCH_PAUSE_MS = 100;
 
+/** Where the server of a session is in the history of the database. `number`: of the timeline; zero if the server does not tell. `mark`: a random id that the first session
+ *  on the timeline has stored. */
+export type Timeline = { number: number; mark: string | null };
+
 /** Knows which server is the primary. A promotion begins a new timeline, so a server on an earlier timeline than one seen before is a former
- *  primary, and must not be used. */
+ *  primary, and must not be used. A former primary that was promoted by itself has a timeline of the same number with another mark. */
 export class DatabaseServers {
   readonly #count: number;
   readonly #probe: (position: number) => Promise<void>;
   #current = 0;
-  #timeline = 0;
+  #timeline: Timeline = { number: 0, mark: null };
   #isLost = false;
   #search: Promise<void> | undefined;
 
@@ -62,16 +66,20 @@ export class DatabaseServers {
 
   /** The latest timeline that a session has had; zero if the server does not tell. */
   get timeline(): number {
-    return this.#timeline;
+    return this.#timeline.number;
   }
 
-  /** Notes the timeline of a new session. */
-  noteTimeline(timeline: number): void {
-    if (timeline < this.#timeline)
+  noteTimeline({ number, mark }: Timeline): void {
+    const known = this.#timeline;
+    if (number < known.number)
       throw new Error(
-        `the server is on timeline ${timeline}, and timeline ${this.#timeline} has begun: it was the primary before a failover, and must not run as one`,
+        `the server is on timeline ${number}, and timeline ${known.number} has begun: it was the primary before a failover, and must not run as one`,
       );
-    this.#timeline = timeline;
+    if (number === known.number && known.mark !== null && mark !== null && mark !== known.mark)
+      throw new Error(
+        `the server is on timeline ${number} with another history: it was the primary before a failover, and must not run as one`,
+      );
+    this.#timeline = { number, mark: mark ?? (number === known.number ? known.mark : null) };
   }
 
   /** Finds the primary by probes of all servers at the same time, so that one that does not respond delays nothing. One search runs at a time.

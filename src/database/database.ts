@@ -3,6 +3,7 @@
 import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type DatabaseSession } from "./connections.ts";
+import type { History } from "./history.ts";
 import { isLossByDriver, type TimedQuery } from "./driver.ts";
 import { sql, type Sql } from "./sql.ts";
 
@@ -124,12 +125,22 @@ export class Database implements Queryable {
   /** Commits something, so that a database that permits only reading, or whose standby is away, fails here. After a statement failed for lack of disk or
    *  memory, pages are written as well: the log may have room where the tables have none. */
   async probeWrite(): Promise<void> {
-    if (!this.#connections.hasStorageFault) return void (await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`));
+    if (!this.#connections.hasStorageFault) {
+      const [row] = await this.rows<{ id: string }>(sql`
+        select pg_current_xact_id()::text as id, pg_logical_emit_message(true, 'godwit', '')`);
+      if (row !== undefined) this.history.committed(row.id);
+      return;
+    }
     await this.transaction(async (tx) => {
       await tx.rows(sql`create temporary table godwit_probe (filler text) on commit drop`);
       await tx.rows(sql`insert into godwit_probe select repeat('x', 1000) from generate_series(1, 100)`);
     });
     this.#connections.hasStorageFault = false;
+  }
+
+  /** The commits that this process saw, by which it recognizes a server that was recovered to an earlier time. */
+  get history(): History {
+    return this.#connections.history;
   }
 
   /** The timeline of the server. Every promotion of a standby begins another one. */
@@ -234,6 +245,9 @@ const READ_ONLY = "25006";
 const isStorageFault = (code: string): boolean => /^(53[12]|58)/.test(code);
 // 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long. 58: an error of the disk.
 const isServerUnfit = (code: string): boolean => code === READ_ONLY || code === "57014" || /^(40|53|58)/.test(code);
+
+/** Whether the state is about the server, and not about a statement or a login. */
+export const isServerTrouble = (code: string): boolean => isServerGone(code) || isServerUnfit(code);
 
 /** The SQLSTATE of an error of the server. */
 export const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);

@@ -80,6 +80,64 @@ test("one of several workers waits for a batch as large as the last one, and not
   assert.deepEqual(await next, ["f done"]);
 });
 
+test("items without a client that waits rest for company after a batch", async () => {
+  const { commits, run, runs } = start({ restMs: 1_000, restUpTo: 3 });
+  const first = commits.submit("a");
+  (await run(0)).finish();
+  await first;
+  const second = [commits.submit("b")];
+  for (const item of ["c", "d"]) {
+    await turn();
+    await turn();
+    assert.equal(runs.length, 1, "it waits for more items");
+    second.push(commits.submit(item));
+  }
+  const { items, finish } = await run(1);
+  assert.deepEqual(items, ["b", "c", "d"]);
+  finish();
+  await Promise.all(second);
+});
+
+test("a client that waits for each outcome rests before one in 64 batches", async () => {
+  const { commits, runs } = start({ restMs: 100, restUpTo: 3 });
+  const rests: number[] = [];
+  for (let index = 0; index < 200; index += 1) {
+    const outcome = commits.submit("a");
+    await turn();
+    await turn();
+    if (runs.length <= index) {
+      rests.push(index);
+      await poll(async () => runs[index], { timeoutMs: LIMIT_MS, everyMs: 5 });
+    }
+    runs[index]?.finish();
+    await outcome;
+  }
+  // On a slow machine a rest may end unseen.
+  const expected = new Set([1, 3, 7, 15, 31, 63, 127, 191]);
+  assert.deepEqual(
+    rests.filter((index) => !expected.has(index)),
+    [],
+  );
+});
+
+test("clients that wait for their outcomes rest only until all of them wait", async () => {
+  const { commits, runs } = start({ restMs: 100, restUpTo: 4 });
+  let longRests = 0;
+  for (let index = 0; index < 70; index += 1) {
+    const outcomes = ["a", "b"].map((item) => commits.submit(item));
+    await turn();
+    await turn();
+    if (runs.length <= index) {
+      longRests += 1;
+      await poll(async () => runs[index], { timeoutMs: LIMIT_MS, everyMs: 5 });
+    }
+    assert.deepEqual(runs[index]?.items, ["a", "b"]);
+    runs[index]?.finish();
+    await Promise.all(outcomes);
+  }
+  assert.ok(longRests <= 7, `${longRests} long rests`);
+});
+
 test("items that arrive during a run share the next batch", async () => {
   const { commits, run, runs } = start();
   const first = commits.submit("a");
@@ -261,5 +319,56 @@ test("owners take turns where more items wait than a batch holds", async () => {
   assert.deepEqual(
     await Promise.all(outcomes),
     ["a1", "a2", "a3", "a4", "a5", "b1"].map((item) => `${item} done`),
+  );
+});
+
+test("an item that meets a lock waits by itself, and the items of its batch and later ones go on", async () => {
+  const locked = Promise.withResolvers<void>();
+  const runs: string[] = [];
+  const run = async (items: readonly string[], mayWait: boolean): Promise<string[]> => {
+    runs.push(`${items.join("")}${mayWait ? " waits" : ""}`);
+    if (items.includes("b") && !mayWait) throw new ItemFault("locked");
+    if (items.includes("b")) await locked.promise;
+    return items.map((item) => `${item} done`);
+  };
+  const { commits } = start({ run, isItemFault: () => false, isBlocked: (error) => error instanceof ItemFault });
+  const [a, b, c] = ["a", "b", "c"].map((item) => commits.submit(item));
+  assert.deepEqual(await Promise.all([a, c, commits.submit("d")]), ["a done", "c done", "d done"]);
+  assert.deepEqual(runs.toSorted(), ["a", "abcd", "b", "b waits", "c", "d"]);
+  assert.equal(await commits.submit("e"), "e done");
+  assert.equal(commits.pending, 1);
+  locked.resolve();
+  assert.equal(await b, "b done");
+  assert.equal(commits.pending, 0);
+});
+
+test("batches begin small, grow with each that succeeds, and begin small again after a failure", async () => {
+  const { commits, run, runs } = start({ firstBatch: 2, maxBatch: 16, maxWaiting: 1_000 });
+  const outcomes = Promise.allSettled(Array.from({ length: 66 }, (_, index) => commits.submit(String(index))));
+  for (let index = 0; index < 4; index += 1) (await run(index)).finish();
+  (await run(4)).fail(new Error("the database is gone"));
+  for (let index = 5; index < 9; index += 1) (await run(index)).finish();
+  await outcomes;
+  assert.deepEqual(
+    runs.map(({ items }) => items.length),
+    [2, 4, 8, 16, 16, 2, 4, 8, 6],
+  );
+});
+
+test("a small batch after large ones does not make the next one small", async () => {
+  const { commits, run, runs } = start({ firstBatch: 2, maxBatch: 16, maxWaiting: 1_000 });
+  const submit = (count: number) => Promise.all(Array.from({ length: count }, (_, index) => commits.submit(String(index))));
+  const first = submit(14);
+  for (let index = 0; index < 3; index += 1) (await run(index)).finish();
+  await first;
+  const small = submit(1);
+  (await run(3)).finish();
+  await small;
+  const next = submit(8);
+  (await run(4)).finish();
+  await next;
+  assert.deepEqual(
+    runs.map(({ items }) => items.length),
+    [2, 4, 8, 1, 8],
   );
 });

@@ -1,15 +1,34 @@
 /** Group commit: items that arrive together share one transaction, and each has its own outcome.
  *
  *  An idle service runs an item at once. A busy one collects the items that arrive while a batch is at the database. So batches grow with
- *  the load and share the cost of a commit, without a timer that would delay a single request. */
+ *  the load and share the cost of a commit. Items without a client that waits also rest for a few milliseconds after a batch, while that makes
+ *  batches larger. */
 import { assert } from "../lib/assert.ts";
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
+
+// Others lock a row for milliseconds. One that is locked for longer, by a node that was suspended in the middle of a change or by a slow
+// transaction, must not delay the other items of its batch.
+export const LOCK_TIMEOUT_MS = 250;
+// Items that run one by one after a batch that met a lock. Only few of them meet it again.
+const MAX_SINGLE = 4;
+// A batch takes milliseconds. The process, or the database, was suspended or starved.
+const PAUSE_MS = 1_000;
+// A client that waits for each outcome before its next item pays for one rest in so many batches.
+const MAX_RESTLESS = 64;
+// Connections that wait for locks until the time limit of their statements.
+const MAX_BLOCKED = 2;
 
 export type GroupCommitOptions<Item, Outcome> = {
-  /** Runs one transaction for all items and returns the outcomes in their order. */
-  run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Runs one transaction for all items and returns the outcomes in their order. It fails soon if it meets a lock, unless `mayWait`. */
+  run: (items: readonly Item[], mayWait: boolean) => Promise<readonly Outcome[]>;
   /** Whether the error concerns one item. The other items are then run without it. */
   isItemFault: (error: unknown) => boolean;
+  /** Whether another transaction has locked what an item needs. That item then waits by itself, and the others go on. */
+  isBlocked?: (error: unknown) => boolean;
   maxBatch: number;
+  /** The size of the first batch, for items whose outcome a process that dies takes with it. A batch may have twice as many as the largest one
+   *  before it, and no more than this after a failure or a pause: a process that dies while it starts or recovers takes few. */
+  firstBatch?: number;
   /** The owner of an item. If more items wait than a batch holds, the owners take turns. */
   ownerOf?: (item: Item) => string;
   /** The limit of waiting items, without those at the database. */
@@ -21,8 +40,11 @@ export type GroupCommitOptions<Item, Outcome> = {
   /** The wait after which a smaller batch runs beside another one, which must be stuck. */
   maxWaitMs: number;
   /** How long items wait after a batch has ended, until they are as many as it had: its clients send their next requests meanwhile. For one
-   *  of several workers, whose batches would be small otherwise: larger ones cost less than the wait. */
+   *  of several workers, whose batches would be small otherwise, and for items without a client that waits: larger ones cost less than the wait. */
   restMs?: number | undefined;
+  /** For items without a client that waits: rests may be as long as `restMs` until so many items wait. A rest that brought no more items than the last
+   *  batch had is not repeated at once. */
+  restUpTo?: number | undefined;
 };
 
 type Waiting<Item, Outcome> = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void };
@@ -39,13 +61,23 @@ export class GroupCommit<Item, Outcome> {
   #atDatabase = 0;
   #isScheduled = false;
   #hasWaitedLong = false;
+  /** The limit of the next batch. */
+  #most: number;
   #waitTimer: NodeJS.Timeout | undefined;
   /** The size of the next batch that does not wait for more items. */
   #enough = 0;
   #restTimer: NodeJS.Timeout | undefined;
+  /** The size of the last batch, and whether items rested before it for as long as they may. */
+  #lastSize = 0;
+  #isRestLong = false;
+  /** The batches from one long rest to the next, and those that are left. */
+  #longRestEvery = 1;
+  #untilLongRest = 1;
+  readonly #blocked = new ConcurrencyLimit(MAX_BLOCKED);
 
   constructor(options: GroupCommitOptions<Item, Outcome>) {
     this.#options = options;
+    this.#most = options.firstBatch ?? options.maxBatch;
   }
 
   get waiting(): number {
@@ -85,7 +117,6 @@ export class GroupCommit<Item, Outcome> {
       this.#atDatabase += batch.length;
       void this.#runBatch(batch).finally(() => {
         this.#running -= 1;
-        this.#atDatabase -= batch.length;
         this.#rest(batch.length);
         this.#schedule();
       });
@@ -94,20 +125,33 @@ export class GroupCommit<Item, Outcome> {
   }
 
   #rest(size: number): void {
-    const { restMs } = this.#options;
+    const { restMs, restUpTo } = this.#options;
     if (restMs === undefined) return;
     clearTimeout(this.#restTimer);
-    this.#enough = size;
+    this.#enough = restUpTo === undefined ? size : this.#enoughAfter(size, restUpTo);
     this.#restTimer = setTimeout(() => {
       this.#enough = 0;
       this.#flush();
     }, restMs);
   }
 
+  /** Items rest until they are as many as the last batch had, and from time to time longer, for company. Clients in a closed loop bring none: they
+   *  send no more items before they have an outcome. */
+  #enoughAfter(size: number, upTo: number): number {
+    if (this.#isRestLong) {
+      this.#longRestEvery = size > this.#lastSize ? 1 : Math.min(MAX_RESTLESS, 2 * this.#longRestEvery);
+      this.#untilLongRest = this.#longRestEvery;
+    }
+    this.#lastSize = size;
+    this.#untilLongRest -= 1;
+    this.#isRestLong = this.#untilLongRest <= 0;
+    return this.#isRestLong ? upTo : Math.min(size, upTo);
+  }
+
   #takeBatch(): Waiting<Item, Outcome>[] {
-    const { maxBatch, ownerOf } = this.#options;
-    if (ownerOf === undefined || this.#waiting.length <= maxBatch) return this.#waiting.splice(0, maxBatch);
-    const batch = new Set(inTurns(this.#waiting, ({ item }) => ownerOf(item)).slice(0, maxBatch));
+    const { ownerOf } = this.#options;
+    if (ownerOf === undefined || this.#waiting.length <= this.#most) return this.#waiting.splice(0, this.#most);
+    const batch = new Set(inTurns(this.#waiting, ({ item }) => ownerOf(item)).slice(0, this.#most));
     this.#waiting = this.#waiting.filter((each) => !batch.has(each));
     return [...batch];
   }
@@ -128,19 +172,45 @@ export class GroupCommit<Item, Outcome> {
     }, this.#options.maxWaitMs);
   }
 
-  async #runBatch(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+  async #runBatch(batch: readonly Waiting<Item, Outcome>[], mayWait = false): Promise<void> {
+    const { run, isItemFault, isBlocked = () => false } = this.#options;
+    const startedAt = performance.now();
     try {
-      const outcomes = await this.#options.run(batch.map(({ item }) => item));
+      const outcomes = await run(
+        batch.map(({ item }) => item),
+        mayWait,
+      );
       assert(outcomes.length === batch.length, "a batch has one outcome for each item");
+      this.#adapt(performance.now() - startedAt > PAUSE_MS ? 0 : batch.length);
+      this.#atDatabase -= batch.length;
       batch.forEach(({ resolve }, index) => resolve(outcomes[index] as Outcome));
     } catch (error) {
-      if (batch.length > 1 && this.#options.isItemFault(error)) {
+      this.#adapt(0);
+      if (!mayWait && isBlocked(error)) await this.#runSingly(batch);
+      else if (batch.length > 1 && isItemFault(error)) {
         const middle = batch.length >> 1;
         await this.#runBatch(batch.slice(0, middle));
         await this.#runBatch(batch.slice(middle));
       } else {
+        this.#atDatabase -= batch.length;
         for (const { reject } of batch) reject(error);
       }
+    }
+  }
+
+  /** Sets the limit of the next batch after one of this size; 0: one that failed, or took long. */
+  #adapt(size: number): void {
+    const { maxBatch, firstBatch = maxBatch } = this.#options;
+    this.#most = size === 0 ? firstBatch : Math.min(maxBatch, Math.max(this.#most, 2 * size));
+  }
+
+  /** Runs each item of a batch that met a lock in a transaction of its own. An item that had one already waits for the lock beside the
+   *  batches that follow. */
+  async #runSingly(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+    if (batch.length === 1) void this.#blocked.run(() => this.#runBatch(batch, true));
+    else {
+      const singles = new ConcurrencyLimit(MAX_SINGLE);
+      await Promise.all(batch.map((each) => singles.run(() => this.#runBatch([each]))));
     }
   }
 }

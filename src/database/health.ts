@@ -47,6 +47,17 @@ export async function readServer(db: Queryable): Promise<ServerState> {
   };
 }
 
+/** Whether the role can create tables, and how many tables belong to others: migrations and retention change only its own. */
+export async function readRights(db: Queryable): Promise<{ role: string; may_create: boolean; foreign_tables: number }> {
+  const [row] = await db.rows<{ role: string; may_create: boolean; foreign_tables: number }>(sql`
+    select current_user::text as role,
+           has_schema_privilege('public', 'create') as may_create,
+           (select count(*)::integer
+              from pg_class
+             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not pg_has_role(relowner, 'usage')) as foreign_tables`);
+  return row ?? { role: "", may_create: false, foreign_tables: 0 };
+}
+
 /** Whether pages have checksums, and how many damaged ones the server has read in this database. */
 export async function readChecksums(db: Queryable): Promise<{ areOn: boolean; failures: number }> {
   const [row] = await db.rows<{ are_on: boolean; failures: number }>(sql`

@@ -10,9 +10,8 @@ const MAX_RETRY_MS = 30_000;
 const CHECK_MS = 10_000;
 
 /** Notifies all listeners of a channel, once the statement is committed. */
-export const notify = async (db: Database, channel: string, payloads: readonly string[]): Promise<void> => {
-  await db.rows(sql`select pg_notify(${channel}, payload) from unnest(${payloads}::text[]) payload`);
-};
+export const notify = (db: Database, channel: string, payloads: readonly string[]): Promise<unknown> =>
+  db.rows(sql`select pg_notify(${channel}, payload) from unnest(${payloads}::text[]) payload`);
 
 export type Listening = { stop(): Promise<void> };
 

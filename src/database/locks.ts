@@ -51,6 +51,12 @@ type OwnerLock = (typeof OWNER_LOCKS)[keyof typeof OWNER_LOCKS];
  *  number of locks does not depend on its length. */
 export const CONSENT_LOCKS = { environment: 7366, recipient: 7367 } as const;
 
+/** The first number of the locks of one link. The second number is a hash of its name. */
+export const LINK_LOCKS = {
+  /** The parts of long inbound messages, while parts are added or a message is ended. */
+  inboundParts: 7370,
+} as const;
+
 /** Takes a lock of an owner until the transaction ends, and waits while another transaction holds it. `detail` narrows the lock to a
  *  part of the owner's rows. */
 export const lockOwner = (tx: Tx, lock: OwnerLock, { accountId, environment }: Owner, detail = ""): Promise<unknown[]> =>

@@ -2,7 +2,9 @@
  *  for a lock only briefly, because every statement that needs the table waits behind it. */
 import type { Database, Queryable } from "./database.ts";
 import { DATABASE_LOCK, LOCKS } from "./locks.ts";
-import { BASELINE, knownMigrations, newestOf, type Migration, type Step } from "./migrations.ts";
+import { MustWait } from "./healing.ts";
+import { parseSessionName } from "./session-names.ts";
+import { BASELINE, knownMigrations, knownSchema, newestOf, type Migration, type Step } from "./migrations.ts";
 import { withShortLocks, type Run } from "./short-locks.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
@@ -46,20 +48,63 @@ export async function migrate(
     const { major } = server.rows[0] as { major: number };
     if (major < OLDEST_SERVER) throw new StartupError(`PostgreSQL ${OLDEST_SERVER} or newer is needed; this server is version ${major}`);
     await run(`select pg_advisory_lock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
-    await run(
-      "create table if not exists schema_migrations " +
-        "(version integer primary key, name text not null, applied_at timestamptz not null default now(), works_with integer)",
-    );
+    await createTable(run);
     const { rows } = await run(APPLIED.text);
     const { version, refusal } = schemaOf(rows as AppliedRow[], newestOf(migrations));
     if (refusal !== undefined) throw refusedSchema(refusal);
     const pending = migrations.filter((migration) => migration.version > version);
+    await refuseEarlierNodes(run, pending);
     for (const migration of pending) await apply(run, migration, watch);
     // Not in a `finally`: a session that fails is ended, and its lock with it.
     await run(`select pg_advisory_unlock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
     return { version: Math.max(version, newestOf(migrations)), applied: pending.map(({ name }) => name) };
   });
 }
+
+/** Throws if migrations are pending, for a service that must not apply them. */
+export async function requireMigrated(db: Queryable): Promise<void> {
+  const { version, refusal } = await readSchema(db);
+  if (refusal !== undefined) throw refusedSchema(refusal);
+  if (version >= knownSchema()) return;
+  throw new MustWait(
+    `the database has schema ${version}, and this godwit needs ${knownSchema()}: run godwit migrate (GODWIT_MIGRATE is off)`,
+    "the service waits for godwit migrate",
+  );
+}
+
+/** A role that does not own the schema cannot create tables, not even those that exist. */
+async function createTable(run: Run): Promise<void> {
+  const { rows } = await run("select to_regclass('schema_migrations') is not null as exists");
+  if ((rows[0] as { exists: boolean }).exists) return;
+  await run(
+    "create table if not exists schema_migrations " +
+      "(version integer primary key, name text not null, applied_at timestamptz not null default now(), works_with integer)",
+  );
+}
+
+/** Throws if a node of a release is connected that does not work on the schema of a pending migration: its messages would be stuck. A node always
+ *  has a session, on which it listens. */
+async function refuseEarlierNodes(run: Run, pending: readonly Migration[]): Promise<void> {
+  const { rows } = await run(`
+    select application_name as name, host(client_addr) as address, pid
+      from pg_stat_activity
+     where datname = current_database() and application_name like 'godwit %'
+     order by pid = pg_backend_pid() desc, backend_start`);
+  const [own, ...all] = (rows as SessionRow[]).map(({ name, address, pid }) => ({ ...parseSessionName(name), address, pid }));
+  const sessions = all.filter(({ node }) => node !== own?.node);
+  const migration = pending.find(({ worksWith }) => sessions.some(({ schema = worksWith }) => schema < worksWith));
+  if (migration === undefined) return;
+  const earlier = sessions.filter(({ schema = migration.worksWith }) => schema < migration.worksWith);
+  const nodes = new Map(earlier.map(({ node, address, pid }) => [node, `${address ?? "on the machine of the database"} (session ${pid})`]));
+  throw new MustWait(
+    `migration ${migration.name} needs all nodes of earlier releases stopped, and ${nodes.size} ${nodes.size === 1 ? "is" : "are"} connected: ` +
+      `${[...nodes.values()].slice(0, MAX_NAMED).join(", ")}; stop them, or end their sessions (pg_terminate_backend) if they are gone`,
+    "the service waits until all nodes of earlier releases have stopped",
+  );
+}
+
+type SessionRow = { name: string; address: string | null; pid: number };
+const MAX_NAMED = 5;
 
 /** `works_with` is null for a migration on whose schema no earlier release works. */
 type AppliedRow = { version: number; works_with: number | null };

@@ -38,6 +38,11 @@ export function knownMigrations(folder = FOLDER): Migration[] {
 /** The number of the schema that the migrations make. */
 export const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
 
+let known: number | undefined;
+
+/** The newest schema that this release knows. */
+export const knownSchema = (): number => (known ??= newestOf(knownMigrations()));
+
 export function parseMigration(name: string, text: string): Migration {
   const version = Number(name.slice(0, 4));
   const header = HEADER.exec(text)?.[1];

@@ -17,7 +17,7 @@ const WEEKS_AHEAD = 4;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const LOCK_TIMEOUT_MS = 1_000;
 
-const weekStart = (timeMs: number): number => Math.floor((timeMs - MONDAY_OFFSET_MS) / WEEK_MS) * WEEK_MS + MONDAY_OFFSET_MS;
+export const weekStart = (timeMs: number): number => Math.floor((timeMs - MONDAY_OFFSET_MS) / WEEK_MS) * WEEK_MS + MONDAY_OFFSET_MS;
 
 /** One partition that is to exist: its table, its name and its bounds. */
 type Wanted = { table: keyof typeof TABLES; name: string; from: string; to: string; isThisWeek: boolean };
@@ -83,7 +83,7 @@ async function createOne(db: Database, wanted: Wanted, lockTimeoutMs: number, re
     await run(`create table if not exists ${name} partition of ${table} ${bounds} ${TABLES[table]}`);
   } catch (error) {
     if ((error as { code?: string }).code !== CHECK_VIOLATION) throw error;
-    const rows = await countDefaultRows(db, wanted);
+    const rows = await countDefaultRows(db, wanted, MAX_MOVED_ROWS + 1);
     if (rows > MAX_MOVED_ROWS) return void report.skipped.push({ partition: name, rows });
     await run(`
       create table ${name} (like ${table} including all) ${TABLES[table]};
@@ -100,15 +100,6 @@ async function createOne(db: Database, wanted: Wanted, lockTimeoutMs: number, re
   }
 }
 
-/** Counts the rows of a week in the default partition, up to one more than can be moved. */
-async function countDefaultRows(db: Queryable, { table, from, to }: Wanted): Promise<number> {
-  const [found] = await db.rows<{ count: number }>({
-    ...countIn[table],
-    values: [from, to, MAX_MOVED_ROWS + 1],
-  });
-  return found?.count ?? 0;
-}
-
 const countStatement = (table: string): Prepared =>
   prepare(`
 select count(*)::integer as count
@@ -120,16 +111,19 @@ const countIn = {
   webhook_deliveries: countStatement("webhook_deliveries"),
 } as const satisfies Record<Wanted["table"], Prepared>;
 
+/** Counts the rows with these ids in the default partition of a table, up to a limit. */
+async function countDefaultRows(db: Queryable, { table, from, to }: Pick<Wanted, "table" | "from" | "to">, most: number): Promise<number> {
+  const [found] = await db.rows<{ count: number }>({ ...countIn[table], values: [from, to, most] });
+  return found?.count ?? 0;
+}
+
 const MAX_COUNTED_ROWS = 10_000;
 
 /** Counts the rows in the default partitions, up to a limit. A service whose clock is right puts none there. */
 export async function countStrayRows(db: Queryable): Promise<number> {
+  const all = { from: uuidToText(NIL_UUID), to: uuidToText(MAX_UUID) };
   let count = 0;
-  for (const table of Object.keys(TABLES) as Wanted["table"][]) {
-    const values = [uuidToText(NIL_UUID), uuidToText(MAX_UUID), MAX_COUNTED_ROWS];
-    const [found] = await db.rows<{ count: number }>({ ...countIn[table], values });
-    count += found?.count ?? 0;
-  }
+  for (const table of Object.keys(TABLES) as Wanted["table"][]) count += await countDefaultRows(db, { table, ...all }, MAX_COUNTED_ROWS);
   return count;
 }
 

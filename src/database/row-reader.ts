@@ -7,7 +7,7 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 export function rowReader<T>(columns: string, times: readonly (keyof T & `${string}Ms`)[]): (row: StoredRow) => T {
   const names: readonly string[] = times;
   const fields = columns.split(",").map((text) => {
-    const column = /\w+(?=\s*$)/.exec(text)?.[0] ?? "";
+    const column = text.trim().split(/\W/).at(-1) ?? "";
     const name = column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
     return names.includes(`${name}Ms`) ? { column, name: `${name}Ms`, read: timeMs } : { column, name, read: unchanged };
   });

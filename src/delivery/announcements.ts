@@ -14,9 +14,7 @@ export function announcingHandover(announcer: Announcer): Handover {
   const slowed = new SlowedAccounts(announcer);
   return {
     leaseMs: 0,
-    reserve: () => false,
-    release: () => undefined,
-    take: () => undefined,
+    reserve: () => undefined,
     queued: (lane, messages) => {
       if (lane !== SCHEDULED_LANE) announceQueued(announcer, lane, messages);
     },

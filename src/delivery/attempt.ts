@@ -22,7 +22,7 @@ import {
 } from "../providers/provider.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 import type { Attributes } from "../tracing/tracing.ts";
-import { beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
+import { beginAgain, beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { DeliveryContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -73,6 +73,8 @@ type AttemptInput = {
 const DONE: AttemptResult = { kind: "done" };
 // An opt-out commits within milliseconds after it has locked its recipient.
 const OPT_OUT_UNDER_WAY: SendOutcome = { kind: "throttled", scope: "recipient", retryAfterMs: 100, providerCode: null };
+// Nothing has left, though the message is stored as `sending`: it is due again at once.
+const UNSENT: SendOutcome = { kind: "throttled", scope: "recipient", retryAfterMs: 1, providerCode: null };
 // Signals compete for a message a few times at most. More rounds mean a fault in this code.
 const MAX_ROUNDS = 20;
 
@@ -87,7 +89,7 @@ export class Attempts {
     const { message, state, link } = input;
     const nowMs = this.#parts.advancer.now();
     if (message.status === "queued") {
-      if ((message.expiresAtMs ?? 0) <= nowMs) return this.#advance(changeBy(message, ttlExpiredSignal, nowMs));
+      if ((message.expiresAtMs ?? 0) <= this.#parts.clock.dueNow()) return this.#advance(changeBy(message, ttlExpiredSignal, nowMs));
       return this.#begin(input, nowMs);
     }
     if (message.status !== "sending") return { kind: "orphan" };
@@ -126,11 +128,16 @@ export class Attempts {
   async #submitMessage({ message, link, connection, responded }: AttemptInput, outgoing: Outgoing): Promise<AttemptResult> {
     const { deadlines, watch, tracing } = this.#parts;
     let isOver = false;
+    let hasLeft = false;
     let committing: Promise<Begun> | undefined;
     let begun: Begun | undefined;
-    const begin = async (): Promise<Begun> => (begun = await (committing ??= this.#commitSending(message, link, () => isOver)));
+    const begin = async (): Promise<Begun> => (begun ??= await (committing ??= this.#commitSending(message, link, () => isOver)));
     // After the end of the attempt nothing may leave: another attempt may be under way, and the commit may have outlasted the time limit.
-    const mayLeave = async (): Promise<boolean> => !isOver && (await begin()).kind === "sending" && !isOver;
+    const mayLeave = async (): Promise<boolean> => {
+      if (!isOver) begun = await beginAgain(this.#parts, await begin(), () => isOver);
+      if (isOver || begun?.kind !== "sending") return false;
+      return (hasLeft = true);
+    };
     const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(outgoing, link));
     const outcome = await deadlines.within(
       async (signal, renew) => connection.send(outgoing, signal, mayLeave, renew),
@@ -141,11 +148,14 @@ export class Attempts {
     // A provider can refuse a message before its turn. The refusal counts as an attempt like any other.
     const isAttempt = outcome.kind === "refused" || outcome.kind === "accepted";
     isOver = !isAttempt;
-    if (isAttempt) begun = await begin();
+    // The time limit may have passed during the commit.
+    if (isAttempt || committing !== undefined) begun = await begin();
     if (begun === undefined) return { kind: "not_begun", outcome };
-    if (begun.kind !== "sending") return this.#giveUp(message, begun);
+    if (begun.kind === "sending" && !hasLeft && !isAttempt) begun = { kind: "unsent", from: begun.message };
+    if (begun.kind !== "sending") return this.#giveUp(message, begun, link);
     watch.attempted(link.name, outcome.kind);
-    return resultOf(outcome, await this.#store(begun.message, outcome, link));
+    const change = await this.#store(begun.message, outcome, link);
+    return outcome.kind === "accepted" ? { kind: "accepted" } : whenDueAgain(change);
   }
 
   async #commitSending(message: Message, link: Link, isOver: () => boolean): Promise<Begun> {
@@ -155,13 +165,15 @@ export class Attempts {
   }
 
   /** Handles a message that must not be submitted. */
-  async #giveUp(message: Message, obstacle: Obstacle): Promise<AttemptResult> {
+  async #giveUp(message: Message, obstacle: Obstacle, link: Link): Promise<AttemptResult> {
     const nowMs = this.#parts.advancer.now();
     switch (obstacle.kind) {
       case "expired":
         return this.#advance(changeBy(message, ttlExpiredSignal, nowMs));
       case "refused":
         return this.#advance(changeBy(obstacle.from, consentSignal(obstacle.code), nowMs));
+      case "unsent":
+        return this.#untilStored(() => this.#advance(settleChange(obstacle.from, UNSENT, this.#context(link))));
       case "changed":
         return DONE;
       case "busy":
@@ -194,27 +206,38 @@ export class Attempts {
     });
   }
 
-  /** Stores the carrier's response. Retries for as long as the database needs, since only this process knows the response. */
+  /** Stores the carrier's response. */
   async #store(message: Message, outcome: SendOutcome, link: Link): Promise<Change> {
     let current = message;
-    for (let round = 0; round < MAX_ROUNDS;) {
+    const storeOnce = async (): Promise<Change | undefined> => {
+      if (outcome.kind === "refused" && outcome.code === RECIPIENT_OPTED_OUT) await this.#parts.consent.refused(link.name, message);
+      const change = settleChange(current, outcome, this.#context(link), message.attempts);
+      if (await this.#parts.advancer.submit(change)) {
+        this.#parts.receipts.referenceStored(change);
+        return change;
+      }
+      const [now] = await readMessages(this.#parts.db, [message]);
+      if (now === undefined) return change;
+      current = now;
+      return undefined;
+    };
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const change = await this.#untilStored(storeOnce);
+      if (change !== undefined) return change;
+    }
+    throw new Error("a response could not be stored: the message changes all the time");
+  }
+
+  /** Repeats the work for as long as the database needs, since only this process knows what became of the message. */
+  async #untilStored<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
       try {
-        if (outcome.kind === "refused" && outcome.code === RECIPIENT_OPTED_OUT) await this.#parts.consent.refused(link.name, message);
-        const change = settleChange(current, outcome, this.#context(link), message.attempts);
-        if (await this.#parts.advancer.submit(change)) {
-          this.#parts.receipts.referenceStored(change);
-          return change;
-        }
-        const [now] = await readMessages(this.#parts.db, [message]);
-        if (now === undefined) return change;
-        current = now;
-        round += 1;
+        return await work();
       } catch (error) {
         if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
         await sleep(DATABASE_RETRY_MS);
       }
     }
-    throw new Error("a response could not be stored: the message changes all the time");
   }
 
   #context(link: Link): SettleContext {
@@ -269,21 +292,6 @@ const outcomeAttributes = (outcome: SendOutcome): Attributes => ({
   "godwit.outcome": outcome.kind,
   ...(outcome.kind === "refused" ? { "godwit.error_code": outcome.code } : {}),
 });
-
-function resultOf(outcome: SendOutcome, change: Change): AttemptResult {
-  switch (outcome.kind) {
-    case "accepted":
-      return { kind: "accepted" };
-    case "throttled":
-    case "refused":
-    case "unknown":
-    case "withdrawn":
-      break;
-    default:
-      return unreachable(outcome);
-  }
-  return whenDueAgain(change);
-}
 
 /** Whether the message is due in this lane again, and when. */
 const whenDueAgain = ({ move }: Change): AttemptResult =>

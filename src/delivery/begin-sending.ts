@@ -1,13 +1,13 @@
 /** Commits `sending`, immediately before the bytes of a message leave, or finds out why the message must not leave. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
-import { isDatabaseTrouble } from "../database/database.ts";
-import { moment, msSince } from "../lib/elapsed.ts";
+import { ConnectionLost, isDatabaseTrouble } from "../database/database.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, type Signal } from "../messages/change.ts";
+import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { DeliveryContext } from "./context.ts";
+import { moment, msSince, type Moment } from "../lib/time.ts";
 import { readMessages } from "./queries.ts";
 
 /** Why a message is not sent although its link was ready for it. */
@@ -19,12 +19,14 @@ export type Obstacle =
   | { kind: "busy" }
   /** `from` is the version of the message that the refusal applies to. */
   | { kind: "refused"; code: ConsentRefusal; from: Message }
+  /** The message is stored as `from`, which is `sending`, or may be. Nothing has left. */
+  | { kind: "unsent"; from: Message }
   | { kind: "failed"; error: unknown };
 
-/** The message as `sending`, or the obstacle. */
-export type Begun = { kind: "sending"; message: Message } | Obstacle;
+/** The message as `sending`, with the moment at which nothing spoke against it, or the obstacle. */
+export type Begun = { kind: "sending"; message: Message; checkedAt: Moment } | Obstacle;
 
-type BeginParts = Pick<DeliveryContext, "db" | "linkDirectory"> & {
+type BeginParts = Pick<DeliveryContext, "db" | "clock" | "linkDirectory"> & {
   advancer: Advancer;
   /** Aborted when the process ends. */
   stopping: AbortSignal;
@@ -39,16 +41,28 @@ export const DATABASE_RETRY_MS = 500;
 export async function beginSending(parts: BeginParts, message: Message, link: Link, isOver: () => boolean): Promise<Begun> {
   const { advancer } = parts;
   const nowMs = advancer.now();
-  const started = moment();
+  let change: Change | undefined;
   try {
-    if ((message.expiresAtMs ?? 0) <= nowMs) return { kind: "expired" };
+    if (isExpired(parts, message)) return { kind: "expired" };
     const code = await findPoolRefusal(parts, message);
     if (code !== undefined) return { kind: "refused", code, from: message };
-    const change = changeBy(message, sendingSignal(message, link), nowMs);
+    change = changeBy(message, sendingSignal(message, link), nowMs);
     if (change === undefined) return { kind: "changed" };
-    if (!(await advancer.submit(change))) return await findObstacle(parts, message);
-    if (msSince(started) > MAX_DELAY_MS) return await checkAgain(parts, change.after, isOver);
-    return { kind: "sending", message: change.after };
+    const writtenAt = await advancer.submit(change);
+    if (writtenAt === false) return await findObstacle(parts, message);
+    if (msSince(writtenAt) > MAX_DELAY_MS) return await checkAgain(parts, change.after, isOver);
+    return { kind: "sending", message: change.after, checkedAt: moment() };
+  } catch (error) {
+    // The database may have committed the change.
+    return change !== undefined && error instanceof ConnectionLost ? { kind: "unsent", from: change.after } : { kind: "failed", error };
+  }
+}
+
+/** Checks a message that became `sending` more than a second ago, and whose bytes have not left. Never rejects. */
+export async function beginAgain(parts: BeginParts, begun: Begun, isOver: () => boolean): Promise<Begun> {
+  if (begun.kind !== "sending" || msSince(begun.checkedAt) <= MAX_DELAY_MS) return begun;
+  try {
+    return await checkAgain(parts, begun.message, isOver);
   } catch (error) {
     return { kind: "failed", error };
   }
@@ -75,8 +89,9 @@ async function findObstacle(parts: BeginParts, message: Message): Promise<Obstac
   return now?.status === message.status && now.sequence === message.sequence ? { kind: "busy" } : { kind: "changed" };
 }
 
-/** Checks a message that is `sending`, after a delay. Repeats the check if the check itself is delayed or finds no database, within the
- *  time limit of the attempt: otherwise a message that did not leave would end with an unknown outcome. */
+/** Checks a message that is `sending`, after a delay. Repeats a check that finds no database, within the time limit of the attempt. A message
+ *  whose time to live is over returns to the queue. So does one whose check is delayed as well: on a starved machine many would wait here, and
+ *  a kill would leave all of them unknown. */
 async function checkAgain(parts: BeginParts, sending: Message, isOver: () => boolean): Promise<Begun> {
   while (!isOver()) {
     const started = moment();
@@ -85,14 +100,18 @@ async function checkAgain(parts: BeginParts, sending: Message, isOver: () => boo
       if (now?.status !== "sending" || now.sequence !== sending.sequence) return { kind: "changed" };
       const code = await refusalOf(parts, sending);
       if (code !== undefined) return { kind: "refused", code, from: sending };
-      if (msSince(started) <= MAX_DELAY_MS) return { kind: "sending", message: sending };
+      return msSince(started) <= MAX_DELAY_MS && !isExpired(parts, now)
+        ? { kind: "sending", message: sending, checkedAt: moment() }
+        : { kind: "unsent", from: sending };
     } catch (error) {
       if (!isDatabaseTrouble(error) || parts.stopping.aborted) throw error;
       await sleep(DATABASE_RETRY_MS);
     }
   }
-  return { kind: "changed" };
+  return { kind: "unsent", from: sending };
 }
+
+const isExpired = ({ clock }: BeginParts, { expiresAtMs }: Message): boolean => (expiresAtMs ?? 0) <= clock.dueNow();
 
 async function refusalOf({ db, advancer }: BeginParts, message: Message): Promise<ConsentRefusal | undefined> {
   if (message.isOptOutReply === true) return undefined;

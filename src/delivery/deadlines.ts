@@ -46,7 +46,6 @@ export class Deadlines {
     });
   }
 
-  /** Aborts all running calls. */
   abortAll(): void {
     for (const slice of this.#slices) slice.controller.abort();
   }

@@ -6,16 +6,16 @@ import { StateReporter } from "../links/report-states.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
+import { startDueFallbacks } from "../messages/start-fallback.ts";
 import { reportError } from "../model/log.ts";
 import { PacedScan } from "../queue/paced-scan.ts";
 import { accountOf, announceQueued } from "./announcements.ts";
 import type { DeliveryContext } from "./context.ts";
-import { startDueFallbacks } from "./due-fallbacks.ts";
 import { Failover } from "./failover.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes, type LanesParts } from "./lanes.ts";
 import { scanAccounts } from "./queue.ts";
-import type { Receipts } from "./receipts.ts";
+import { PeerLanes, type Peers } from "./peer-lanes.ts";
 import { Releaser } from "./release.ts";
 import { expireQueued, expireWithoutReceipt } from "./sweep.ts";
 
@@ -25,6 +25,8 @@ export type DeliveryParts = LanesParts & {
   pollMs: number;
   /** After how long a link counts as down when no node reports it as up. The default is some seconds. */
   downAfterMs?: number | undefined;
+  /** The other workers of this machine. */
+  peers?: Peers | undefined;
 };
 
 // No wake-up announces that a time has come (`send_at`, time to live), so this is how late a turn finds it. A turn that finds nothing
@@ -43,7 +45,7 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #context: DeliveryContext;
   readonly #lanes: Lanes;
-  readonly #receipts: Receipts;
+  readonly #peerLanes: PeerLanes | undefined;
   readonly #reporter: StateReporter;
   readonly #job: RepeatingJob;
   /** The lanes that had messages at the last scan. */
@@ -54,7 +56,8 @@ export class Delivery {
     this.#parts = parts;
     this.#context = parts.hosts.context;
     this.#lanes = new Lanes(parts);
-    this.#receipts = parts.hosts.receipts;
+    const { peers, queueLeaseMs: leaseMs } = parts;
+    this.#peerLanes = peers && new PeerLanes({ peers, clock: parts.hosts.context.clock, lanes: this.lanes, leaseMs });
     this.#reporter = new StateReporter({
       ...this.#context,
       node: parts.node,
@@ -74,7 +77,7 @@ export class Delivery {
 
   async start(): Promise<void> {
     const { composer, box, queueLeaseMs: leaseMs, pollMs, downAfterMs, hosts } = this.#parts;
-    const { db, announcer, linkDirectory, log } = this.#context;
+    const { db, clock, announcer, linkDirectory, log } = this.#context;
     const { advancer, receipts } = hosts;
     await this.#lanes.open();
     // Opening and closing connections takes seconds, and no request waits for it.
@@ -87,9 +90,10 @@ export class Delivery {
       const account = accountOf(group);
       if (account !== undefined) this.lanes.get(lane)?.announced(account);
     });
-    const releaser = new Releaser({ db, advancer, linkDirectory, leaseMs });
+    const releaser = new Releaser({ db, clock, advancer, linkDirectory, leaseMs });
     this.#job.repeat(async () => {
       for (const lane of this.lanes.values()) lane.wake();
+      this.#peerLanes?.reportAll();
       return pollMs;
     });
     const scan = new PacedScan(() => this.#scanQueue(), pollMs);
@@ -115,18 +119,20 @@ export class Delivery {
     const unlessHeld = (work: () => Promise<number>) => (): Promise<number> => (this.isOnHold ? Promise.resolve(0) : work());
     const startFallbacks = unlessHeld(() => startDueFallbacks(fallbacks));
     this.#job.repeat(async () => ((await startFallbacks()) > 0 ? 0 : FALLBACK_POLL_MS));
-    this.#job.repeat(paced(unlessHeld(() => expireQueued(db, advancer))));
+    this.#job.repeat(paced(unlessHeld(() => expireQueued(db, advancer, clock.dueNow()))));
     this.#job.repeat(paced(unlessHeld(() => expireWithoutReceipt(db, advancer))));
     this.#job.repeat(paced(() => receipts.parked.applyDue()));
+    this.#job.repeat(paced(() => hosts.inboundParts.sweep()));
   }
 
-  /** The handover of accepted messages to the lanes of this node. */
+  /** The handover of accepted messages to the lanes of this machine. */
   get handover(): Handover {
     return {
       leaseMs: this.#parts.queueLeaseMs,
-      reserve: (lane, message) => this.lanes.get(lane)?.reserve(message) ?? false,
-      release: (lane) => this.lanes.get(lane)?.release(),
-      take: (lane, message) => this.lanes.get(lane)?.take(message),
+      reserve: (name, message) => {
+        const lane = this.lanes.get(name);
+        return lane?.reserve(message) === true ? lane : this.#peerLanes?.reserve(name, message);
+      },
       queued: (lane, messages) => {
         if (lane === SCHEDULED_LANE) return;
         for (const message of messages) this.lanes.get(lane)?.queued(message, message.updatedAtMs);
@@ -138,14 +144,16 @@ export class Delivery {
 
   /** Stops new work and waits for submitted messages. */
   async stop(): Promise<void> {
+    this.#peerLanes?.stop();
     // The lanes send nothing more from now on, although a background task may still wait for the database.
     await Promise.all([this.#job.stop(), this.#lanes.stop()]);
     await within(this.#reporter.stop(), GIVE_UP_MS);
-    await within(this.#receipts.parked.settled(), GIVE_UP_MS);
-    this.#receipts.parked.stop();
+    const { receipts, inboundParts } = this.#parts.hosts;
+    const { parked } = receipts;
+    await within(Promise.all([parked.settled(), inboundParts.flush()]), GIVE_UP_MS);
+    parked.stop();
   }
 
-  /** Applies a new plan. */
   reload(): Promise<void> {
     return this.#lanes.reload();
   }

@@ -25,7 +25,6 @@ export type FailoverParts = DeliveryContext & {
   advancer: Advancer;
   receipts: Receipts;
   leaseMs: number;
-  /** The lanes that have messages in the queue. */
   queuedLanes: () => Iterable<string>;
   /** Hands a message to another lane, where it is due at this time. */
   passOn: (lane: string, message: Message, dueAtMs: number) => void;

@@ -4,7 +4,8 @@ import { changeBy, endSignal, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Status } from "../messages/states.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
-import { newId, type MessageId } from "../model/id.ts";
+import { toId, type MessageId } from "../model/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readRows } from "./queries.ts";
 import { countQueuedBefore, findQueuedBefore } from "./queue.ts";
@@ -26,7 +27,9 @@ export type HeldCounts = Partial<Record<Extract<Status, "scheduled" | "queued" |
 
 /** Counts the messages of the queue from before a time, by status. */
 export const countHeld = async (db: Queryable, beforeMs: number): Promise<HeldCounts> =>
-  Object.fromEntries((await countQueuedBefore(db, firstIdOf(beforeMs), beforeMs)).map(({ status, count }) => [status, count]));
+  Object.fromEntries(
+    (await countQueuedBefore(db, toId("msg", firstUuidAt(beforeMs)), beforeMs)).map(({ status, count }) => [status, count]),
+  );
 
 /** Ends the messages from before a time as failed with an unknown outcome. A message whose `send_at` is later has not left, and stays. Calls
  *  `onEnded` with their number so far, and returns it. */
@@ -34,7 +37,7 @@ export async function endHeld(db: Database, advancer: Advancer, beforeMs: number
   let ended = 0;
   let after: MessageId | undefined;
   for (;;) {
-    const rows = await findQueuedBefore(db, firstIdOf(beforeMs), after, BATCH);
+    const rows = await findQueuedBefore(db, toId("msg", firstUuidAt(beforeMs)), after, BATCH);
     after = rows.at(-1)?.message_id;
     if (after === undefined) return ended;
     const mayHaveLeft = (await readRows(db, rows)).filter(({ sendAtMs }) => sendAtMs === null || sendAtMs <= beforeMs);
@@ -50,7 +53,7 @@ async function endOne(advancer: Advancer, message: Message): Promise<boolean> {
   const queued = message.status === "scheduled" ? changeBy(message, queuedSignal(nowMs), nowMs) : undefined;
   if (queued !== undefined && !(await advancer.submit(queued))) return false;
   const change = changeBy(queued?.after ?? message, restoredSignal, advancer.now());
-  return change !== undefined && advancer.submit(change);
+  return change !== undefined && (await advancer.submit(change)) !== false;
 }
 
 const queuedSignal = (nowMs: number): Signal => ({
@@ -58,11 +61,3 @@ const queuedSignal = (nowMs: number): Signal => ({
   detail: { reason: "send_at has come" },
   move: { kind: "wait", state: "waiting", atMs: nowMs, lane: "" },
 });
-
-/** An id that is not greater than those of the messages from this time on. */
-function firstIdOf(timeMs: number): MessageId {
-  const id = newId("msg", timeMs);
-  // The first six bytes are the time.
-  id.fill(0, 6);
-  return id;
-}

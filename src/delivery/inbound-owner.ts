@@ -2,20 +2,20 @@
  *  account that has the number, the sender of the message that it replies to, the account that last sent to the person from this number,
  *  the only account on the link, and the link's `inbound_account`. docs/decisions/0043-inbound-owners.md has the reasons. */
 import { pairName } from "../consent/suppression.ts";
-import type { AccountId, MessageId } from "../model/id.ts";
-import { formsOf, type Recipient } from "../model/phone-number.ts";
+import type { AccountId } from "../model/id.ts";
+import { ERASED, formsOf, type Recipient } from "../model/phone-number.ts";
 import { poll } from "../lib/wait.ts";
 import { NO_RECIPIENT, readCarrierAddress, type CarrierAddress } from "../links/address.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Directory, LinkDirectory } from "../links/directory.ts";
-import { hasNumber, inboundOwner, onlyOwnerOn, ownerOfNumber } from "../links/ownership.ts";
+import { hasNumber, inboundOwner, linksOfAccount, onlyOwnerOn, ownerOfNumber } from "../links/ownership.ts";
 import type { Link } from "../links/link.ts";
 import type { Message } from "../messages/message.ts";
 import { storable, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import type { Database } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { findByCarrierIds, findSentTo, listAccountIds, type MatchedMessage, type SentMessage } from "./queries.ts";
+import { findByCarrierIds, findSentTo, listAccountIds, type Correspondent, type MatchedMessage, type SentMessage } from "./queries.ts";
 
 // A reply may arrive before the carrier id of its message is stored. The commit takes moments.
 const REFERENCE_WAIT_MS = 2_000;
@@ -37,7 +37,8 @@ export type IdentifiedMessage = Omit<InboundMessage, "fromType" | "toType" | "al
 
 export type InboundOwner = {
   owner: Owner;
-  inReplyTo: MessageId | null;
+  /** The owner's message that this one replies to. */
+  inReplyTo: Message | null;
   /** Other accounts may have sent from the number as well. */
   isShared: boolean;
   isUnrouted: boolean;
@@ -57,12 +58,13 @@ export class InboundOwners {
    *  that cannot be stored for ever, and the messages behind it would wait. */
   async identify(link: Link, messages: readonly InboundMessage[]): Promise<IdentifiedMessage[]> {
     const read = messages.map((message) => this.#readAddresses(link, message));
-    const correspondents = read.flatMap(({ people, to }) => people.flat().map((recipient) => ({ recipient, link: link.name, sender: to })));
+    const links = linksOfAccount(this.#parts.linkDirectory.current, link.name);
+    const correspondents = read.flatMap(({ people, to }) => people.flat().flatMap((recipient) => toCorrespondents(recipient, to, links)));
     const found = await findSentTo(this.#parts.db, correspondents);
     let position = 0;
     return read.map((each) => {
       const sent = each.people.map((addresses) =>
-        addresses.flatMap(() => (found.get(position++) ?? []).filter((one) => isSeenBy(link, one))),
+        addresses.flatMap(() => links.flatMap(() => found.get(position++) ?? []).filter((one) => isSeenBy(link, one))),
       );
       return identified(each, sent);
     });
@@ -73,9 +75,10 @@ export class InboundOwners {
     const ofNumbers = messages.map(({ to }) => ownerOfNumber(this.#parts.linkDirectory.current, link, to));
     const registered = messages.map(({ isToAssumed }, index) => (isToAssumed ? undefined : ofNumbers[index]));
     const repliedTo = await this.#findRepliedTo(link, messages, { registered, waitUntil });
+    const links = linksOfAccount(this.#parts.linkDirectory.current, link.name);
     const owners = messages.map((message, index) => {
       const { [index]: ofNumber } = ofNumbers;
-      return knownOwner(link, message, { registered: registered[index], repliedTo: repliedTo.get(index), ofNumber });
+      return knownOwner(links, message, { registered: registered[index], repliedTo: repliedTo.get(index), ofNumber });
     });
     if (owners.every((owner) => owner !== undefined)) return owners;
     const accountIds = await listAccountIds(this.#parts.db);
@@ -138,6 +141,10 @@ export class InboundOwners {
   }
 }
 
+/** The messages of a person on these links, or from the number. */
+export const toCorrespondents = (recipient: Recipient, sender: string, links: readonly string[]): Correspondent[] =>
+  links.map((link) => ({ recipient, link, sender }));
+
 /** On the link of an account only its own messages count: it could forge what arrives there. */
 const isSeenBy = ({ accountId }: Link, sent: SentMessage): boolean => accountId === null || accountId.equals(sent.account_id);
 
@@ -164,22 +171,25 @@ function identified({ message, to, people }: ReadMessage, sent: readonly (readon
 type Hints = { registered: Owner | undefined; repliedTo: Message | undefined; ofNumber: Owner | undefined };
 
 /** The owner by the number, by the message that this one replies to, or by the messages that the person got. */
-function knownOwner(link: Link, message: IdentifiedMessage, { registered, repliedTo, ofNumber }: Hints): InboundOwner | undefined {
+function knownOwner(
+  links: readonly string[],
+  message: IdentifiedMessage,
+  { registered, repliedTo, ofNumber }: Hints,
+): InboundOwner | undefined {
   if (registered !== undefined) {
     // The number may have another owner than at the time of the message that this one replies to.
-    const inReplyTo = repliedTo !== undefined && isSameOwner(repliedTo, registered) ? repliedTo.id : null;
+    const inReplyTo = repliedTo !== undefined && isSameOwner(repliedTo, registered) ? repliedTo : null;
     return { owner: registered, inReplyTo, isShared: false, isUnrouted: false };
   }
   if (repliedTo !== undefined) {
-    const { accountId, environment, id } = repliedTo;
-    return { owner: { accountId, environment }, inReplyTo: id, isShared: false, isUnrouted: false };
+    const { accountId, environment } = repliedTo;
+    return { owner: { accountId, environment }, inReplyTo: repliedTo, isShared: false, isUnrouted: false };
   }
-  const owner = latestSender(link, message) ?? ofNumber;
+  const owner = latestSender(links, message) ?? ofNumber;
   return owner && { owner, inReplyTo: null, isShared: true, isUnrouted: false };
 }
 
 type Correspondence = {
-  /** All addresses of the person. */
   addresses: readonly Recipient[];
   to: Recipient;
   sent: readonly SentMessage[];
@@ -194,22 +204,29 @@ type Correspondence = {
  *
  *  - The word counts for the owner of the message. If accounts may share the number, it counts for each account that has sent from it.
  *  - A message without a sender came from a number that the carrier chose. Its pair covers all senders.
- *  - A person with several addresses has a pair for each address. A number of a pool stands for all numbers of the pool.
+ *  - A person with several addresses has a pair for each address. If the person writes only with a user id, the address of the message that this
+ *    one replies to is among them. A number of a pool stands for all numbers of the pool.
  *  - The carrier may not name the number, or name a number that is unknown here and from which the person got nothing. Then the word counts for
  *    all messages to the person on the link.
  *  - A message without a writer changes nothing. */
 export function consentPairs(
-  { addresses, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
-  found: Pick<InboundOwner, "owner" | "isShared"> | undefined,
+  { addresses: written, to, sent, link, isKnown, isToAssumed = false }: Correspondence,
+  found: Omit<InboundOwner, "isUnrouted"> | undefined,
   directory: Directory,
 ): WordPair[] {
-  if (addresses.includes(NO_RECIPIENT)) return [];
+  if (written.includes(NO_RECIPIENT)) return [];
+  const isByNumber = written.some((address) => address.startsWith("+"));
+  const repliedTo = isByNumber || found?.inReplyTo?.recipient === ERASED ? null : found?.inReplyTo;
+  const addresses = repliedTo ? [...written, repliedTo.recipient] : written;
   const theirs = found === undefined || found.isShared ? sent : sent.filter((each) => isSameOwner(ownerOf(each), found.owner));
-  const fromNumber = theirs.filter((each) => each.sender === to || (each.sender === null && each.link === link));
+  const links = link === undefined ? [] : linksOfAccount(directory, link);
+  const isOnLink = (each: SentMessage): boolean => each.link !== null && links.includes(each.link);
+  const fromNumber = theirs.filter((each) => each.sender === to || (each.sender === null && isOnLink(each)));
   const isAboutNumber = !isToAssumed && (isKnown || fromNumber.length > 0);
-  const meant = isAboutNumber ? fromNumber : theirs.filter((each) => each.link === link);
+  const meant = isAboutNumber ? fromNumber : theirs.filter(isOnLink);
   const senders = meant.map((each) => ({ owner: ownerOf(each), sender: each.sender }));
   if (found !== undefined) senders.push({ owner: found.owner, sender: to || null });
+  if (found && repliedTo) senders.push({ owner: found.owner, sender: repliedTo.sender });
   const pairs = senders.flatMap(({ owner, sender }) =>
     (sender === null ? [null] : directory.poolOf(owner, sender)).flatMap((each): WordPair[] => {
       const isOfNumber = each === null || directory.poolOf(owner, to).includes(each);
@@ -224,11 +241,11 @@ const ownerOf = ({ account_id: accountId, environment }: SentMessage): Owner => 
 
 const isSameOwner = (one: Owner, other: Owner): boolean => one.accountId.equals(other.accountId) && one.environment === other.environment;
 
-/** The account that last sent to the person on this link, from this number or from one that the carrier chose. If the carrier does not name
+/** The account that last sent to the person on one of these links, from this number or from one that the carrier chose. If the carrier does not name
  *  our number, any number counts. */
-function latestSender(link: Link, { to, isToAssumed, sent }: IdentifiedMessage): Owner | undefined {
+function latestSender(links: readonly string[], { to, isToAssumed, sent }: IdentifiedMessage): Owner | undefined {
   const [latest] = sent
-    .filter(({ link: name, sender }) => name === link.name && (isToAssumed || sender === to || sender === null))
+    .filter(({ link, sender }) => link !== null && links.includes(link) && (isToAssumed || sender === to || sender === null))
     .toSorted((one, other) => Buffer.compare(other.id, one.id));
   return latest && ownerOf(latest);
 }

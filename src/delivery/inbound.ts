@@ -6,7 +6,7 @@ import { NO_RECIPIENT } from "../links/address.ts";
 import { chooseLinks } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Acceptance } from "../messages/accept-statement.ts";
-import { applyOptWord, receiveMessage, type Received, type WordPair } from "../messages/receive.ts";
+import { applyOptWord, receiveMessage, type Unowned, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
@@ -44,14 +44,13 @@ export class Inbound {
   /** Resolves when every message is committed. */
   async receive(link: Link, messages: readonly InboundMessage[]): Promise<void> {
     const waitUntil = referenceWait();
-    await this.#storeAll(link, messages, async (identified) => {
-      const owners = await this.#owners.find(link, identified, waitUntil);
-      return identified.map((inbound, index) => {
-        // An account could not reply to a message without a writer. The operator can ask the carrier.
-        const found = inbound.from === NO_RECIPIENT && link.accountId === null ? undefined : owners[index];
-        return { inbound, found, pairs: this.#owners.pairsOf(link, inbound, found) };
-      });
-    });
+    await this.#storeAll(link, messages, (identified) => this.#address(link, identified, waitUntil));
+  }
+
+  /** Stores a message whose parts `take` removes in the same transaction. Returns false if another transaction has removed them. */
+  async receiveJoined(link: Link, message: InboundMessage, take: (tx: Tx) => Promise<boolean>): Promise<boolean> {
+    const [addressed] = await this.#address(link, await this.#owners.identify(link, [message]));
+    return addressed !== undefined && this.#store(link, addressed, take);
   }
 
   /** Keeps messages to a number of which no link is configured. `link` is the one that received them. Resolves when they are committed. */
@@ -64,6 +63,15 @@ export class Inbound {
       }));
     // The sender of the link is not the number that the people wrote to.
     await this.#storeAll(link, messages, keepAll, { ...link, sender: null });
+  }
+
+  async #address(link: Link, identified: readonly IdentifiedMessage[], waitUntil = referenceWait()): Promise<Addressed[]> {
+    const owners = await this.#owners.find(link, identified, waitUntil);
+    return identified.map((inbound, index) => {
+      // An account could not reply to a message without a writer. The operator can ask the carrier.
+      const found = inbound.from === NO_RECIPIENT && link.accountId === null ? undefined : owners[index];
+      return { inbound, found, pairs: this.#owners.pairsOf(link, inbound, found) };
+    });
   }
 
   async #storeAll(
@@ -127,10 +135,13 @@ export class Inbound {
     }
   }
 
-  async #store(link: Link, addressed: Addressed): Promise<void> {
+  /** Returns false if `take` does, which runs first in the transaction. */
+  async #store(link: Link, addressed: Addressed, take = async (_tx: Tx): Promise<boolean> => true): Promise<boolean> {
     const { db, wakeWebhooks, log } = this.#parts;
     try {
-      this.#wereStored(link, [await db.transaction((tx) => this.#storeIn(tx, link, addressed))]);
+      const stored = await db.transaction(async (tx) => ((await take(tx)) ? this.#storeIn(tx, link, addressed) : undefined));
+      if (stored !== undefined) this.#wereStored(link, [stored]);
+      return stored !== undefined;
     } catch (error) {
       if (error instanceof KeptInboundFull) {
         // The carrier may not repeat the message. Its opt-out takes effect in any case.
@@ -162,21 +173,24 @@ export class Inbound {
       return { outcome: "kept" };
     }
     const { owner, inReplyTo, isUnrouted } = found;
-    const arrival = { nowMs, owner, received: { ...received, inReplyTo, isUnrouted } };
+    const arrival = { nowMs, owner, received: { ...received, inReplyTo: inReplyTo?.id ?? null, isUnrouted } };
     const { reply } = await receiveMessage(tx, arrival, { defaults, replyLink: this.#replyLink(link, owner, inbound) });
     return { outcome: isUnrouted ? "unrouted" : "received", reply };
   }
 
-  /** An automatic reply leaves on the link of its message. A person in a country that is not allowed gets none. */
+  /** An automatic reply leaves on the link of its message, or on one that sends with the same account at the carrier. A person in a country that is not allowed gets none. */
   #replyLink(link: Link, owner: Owner, { channel, from, to }: IdentifiedMessage): Link | undefined {
-    const { kind } = chooseLinks(this.#parts.linkDirectory.current, { ...owner, channel, recipient: from, sender: to });
-    return kind === "destination_not_permitted" ? undefined : link;
+    const directory = this.#parts.linkDirectory.current;
+    const { kind } = chooseLinks(directory, { ...owner, channel, recipient: from, sender: to });
+    if (kind === "destination_not_permitted") return undefined;
+    const others = directory.siblingsOf(link.name).flatMap((name) => directory.find(name) ?? []);
+    return [link, ...others].find(({ channels }) => channels.includes(channel));
   }
 }
 
-function toReceived(link: Link, inbound: IdentifiedMessage): Omit<Received, "inReplyTo" | "isUnrouted" | "pairs"> {
-  const { from: sender, to: recipient, providerMessageId: messageId, channel, text, reported, isToGroup, details } = inbound;
-  const content = { channel, text, reported, isToGroup, details };
+function toReceived(link: Link, inbound: IdentifiedMessage): Unowned {
+  const { from: sender, to: recipient, providerMessageId: messageId, channel, text, reported, isToGroup, writtenAtMs, details } = inbound;
+  const content = { channel, text, reported, isToGroup, writtenAtMs, details };
   return { ...content, sender, recipient, provider: { name: link.provider, link: link.name, messageId } };
 }
 

@@ -8,14 +8,14 @@ import { formsOf } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readCarrierAddress } from "../links/address.ts";
-import { hasNumber } from "../links/ownership.ts";
+import { hasNumber, linksOfAccount } from "../links/ownership.ts";
 import type { LinkDirectory } from "../links/directory.ts";
-import { receiveMessage, storable, toMetadata, type Received } from "../messages/receive.ts";
+import { receiveMessage, storable, toMetadata, type Unowned } from "../messages/receive.ts";
 import type { UnmatchedReceipt } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { consentPairs } from "./inbound-owner.ts";
+import { consentPairs, toCorrespondents } from "./inbound-owner.ts";
 import {
   countKept,
   deleteFurtherNotifications,
@@ -46,10 +46,8 @@ export class KeptInboundFull extends Error {
 
 const bounded = (text: string): string => storable(storable(text).slice(0, MAX_BODY_CHARS));
 
-type ReceivedByOperator = Omit<Received, "inReplyTo" | "isUnrouted" | "pairs">;
-
 /** Keeps a message. Throws if there is no room for it. */
-export async function keepMessage(tx: Tx, nowMs: number, received: ReceivedByOperator): Promise<void> {
+export async function keepMessage(tx: Tx, nowMs: number, received: Unowned): Promise<void> {
   const { provider, channel, sender, recipient, text, reported = null, isToGroup = false, details } = received;
   if ((await countKeptInbound(tx)).messages >= MAX_KEPT_MESSAGES) throw new KeptInboundFull();
   const kept: KeptInbound = {
@@ -132,7 +130,7 @@ export const assignKept = (
     const addresses = formsOf(sender);
     const found = await findSentTo(
       tx,
-      addresses.map((address) => ({ recipient: address, link, sender: recipient })),
+      addresses.flatMap((address) => toCorrespondents(address, recipient, linksOfAccount(linkDirectory.current, link))),
     );
     const nowMs = clock.now();
     const received = {
@@ -144,11 +142,12 @@ export const assignKept = (
       isToGroup,
       details: details ?? undefined,
       inReplyTo: null,
+      writtenAtMs: uuidTimeMs(id),
       provider: { name: provider, link, messageId },
       isUnrouted: false,
       pairs: consentPairs(
         { addresses, to: recipient, sent: [...found.values()].flat(), link, isKnown: hasNumber(linkDirectory.current, link, recipient) },
-        { owner, isShared: false },
+        { owner, inReplyTo: null, isShared: false },
         linkDirectory.current,
       ),
     };

@@ -49,13 +49,11 @@ select id, kind, link, provider, channel, provider_message_id, sender, recipient
   from ${items}`,
 );
 
-export const insertKept = async (tx: Tx, kept: readonly KeptInbound[]): Promise<void> => {
-  await tx.rows(insert(kept));
-};
+export const insertKept = (tx: Tx, kept: readonly KeptInbound[]): Promise<unknown> => tx.rows(insert(kept));
 
 /** Deletes all but the newest notifications. */
-export const deleteFurtherNotifications = async (tx: Tx, most: number): Promise<void> => {
-  await tx.rows(sql`
+export const deleteFurtherNotifications = (tx: Tx, most: number): Promise<unknown> =>
+  tx.rows(sql`
   delete from kept_inbound
    where id = any (array(select id
                            from kept_inbound
@@ -63,7 +61,6 @@ export const deleteFurtherNotifications = async (tx: Tx, most: number): Promise<
                           order by id desc
                          offset ${most}
                           limit 1000))`);
-};
 
 /** Reads the messages and notifications that the operator has not assigned, the newest first. */
 export const readKept = (db: Queryable, limit: number): Promise<KeptInbound[]> =>
@@ -99,10 +96,9 @@ export const lockKept = async (tx: Tx, id: KeptInboundId): Promise<LockedKept | 
   )[0];
 
 /** Stores the message that a kept one became, and removes the person and the contents, which the message has now. */
-export const storeAssigned = async (tx: Tx, id: KeptInboundId, { accountId, environment }: Owner, messageId: MessageId): Promise<void> => {
-  await tx.rows(sql`
+export const storeAssigned = (tx: Tx, id: KeptInboundId, { accountId, environment }: Owner, messageId: MessageId): Promise<unknown> =>
+  tx.rows(sql`
   update kept_inbound
      set account_id = ${accountId}, environment = ${environment}, message_id = ${messageId},
          sender = null, recipient = null, body = null, details = null
    where id = ${id}`);
-};

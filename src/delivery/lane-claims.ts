@@ -3,14 +3,14 @@
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import type { Advancer } from "../messages/advance.ts";
-import type { Message } from "../messages/message.ts";
+import type { Message, Priority } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { idKey } from "../model/id.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { WaitingGroups, type DueGroup, type TakenGroup } from "../queue/waiting-groups.ts";
 import type { LaneLoad } from "./lane-load.ts";
 import { LanePace, type PlannedClaim } from "./lane-pace.ts";
-import { claimDue, type Claimed, type WaitingAccount } from "./queue.ts";
+import { claimDue, placeOf, type Claimed, type WaitingAccount } from "./queue.ts";
 import type { SlowedAccounts } from "./slowed-accounts.ts";
 
 export type LaneClaimsParts = {
@@ -30,30 +30,35 @@ export type LaneClaimsParts = {
 // A claim serves at most this many accounts of a priority. The next claim continues after them.
 const MAX_ACCOUNTS = 32;
 
-export class LaneClaims {
+export class LaneClaims extends ClaimLoop {
   readonly #parts: LaneClaimsParts;
   readonly #pace = new LanePace();
   readonly #accounts = new WaitingGroups<WaitingAccount>(Object.keys(PRIORITY_RANK).length);
-  readonly #loop: ClaimLoop;
   #bulkTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: LaneClaimsParts) {
-    this.#parts = parts;
-    this.#loop = new ClaimLoop({
+    super({
       isAnyDue: () => this.#accounts.isAnyDue(parts.clock.now()),
       begin: (isWoken) => this.#begin(isWoken),
       onError: parts.onError,
     });
-  }
-
-  get isClaiming(): boolean {
-    return this.#loop.isClaiming;
+    this.#parts = parts;
   }
 
   /** Whether a new message must wait in the queue, behind older ones of its account and priority. */
-  mustWait({ priority, accountId }: Message): boolean {
+  mustWait(message: Message): boolean {
+    this.saw(message);
+    return this.#accounts.mayBeDue(PRIORITY_RANK[message.priority], idKey(message.accountId), this.#parts.clock.now());
+  }
+
+  /** A new message comes to the lane without a claim. */
+  saw({ priority }: Message): void {
     if (priority !== "bulk") this.#pace.sawUrgent(performance.now());
-    return this.#accounts.mayBeDue(PRIORITY_RANK[priority], idKey(accountId), this.#parts.clock.now());
+  }
+
+  /** Whether messages of this priority may wait in the queue. */
+  mayAnyWait(priority: Priority): boolean {
+    return this.#accounts.mayAnyBeDue(PRIORITY_RANK[priority], this.#parts.clock.now());
   }
 
   /** A message of the lane waits in the queue, and is due at this time. */
@@ -70,20 +75,9 @@ export class LaneClaims {
     this.#accounts.refresh(found, this.#parts.clock.now());
   }
 
-  /** Claims if that is worth a statement. */
-  claim(): void {
-    this.#loop.claim();
-  }
-
-  /** Claims as soon as one message fits. */
-  wake(): void {
-    this.#loop.wake();
-  }
-
-  /** Begins no further claim. */
-  stop(): void {
+  override stop(): Promise<void> {
     clearTimeout(this.#bulkTimer);
-    void this.#loop.stop();
+    return super.stop();
   }
 
   #begin(isWoken: boolean): Promise<void> | undefined {
@@ -126,12 +120,6 @@ export class LaneClaims {
     onClaimed(claimed);
   }
 }
-
-const placeOf = ({ message, dueAtMs }: Claimed): { rank: number; key: string; dueAtMs: number } => ({
-  rank: PRIORITY_RANK[message.priority],
-  key: idKey(message.accountId),
-  dueAtMs,
-});
 
 /** The accounts of a priority share its room equally. */
 const equalShare = (most: PlannedClaim["most"], taken: readonly { rank: number }[], rank: number): number =>

@@ -69,14 +69,11 @@ export class LaneLoad {
 
   /** Moves the most urgent waiting message that fits into the window, and returns it. */
   next(): Claimed | undefined {
-    const priority = PRIORITIES.find((each) => this.#waiting[each].length > 0 && this.#fitsWindow(each));
+    const window = this.#parts.window();
+    const priority = PRIORITIES.find((each) => this.#waiting[each].length > 0 && this.#inWindow < Math.ceil(window * SHARE[each]));
     if (priority === undefined) return undefined;
     this.#inWindow += 1;
     return this.#waiting[priority].shift();
-  }
-
-  #fitsWindow(priority: Priority): boolean {
-    return this.#inWindow < Math.ceil(this.#parts.window() * SHARE[priority]);
   }
 }
 
@@ -113,8 +110,13 @@ export class LaneLeases {
     return this.#leases.size;
   }
 
-  own(id: MessageId): void {
-    this.#leases.set(idKey(id), { id, leasedAtMs: performance.now() });
+  has(id: MessageId): boolean {
+    return this.#leases.has(idKey(id));
+  }
+
+  /** `ageMs`: how long ago the lease was taken. */
+  own(id: MessageId, ageMs = 0): void {
+    this.#leases.set(idKey(id), { id, leasedAtMs: performance.now() - ageMs });
   }
 
   disown(id: MessageId): void {

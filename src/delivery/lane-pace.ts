@@ -46,7 +46,6 @@ export class LanePace {
     this.#urgentAtMs = nowMs;
   }
 
-  /** A claim has begun. */
   began(nowMs: number): void {
     this.#claimedAtMs = nowMs;
   }

@@ -5,12 +5,14 @@
 import { backoffMs } from "../lib/backoff.ts";
 import type { EventOf } from "../model/log-events.ts";
 import { errorFields } from "../model/log.ts";
+import { encodeId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
-import type { Message } from "../messages/message.ts";
+import type { LanePlace } from "../messages/handover.ts";
+import type { Message, Priority } from "../messages/message.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { DueGroup } from "../queue/waiting-groups.ts";
 import { announceDue } from "./announcements.ts";
@@ -19,10 +21,9 @@ import type { DeliveryContext } from "./context.ts";
 import { LaneClaims } from "./lane-claims.ts";
 import { LaneLeases, LaneLoad } from "./lane-load.ts";
 import { deleteRow, type Claimed, type WaitingAccount } from "./queue.ts";
-import { SenderTurns } from "./sender-turns.ts";
+import { SenderTurns, TurnWaits } from "./sender-turns.ts";
 import { errorOf, throttleMs } from "./settle.ts";
 import type { SlowedAccounts } from "./slowed-accounts.ts";
-import { TurnWaits } from "./turn-waits.ts";
 
 export type LaneParts = DeliveryContext & {
   link: Link;
@@ -43,7 +44,9 @@ const GROUP_SPREAD_MS = 500;
 // The lane is woken every second in any case, so a few precise timers are enough.
 const MAX_TIMERS = 50;
 
-export class Lane {
+export class Lane implements LanePlace {
+  readonly link: Link;
+  readonly connection: Connection;
   readonly #parts: LaneParts;
   readonly #leases: LaneLeases;
   readonly #load: LaneLoad;
@@ -58,15 +61,17 @@ export class Lane {
   #isStopping = false;
 
   constructor(parts: LaneParts) {
-    const { link, linkDirectory } = parts;
+    const { link, connection, linkDirectory } = parts;
+    this.link = link;
+    this.connection = connection;
     this.#parts = parts;
     this.#leases = new LaneLeases({ ...parts, onError: (event, message, error) => this.#logError(event, message, error) });
-    this.#load = new LaneLoad({ window: () => parts.connection.window, owned: () => this.#leases.size });
+    this.#load = new LaneLoad({ window: () => connection.window, owned: () => this.#leases.size });
     this.#claims = new LaneClaims({
       ...parts,
       lane: link.name,
       load: this.#load,
-      mayWork: () => this.#mayWork(),
+      mayWork: () => this.isWorking,
       onClaimed: (claimed) => this.#addAll(claimed),
       onError: (error) => this.#logError("delivery.claim_failed", "a claim of due messages failed", error),
     });
@@ -76,14 +81,6 @@ export class Lane {
       putBack: (message, afterMs) => void this.#putBack(message, afterMs),
       due: (message) => this.expect(message, parts.clock.now() - GROUP_SPREAD_MS),
     });
-  }
-
-  get link(): Link {
-    return this.#parts.link;
-  }
-
-  get connection(): Connection {
-    return this.#parts.connection;
   }
 
   /** The last refusal or failure of the carrier, and its time; null if there was none. */
@@ -98,18 +95,22 @@ export class Lane {
 
   /** The link is connected, and neither throttled nor paused. */
   readonly #isReady = (): boolean => {
-    const { connection, linkDirectory, link } = this.#parts;
-    const { current } = linkDirectory;
-    return !this.isPaused && connection.isReady && (current.hold ?? current.pauseOf(link.name)) === undefined;
+    const { current } = this.#parts.linkDirectory;
+    return !this.isPaused && this.connection.isReady && (current.hold ?? current.pauseOf(this.link.name)) === undefined;
   };
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntilMs;
   }
 
+  /** Whether the lane submits messages. */
+  get isWorking(): boolean {
+    return !this.#isStopping && this.#isReady();
+  }
+
   /** Reserves a place for a message that is about to be stored. Returns false if the message must wait in the queue: the lane has no
    *  room, or older messages of the account wait there. */
   reserve(message: Message): boolean {
-    if (this.#claims.mustWait(message) || !this.#mayWork()) return false;
+    if (this.#claims.mustWait(message) || !this.isWorking) return false;
     if (this.#load.room(message.priority) <= 0) {
       this.#claims.expect(message, message.updatedAtMs);
       return false;
@@ -127,6 +128,21 @@ export class Lane {
   take(message: Message): void {
     this.#load.unreserve();
     this.#addAll([{ message, state: "waiting", sealedContent: null, dueAtMs: message.updatedAtMs }]);
+  }
+
+  /** Takes a message that another worker of this machine has stored with a lease, so long ago. Without its link the lane returns it to the
+   *  queue when it is woken. */
+  receive(message: Message, ageMs: number): void {
+    if (this.#leases.has(message.id)) return;
+    this.#claims.saw(message);
+    this.#addAll([{ message, state: "waiting", sealedContent: null, dueAtMs: message.updatedAtMs }], ageMs);
+  }
+
+  /** How many messages other workers may pass to the lane, by rank of priority. None pass while older ones wait in the queue. */
+  get roomForPeers(): readonly [number, number, number] {
+    if (!this.isWorking) return [0, 0, 0];
+    const room = (priority: Priority): number => (this.#claims.mayAnyWait(priority) ? 0 : this.#load.room(priority));
+    return [room("high"), room("normal"), room("bulk")];
   }
 
   /** A message of this node was stored in the queue. */
@@ -173,7 +189,7 @@ export class Lane {
   /** Stops new work. Returns claimed messages to the queue, and waits for the outcome of submitted ones. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#claims.stop();
+    void this.#claims.stop();
     await this.#returnWaiting();
     await poll(async () => (this.#load.isEmpty && !this.#claims.isClaiming ? true : undefined), { timeoutMs, everyMs: 20 });
   }
@@ -182,17 +198,13 @@ export class Lane {
     this.#leases.stop();
     for (const timer of this.#timers) clearTimeout(timer);
     this.#turnWaits.stop();
-    await this.#parts.connection.close();
-  }
-
-  #mayWork(): boolean {
-    return !this.#isStopping && this.#isReady();
+    await this.connection.close();
   }
 
   /** Adds messages that this node has leased. A lane that stops returns them to the queue. */
-  #addAll(claimed: readonly Claimed[]): void {
+  #addAll(claimed: readonly Claimed[], ageMs = 0): void {
     for (const each of claimed) {
-      this.#leases.own(each.message.id);
+      this.#leases.own(each.message.id, ageMs);
       this.#load.add(each);
     }
     if (this.#isStopping) void this.#returnWaiting();
@@ -201,13 +213,13 @@ export class Lane {
 
   /** Submits the waiting messages that fit into the window, the most urgent first. */
   #submitWaiting(): void {
-    if (!this.#mayWork()) return;
+    if (!this.isWorking) return;
     for (let next = this.#load.next(); next !== undefined; next = this.#load.next()) {
       const waitMs = next.message.status === "queued" ? this.#senderTurns.waitMs(next.message, performance.now()) : 0;
       if (waitMs === 0) void this.#attempt(next);
       else {
         this.#load.leaveWindow();
-        this.#turnWaits.wait(next, waitMs, this.#parts.connection.window);
+        this.#turnWaits.wait(next, waitMs, this.connection.window);
       }
     }
   }
@@ -243,7 +255,7 @@ export class Lane {
       }
     } catch (error) {
       // After its lease the message is claimed again, with the status that it then has: `queued`, or `sending` with an unknown outcome.
-      this.#logError("delivery.attempt_failed", "an attempt failed", error);
+      this.#logError("delivery.attempt_failed", "an attempt failed", error, message);
     } finally {
       responded();
       this.#leases.disown(message.id);
@@ -275,7 +287,7 @@ export class Lane {
     this.#pauses += 1;
     const ms = throttleMs(retryAfterMs) ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
     this.#pausedUntilMs = performance.now() + ms;
-    this.#parts.log.warn({ event: "delivery.link_throttled", link: this.#parts.link.name, ms }, "the link is throttled");
+    this.#parts.log.warn({ event: "delivery.link_throttled", link: this.link.name, ms }, "the link is throttled");
     this.wakeAfter(ms + 1);
   }
 
@@ -287,11 +299,12 @@ export class Lane {
     await Promise.all(messages.map(({ id }) => this.#leases.putBack(id, dueAtMs)));
     for (const message of messages) {
       this.#claims.expect(message, dueAtMs);
-      announceDue(this.#parts.announcer, this.#parts.link.name, message, dueAtMs);
+      announceDue(this.#parts.announcer, this.link.name, message, dueAtMs);
     }
   }
 
-  #logError(event: EventOf<"error">, message: string, error: unknown): void {
-    this.#parts.log.error({ event, link: this.#parts.link.name, ...errorFields(error) }, message);
+  #logError(event: EventOf<"error">, text: string, error: unknown, message?: Message): void {
+    const about = message === undefined ? {} : { message_id: encodeId("msg", message.id) };
+    this.#parts.log.error({ event, link: this.link.name, ...about, ...errorFields(error) }, text);
   }
 }

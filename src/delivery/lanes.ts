@@ -6,10 +6,11 @@ import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
 import type { Link } from "../links/link.ts";
+import { cannotBeOpened } from "../links/pauses.ts";
 import type { OpenLink } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
-import { reportError } from "../model/log.ts";
-import type { Connection, LeasedHost, Provider } from "../providers/provider.ts";
+import { errorFields, reportError } from "../model/log.ts";
+import type { Connection, LeasedHost } from "../providers/provider.ts";
 import { announceDue } from "./announcements.ts";
 import { Attempts } from "./attempt.ts";
 import type { DeliveryContext } from "./context.ts";
@@ -19,10 +20,8 @@ import type { ProviderHosts } from "./provider-hosts.ts";
 import { SlowedAccounts } from "./slowed-accounts.ts";
 
 export type LanesParts = {
-  /** The name of this node. */
   node: string;
   hosts: ProviderHosts;
-  providers: Readonly<Record<string, Provider<never>>>;
   /** Opens sealed content, which only the carrier may see. */
   box: SecretBox;
   /** The time limit for the response of a carrier. */
@@ -48,6 +47,8 @@ export class Lanes {
   readonly #deadlines: Deadlines;
   readonly #slowed: SlowedAccounts;
   readonly #stopping = new AbortController();
+  /** Why links of accounts could not be opened, by their names. */
+  readonly #faults = new Map<string, string>();
   /** The changes of links under way, by the names of links. */
   readonly #changes = new Map<string, Promise<void>>();
   #isStopped = false;
@@ -73,7 +74,19 @@ export class Lanes {
   }
 
   async open(): Promise<void> {
-    for (const link of this.#context.linkDirectory.current.links) this.#lanes.set(link.name, await this.#openLane(link));
+    for (const link of this.#context.linkDirectory.current.links) await this.#add(link);
+  }
+
+  /** Opens the lane of a link. A link of an account that cannot be opened is skipped, and reported with its fault. */
+  async #add(link: Link): Promise<void> {
+    this.#faults.delete(link.name);
+    try {
+      this.#lanes.set(link.name, await this.#openLane(link));
+    } catch (error) {
+      if (link.source === "file") throw error;
+      this.#faults.set(link.name, cannotBeOpened(String(error)));
+      this.#context.log.error({ event: "links.open_failed", link: link.name, ...errorFields(error) }, "a link could not be opened");
+    }
   }
 
   /** A message was moved to a lane, where it is due at this time. */
@@ -99,7 +112,11 @@ export class Lanes {
 
   /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. No link waits for another one. */
   async reload(): Promise<void> {
-    const names = new Set([...this.#lanes.keys(), ...this.#context.linkDirectory.current.links.map(({ name }) => name)]);
+    const names = new Set([
+      ...this.#lanes.keys(),
+      ...this.#faults.keys(),
+      ...this.#context.linkDirectory.current.links.map(({ name }) => name),
+    ]);
     await Promise.all(Array.from(names, (name) => this.#change(name)));
   }
 
@@ -129,10 +146,12 @@ export class Lanes {
       await within(lane.close(), CLOSE_MS);
     }
     const link = linkDirectory.current.find(name);
-    if (link !== undefined) this.#lanes.set(name, await this.#openLane(link));
+    if (link === undefined) this.#faults.delete(name);
+    else await this.#add(link);
   }
 
   async #openLane(link: Link): Promise<Lane> {
+    this.#context.watch.opened(link.name);
     return new Lane({
       ...this.#context,
       link,
@@ -146,9 +165,9 @@ export class Lanes {
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { node, hosts, providers, linkLeaseMs } = this.#parts;
+    const { node, hosts, linkLeaseMs } = this.#parts;
     const { db, clock, log } = this.#context;
-    const provider = providers[link.provider];
+    const provider = hosts.providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
     const host = hosts.hostFor(link, changed);
@@ -157,8 +176,18 @@ export class Lanes {
     const linkLog = log.child({ link: link.name });
     const leaseFailed = reportError(linkLog, "links.lease_failed", "the lease of a link could not be taken or renewed");
     const lease = new LinkLease({ db, clock, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
+    // A node that was suspended finds what the carrier sent meanwhile, perhaps before it notices that another node has the link.
+    const whileHeld = async <Result>(receive: () => Promise<Result>): Promise<Result> => {
+      if (!lease.isHeld) throw new Error("another node may have the link");
+      return receive();
+    };
     const leasedHost: LeasedHost = {
       ...host,
+      receive: (receipts) => whileHeld(() => host.receive(receipts)),
+      receiveMessages: (messages) => whileHeld(() => host.receiveMessages(messages)),
+      receivePart: (part) => whileHeld(() => host.receivePart(part)),
+      receivePreferences: (preferences) => whileHeld(() => host.receivePreferences(preferences)),
+      receiveUnmatched: (reports) => whileHeld(() => host.receiveUnmatched(reports)),
       hasLease: () => lease.isHeld,
       cursor: linkCursor(db, link.name),
     };
@@ -173,14 +202,18 @@ export class Lanes {
     return leased;
   }
 
-  /** The links that this node has open. Other nodes report theirs. */
+  /** The links that this node has open, or cannot open. Other nodes report theirs. */
   openLinks(): OpenLink[] {
-    return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
+    const faulty = Array.from(this.#faults, ([name, reason]): OpenLink => {
+      return { name, state: { kind: "paused", reason }, inFlight: 0, lastError: null };
+    });
+    const open = [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
       const pause = this.#context.linkDirectory.current.hold ?? this.#context.linkDirectory.current.pauseOf(name);
       const own = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
       const state = pause === undefined ? own : { kind: "paused" as const, reason: pause.detail };
       return [{ name, state, inFlight: ownedCount, lastError }];
     });
+    return [...open, ...faulty];
   }
 }

@@ -1,9 +1,11 @@
 /** Parked receipts: receipts whose message is not known yet. A receipt may arrive before the response with its carrier id is stored, or at
  *  another node. It is applied when the id becomes known. A receipt with an id in another form is tried again from time to time. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { nullable, oneOf, optional, Type } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
 import { errorFields } from "../model/log.ts";
-import type { CarrierId } from "../messages/provider-reference.ts";
-import type { Receipt } from "../providers/provider.ts";
+import type { CarrierId } from "../messages/change.ts";
+import { RECEIPT_IDS, RECEIPT_STATUSES, type Receipt } from "../providers/provider.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 import type { DeliveryContext } from "./context.ts";
 import { referenceOf } from "./match-receipts.ts";
@@ -19,6 +21,26 @@ const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
 // A receipt that is unmatched for so long is not early. Each wait is as long as the time before it, so this happens once to a receipt.
 const WARN_AFTER_MS = 60_000;
+
+// After the receipt is deleted (retention/old-rows.ts).
+const NEVER_MS = 30 * 24 * 3_600_000;
+
+const text = Type.String({ maxLength: 1_000_000 });
+const texts = Type.Array(text, { maxItems: 1_000 });
+const checkStored = compile(
+  Type.Object({
+    providerMessageId: nullable(text),
+    reference: nullable(text),
+    status: oneOf(RECEIPT_STATUSES),
+    error: nullable(Type.Object({ code: text, message: text, providerCode: nullable(text), isPermanent: Type.Boolean() })),
+    raw: Type.Record(text, { maxProperties: 10_000 }),
+    partIds: optional(texts),
+    idForm: optional(oneOf(RECEIPT_IDS)),
+    addresses: optional(texts),
+    unmarkedFrom: optional(texts),
+  }),
+  "body",
+);
 
 /** Applies receipts, and returns those whose message is not known. */
 type Apply = (link: string, receipts: readonly Receipt[]) => Promise<readonly Receipt[]>;
@@ -112,7 +134,7 @@ export class ParkedReceipts {
   #applyParked(find: () => Promise<ParkedRow[]>): Promise<number> {
     const turn = this.#applying.then(async () => {
       let matched = 0;
-      for (const row of await find()) if (await this.#applyOne(row)) matched += 1;
+      for (const row of await find()) if (await this.#tryApply(row)) matched += 1;
       return matched;
     });
     // The caller gets the error; the next turn only waits for the end of this one.
@@ -120,15 +142,35 @@ export class ParkedReceipts {
     return turn;
   }
 
-  async #applyOne({ link, receipt: parked, received_at: receivedAt }: ParkedRow): Promise<boolean> {
+  /** A receipt that cannot be applied delays no other. One that cannot be read, because another release or a person has written it, is not
+   *  tried again. */
+  async #tryApply(row: ParkedRow): Promise<boolean> {
+    const [fault] = checkStored(row.receipt);
+    try {
+      if (fault === undefined) return await this.#applyOne(row.link, row.receipt as Receipt, row.received_at);
+      const where = "pointer" in fault ? `${fault.pointer} ` : "";
+      await this.#putOff(row, NEVER_MS, new Error(`the receipt cannot be read: ${where}${fault.detail}`));
+    } catch (error) {
+      if (isDatabaseTrouble(error)) throw error;
+      await this.#putOff(row, MAX_RETRY_MS, error);
+    }
+    return false;
+  }
+
+  async #putOff({ link, provider_message_id: providerMessageId, status }: ParkedRow, ms: number, error: unknown): Promise<void> {
     const { db, clock, log } = this.#context;
-    const receipt = parked as Receipt;
+    log.error({ event: "delivery.receipt_match_failed", link, ...errorFields(error) }, "a parked receipt could not be applied");
+    await retryParkedLater(db, [{ link, providerMessageId, status }], clock.now() + ms);
+  }
+
+  async #applyOne(link: string, receipt: Receipt, receivedAt: Date): Promise<boolean> {
+    const { db, clock, log } = this.#context;
     // `park` looks for the message of this receipt itself. Should it miss the message, `applyDue` finds the receipt later.
     const isBeingParked = (): boolean => keysOf(link, receipt).some((key) => this.#parking.has(key));
     if (isBeingParked()) return false;
     // The task that parked the receipt may have applied it meanwhile.
     const still = await findParked(db, rowsOf(link, receipt));
-    if (isBeingParked() || !still.some(({ receipt: other }) => (other as Receipt).status === receipt.status)) return false;
+    if (isBeingParked() || !still.some(({ status }) => status === receipt.status)) return false;
     if ((await this.#apply(link, [receipt])).length === 0) {
       await this.#unpark(link, [receipt]);
       return true;
@@ -136,7 +178,7 @@ export class ParkedReceipts {
     const ageMs = clock.now() - receivedAt.getTime();
     if (ageMs >= WARN_AFTER_MS && ageMs < 2 * WARN_AFTER_MS) {
       const facts = { event: "delivery.receipt_unmatched", link, provider_message_id: receipt.providerMessageId } as const;
-      log.warn(facts, "a receipt matches no message, or more than one: it stays parked");
+      log.warn(facts, "a receipt matches no message, more than one, or one to another phone: it stays parked");
     }
     await retryParkedLater(db, rowsOf(link, receipt), clock.now() + Math.min(MAX_RETRY_MS, Math.max(FIRST_RETRY_MS, ageMs)));
     return false;

@@ -1,17 +1,16 @@
 /** The SQL with which delivery reads messages: by their ids, by their carrier ids, and by their recipient. */
 import type { AccountId, MessageId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
-import type { Message } from "../messages/message.ts";
-import type { CarrierId } from "../messages/provider-reference.ts";
+import type { Message, OwnedMessage } from "../messages/message.ts";
+import type { CarrierId } from "../messages/change.ts";
+import { QUEUE_STATE } from "../messages/queue-entry.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Environment } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
 import { carrierIdColumns } from "./receipt-queries.ts";
-
-export type OwnedMessage = Owner & { id: MessageId };
 
 const read = batchStatement<OwnedMessage>(
   [
@@ -30,7 +29,6 @@ export const readMessages = async (db: Queryable, ids: readonly OwnedMessage[]):
 
 type OwnedRow = { account_id: AccountId; environment: Environment; message_id: MessageId };
 
-/** Reads the messages that these rows belong to. */
 export const readRows = async (db: Queryable, rows: readonly OwnedRow[]): Promise<Message[]> =>
   rows.length === 0
     ? []
@@ -61,6 +59,27 @@ export async function findByCarrierIds(db: Queryable, carrierIds: readonly Carri
   return new Map(rows.map((row) => [row.ordinal - 1, { message: messageOfRow(row), part: row.part }]));
 }
 
+const findByOwnId = batchStatement<OwnId>(
+  [column("link", "text", ({ link }) => link), column("message_id", "uuid", ({ messageId }) => messageId)],
+  (items) => `
+select item.ordinal::integer as ordinal, ${MESSAGE_COLUMNS}
+  from ${items}
+ cross join lateral (select e.account_id, e.environment, e.message_id
+                       from events e
+                      where e.message_id = item.message_id and e.id <> e.message_id and e.id > item.message_id
+                        and e.detail -> 'attempt' ->> 'link' = item.link
+                      limit 1) known${joinMessage("known")}`,
+);
+
+type OwnId = { link: string; messageId: MessageId };
+
+/** Finds messages by our own ids, by position in the list: those that an attempt has passed to the link. */
+export async function findByOwnIds(db: Queryable, ids: readonly OwnId[]): Promise<Map<number, Message>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.rows<MessageRow & { ordinal: number }>(findByOwnId(ids));
+  return new Map(rows.map((row) => [row.ordinal - 1, messageOfRow(row)]));
+}
+
 /** A message that an account has sent, or is about to send, to a person. */
 export type SentMessage = {
   account_id: AccountId;
@@ -69,8 +88,10 @@ export type SentMessage = {
   recipient: Recipient;
   sender: string | null;
   link: string | null;
-  /** The message has left, and no response of the carrier has come. */
+  /** An attempt has left, and no response of the carrier to it has come. */
   is_unanswered: boolean;
+  /** The outcome of that attempt is unknown: the process that sent the message got no response, or has ended. */
+  is_unknown: boolean;
 };
 
 /** A person, and the link or the number from which messages to them are looked for. */
@@ -104,11 +125,17 @@ select item.ordinal::integer as ordinal, item.recipient, found.*
       from writer
      where writer.account_id is not null
   )
-  select writer.account_id, owned.environment, latest.id, latest.sender, latest.link, latest.is_unanswered
+  select writer.account_id, owned.environment, latest.id, latest.sender, latest.link, latest.is_unanswered,
+         latest.is_unanswered and latest.is_given_up as is_unknown
     from writer
    cross join (values ('live'), ('test')) as owned(environment)
    cross join lateral (select m.id, m.sender,
-                              m.status = 'sending' or m.error ->> 'code' is not distinct from '${OUTCOME_UNKNOWN}' as is_unanswered,
+                              m.status = 'sending' or m.has_unknown
+                              or m.error ->> 'code' is not distinct from '${OUTCOME_UNKNOWN}' as is_unanswered,
+                              m.status <> 'sending' or exists (select
+                                                                 from delivery_queue q
+                                                                where q.message_id = m.id
+                                                                  and q.state = ${QUEUE_STATE.held}) as is_given_up,
                               coalesce(m.link, (select q.link
                                                   from delivery_queue q
                                                  where q.message_id = m.id)) as link
@@ -127,7 +154,6 @@ export async function findSentTo(db: Queryable, people: readonly Correspondent[]
   return Map.groupBy(rows, ({ ordinal }) => ordinal - 1);
 }
 
-/** The ids of all accounts. */
 export const listAccountIds = async (db: Queryable): Promise<AccountId[]> =>
   (
     await db.rows<{ id: AccountId }>(sql`

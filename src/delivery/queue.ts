@@ -2,13 +2,13 @@
 import { idKey, type AccountId, type MessageId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
-import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
+import { PRIORITY_RANK, QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
 import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { prepare, sql } from "../database/sql.ts";
-import type { DueGroup, Share } from "../queue/waiting-groups.ts";
+import type { ClaimedPlace, DueGroup, Share } from "../queue/waiting-groups.ts";
 
 /** An account that has messages in a lane, with its id as a key. */
 export type WaitingAccount = { key: string; accountId: AccountId };
@@ -70,53 +70,43 @@ export async function claimDue(db: Queryable, { lane, shares, most, nowMs, lease
   }));
 }
 
+type AccountRow = { priority: number; account_id: AccountId; due_at: Date };
+
+const groupOf = ({ priority, account_id: accountId, due_at: dueAt }: AccountRow): DueGroup<WaitingAccount> => ({
+  rank: priority,
+  group: { key: idKey(accountId), accountId },
+  dueAtMs: dueAt.getTime(),
+});
+
+/** The place of a claimed message among the groups of its lane. */
+export const placeOf = ({ message, dueAtMs }: Claimed): ClaimedPlace => ({
+  rank: PRIORITY_RANK[message.priority],
+  key: idKey(message.accountId),
+  dueAtMs,
+});
+
 /** Reads the whole queue for the accounts that have messages in it, by lane, in all lanes but that of scheduled messages. The condition on
  *  `ctid` makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot still needs. */
 export async function scanAccounts(db: Queryable): Promise<Map<string, DueGroup<WaitingAccount>[]>> {
-  const rows = await db.rows<{ link: string; priority: number; account_id: AccountId; due_at: Date }>(sql`
+  const rows = await db.rows<AccountRow & { link: string }>(sql`
   select link, priority, account_id, min(due_at) as due_at
     from delivery_queue
    where ctid >= '(0,0)'::tid and link <> ${SCHEDULED_LANE}
    group by link, priority, account_id`);
   const lanes = Map.groupBy(rows, ({ link }) => link);
-  const groupOf = (row: (typeof rows)[number]): DueGroup<WaitingAccount> => ({
-    rank: row.priority,
-    group: { key: idKey(row.account_id), accountId: row.account_id },
-    dueAtMs: row.due_at.getTime(),
-  });
   return new Map(Array.from(lanes, ([lane, found]) => [lane, found.map(groupOf)]));
 }
 
-const claimScheduled = prepare(`
-with due as materialized (
-  select message_id, due_at
-    from delivery_queue
-   where link = '${SCHEDULED_LANE}' and due_at >= $1::timestamptz and due_at <= $2::timestamptz
-   order by due_at
-   limit $4::integer
-     for update skip locked
-), claimed as (
-  update delivery_queue q
-     set due_at = $3::timestamptz
-    from due
-   where q.message_id = due.message_id
-  returning q.message_id, q.account_id, q.environment, due.due_at
-)
-select claimed.due_at as queue_due_at,
-       ${MESSAGE_COLUMNS}
-  from claimed${joinMessage("claimed")}`);
+const findDueScheduled = prepare(`
+select priority, account_id, min(due_at) as due_at
+  from delivery_queue
+ where link = '${SCHEDULED_LANE}' and due_at >= $1::timestamptz and due_at <= $2::timestamptz
+ group by priority, account_id`);
 
-/** A scheduled message, and the time for which it was scheduled. */
-export type Releasable = { message: Message; dueAtMs: number };
-
-/** Claims scheduled messages whose time came between `fromMs` and now, the longest waiting first. */
-export async function claimReleasable(
-  db: Queryable,
-  { fromMs, nowMs, leaseMs, most }: { fromMs: number; nowMs: number; leaseMs: number; most: number },
-): Promise<Releasable[]> {
-  const values = [new Date(fromMs), new Date(nowMs), new Date(nowMs + leaseMs), most];
-  const rows = await db.rows<MessageRow & { queue_due_at: Date }>({ ...claimScheduled, values });
-  return rows.map((row) => ({ message: messageOfRow(row), dueAtMs: row.queue_due_at.getTime() }));
+/** The accounts of scheduled messages whose time came between `fromMs` and `dueMs`. */
+export async function findScheduled(db: Queryable, fromMs: number, dueMs: number): Promise<DueGroup<WaitingAccount>[]> {
+  const rows = await db.rows<AccountRow>({ ...findDueScheduled, values: [new Date(fromMs), new Date(dueMs)] });
+  return rows.map(groupOf);
 }
 
 /** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
@@ -198,9 +188,8 @@ const setDue = batchStatement<{ id: MessageId; dueAtMs: number }>(
 );
 
 /** Sets when these messages are due: at the end of a renewed lease, or at once, so that any node can claim them. */
-export const setDueTimes = async (db: Queryable, times: readonly { id: MessageId; dueAtMs: number }[]): Promise<void> => {
-  await db.rows(setDue(times));
-};
+export const setDueTimes = (db: Queryable, times: readonly { id: MessageId; dueAtMs: number }[]): Promise<unknown> =>
+  db.rows(setDue(times));
 
 /** Deletes the row of a message that waits for nothing. */
 export const deleteRow = (db: Queryable, id: MessageId): Promise<unknown[]> =>

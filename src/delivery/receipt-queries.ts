@@ -1,10 +1,11 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
-import type { AccountId, MessageId } from "../model/id.ts";
-import type { CarrierId } from "../messages/provider-reference.ts";
+import { idKey, type AccountId, type MessageId } from "../model/id.ts";
+import type { CarrierId } from "../messages/change.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
+import { LATE_RESPONSE } from "../providers/provider.ts";
 
 export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("link", "text", ({ link }) => link),
@@ -32,6 +33,22 @@ select item.ordinal::integer as ordinal, m.link
 export const findLinksOf = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlyMap<number, string>> =>
   new Map((await db.rows<{ ordinal: number; link: string }>(linkOfMessage(ids))).map(({ ordinal, link }) => [ordinal - 1, link]));
 
+const reportedOf = batchStatement<MessageId>(
+  [column("message_id", "uuid", (id) => id)],
+  (items) => `
+select item.message_id
+  from ${items}
+ where exists (select
+                 from events e
+                where e.message_id = item.message_id and e.id <> e.message_id and e.id > item.message_id
+                  and e.detail -> 'receipt' ->> 'status' = 'sent'
+                  and e.detail -> 'receipt' -> 'raw' -> '${LATE_RESPONSE}' is null)`,
+);
+
+/** Those of these messages about which a carrier has reported that it has them. A late response to the submission is no report. */
+export const findReported = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlySet<string>> =>
+  new Set(ids.length === 0 ? [] : (await db.rows<{ message_id: MessageId }>(reportedOf(ids))).map(({ message_id: id }) => idKey(id)));
+
 /** `retryAtMs`: the next time at which the receipt is tried though its own carrier id is not known; null: never. */
 export type ParkedReceipt = CarrierId & { status: string; receipt: string; receivedAtMs: number; retryAtMs: number | null };
 
@@ -51,18 +68,16 @@ on conflict do nothing`,
 );
 
 /** Parks receipts for carrier ids that are not known yet. A repeated receipt is stored once. */
-export const parkReceipts = async (db: Queryable, receipts: readonly ParkedReceipt[]): Promise<void> => {
-  await db.rows(park(receipts));
-};
+export const parkReceipts = (db: Queryable, receipts: readonly ParkedReceipt[]): Promise<unknown> => db.rows(park(receipts));
 
-export type ParkedRow = { link: string; receipt: unknown; received_at: Date };
+export type ParkedRow = { link: string; provider_message_id: string; status: string; receipt: unknown; received_at: Date };
 
 const parkedFor = batchStatement<CarrierId>(
   carrierIdColumns,
   (items) => `
-select item.link, found.receipt, found.received_at
+select found.*
   from ${items}
- cross join lateral (select p.receipt, p.received_at
+ cross join lateral (select p.link, p.provider_message_id, p.status, p.receipt, p.received_at
                        from parked_receipts p
                       where p.link = item.link and p.provider_message_id = item.id
                       limit 10) found`,
@@ -79,7 +94,7 @@ export const findDueParked = (
   { nowMs, untilMs, max }: { nowMs: number; untilMs: number; max: number },
 ): Promise<ParkedRow[]> =>
   db.rows<ParkedRow>(sql`
-  select p.link, p.receipt, p.received_at
+  select p.link, p.provider_message_id, p.status, p.receipt, p.received_at
     from parked_receipts p
    where p.received_at <= ${new Date(untilMs)}
      and (p.retry_at <= ${new Date(nowMs)}
@@ -99,13 +114,23 @@ update parked_receipts p
  where p.link = item.link and p.provider_message_id = item.id and p.status = item.status`,
 );
 
-export const retryParkedLater = async (
+export const retryParkedLater = (
   db: Queryable,
   receipts: readonly (CarrierId & { status: string })[],
   retryAtMs: number,
-): Promise<void> => {
-  await db.rows(retryLater(receipts.map((receipt) => ({ ...receipt, retryAtMs }))));
-};
+): Promise<unknown> => db.rows(retryLater(receipts.map((receipt) => ({ ...receipt, retryAtMs }))));
+
+/** Whether a link has at least this many parked receipts. */
+export const hasParked = async (db: Queryable, link: string, count: number): Promise<boolean> =>
+  (
+    await db.rows(sql`
+  select 1
+    from parked_receipts
+   where link = ${link}
+   order by link, provider_message_id
+  offset ${count - 1}
+   limit 1`)
+  ).length > 0;
 
 /** Counts the parked receipts of each link, of those received until a time. */
 export const countParked = (db: Queryable, untilMs: number): Promise<{ link: string; count: number }[]> =>
@@ -124,10 +149,8 @@ delete from parked_receipts p
  where p.link = item.link and p.provider_message_id = item.id and p.status = item.status`,
 );
 
-/** Deletes parked receipts that have been applied. */
-export const deleteParked = async (db: Queryable, receipts: readonly (CarrierId & { status: string })[]): Promise<void> => {
-  await db.rows(unpark(receipts));
-};
+export const deleteParked = (db: Queryable, receipts: readonly (CarrierId & { status: string })[]): Promise<unknown> =>
+  db.rows(unpark(receipts));
 
 /** Stores the id of an inbound message. Returns whether the carrier delivers the message for the first time. */
 export const isFirstDelivery = async (tx: Tx, { link, providerMessageId }: CarrierId, nowMs: number): Promise<boolean> => {
@@ -177,9 +200,8 @@ update provider_references r
 );
 
 /** Renews references that are still expired, for late receipts. */
-export const keepExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<void> => {
-  await db.rows(keepReferences(references.map((reference) => ({ ...reference, nowMs }))));
-};
+export const keepExpiredReferences = (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<unknown> =>
+  db.rows(keepReferences(references.map((reference) => ({ ...reference, nowMs }))));
 
 const deleteReferences = batchStatement<ExpiredReference & { nowMs: number }>(
   referenceColumns,
@@ -189,7 +211,5 @@ delete from provider_references r
  where r.link = item.link and r.provider_message_id = item.id and r.message_id = item.message_id and r.expires_at <= item.now`,
 );
 
-/** Deletes references that are still expired. */
-export const deleteExpiredReferences = async (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<void> => {
-  await db.rows(deleteReferences(references.map((reference) => ({ ...reference, nowMs }))));
-};
+export const deleteExpiredReferences = (db: Queryable, references: readonly ExpiredReference[], nowMs: number): Promise<unknown> =>
+  db.rows(deleteReferences(references.map((reference) => ({ ...reference, nowMs }))));

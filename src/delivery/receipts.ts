@@ -2,29 +2,34 @@
  *  known. */
 import { encodeId, idKey } from "../model/id.ts";
 import { ERASED } from "../model/phone-number.ts";
-import { siblingsOf } from "../links/ownership.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
+import { changeBy, noteOn, type Change, type ProviderReference, type Signal, type StoredParts } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
-import type { ProviderReference, StoredParts } from "../messages/provider-reference.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { DeliveryContext } from "./context.ts";
-import { isRecipient, ReceiptMatcher, type Match } from "./match-receipts.ts";
+import { isRecipient, ReceiptMatcher, RecentMessages, type Match } from "./match-receipts.ts";
 import { MAX_BATCH, ParkedReceipts } from "./parked-receipts.ts";
 import { readMessages } from "./queries.ts";
-import { RecentMessages } from "./recent-messages.ts";
 
 const MAX_ROUNDS = 20;
 
 export type ReceiptsParts = DeliveryContext & { advancer: Advancer; consent: CarrierConsent };
+
+/** Called before receipts are parked, with their number. */
+export type AdmitUnmatched = (count: number) => Promise<void>;
+
+// A carrier sends many receipts together.
+const MAX_NAMED = 5;
 
 export class Receipts {
   readonly parked: ParkedReceipts;
   readonly #parts: ReceiptsParts;
   readonly #recent = new RecentMessages();
   readonly #matcher: ReceiptMatcher;
+  /** The last receipts of each message that are being applied. */
+  readonly #applying = new Map<string, Promise<void>>();
 
   constructor(parts: ReceiptsParts) {
     this.#parts = parts;
@@ -33,12 +38,15 @@ export class Receipts {
   }
 
   /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. Returns the unmarked
-   *  texts about a message to somebody else, which are not receipts. */
-  async receive(link: string, receipts: readonly Receipt[]): Promise<readonly Receipt[]> {
+   *  texts about a message to somebody else, which are not receipts. `admit` rejects if the link may park no more. */
+  async receive(link: string, receipts: readonly Receipt[], admit?: AdmitUnmatched): Promise<readonly Receipt[]> {
     const refused: Receipt[] = [];
     for (let from = 0; from < receipts.length; from += MAX_BATCH) {
       const { unmatched, forged } = await this.#apply(link, receipts.slice(from, from + MAX_BATCH));
-      if (unmatched.length > 0) await this.parked.park(link, unmatched);
+      if (unmatched.length > 0) {
+        await admit?.(unmatched.length);
+        await this.parked.park(link, unmatched);
+      }
       refused.push(...forged);
     }
     return refused;
@@ -51,7 +59,7 @@ export class Receipts {
     // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
     if (parts === undefined) this.#recent.remember(reference, after);
     const ids = [...new Set([providerMessageId, ...(parts?.ids ?? [])])];
-    const links = [link, ...siblingsOf(this.#parts.linkDirectory.current, link)];
+    const links = [link, ...this.#parts.linkDirectory.current.siblingsOf(link)];
     this.parked.idsStored(ids.flatMap((id) => links.map((each) => ({ link: each, providerMessageId: id }))));
   }
 
@@ -60,22 +68,41 @@ export class Receipts {
   async #apply(link: string, receipts: readonly Receipt[]): Promise<{ unmatched: Receipt[]; forged: Receipt[] }> {
     const found = await this.#matcher.match(link, receipts);
     const unmatched: Receipt[] = [];
-    const forged: Receipt[] = [];
+    // The receipts as they were given: their caller looks for them in its list.
+    const forged: Match[] = [];
     const matches: Match[] = [];
     for (const [index, receipt] of receipts.entries()) {
       const match = found.get(index);
       if (match === undefined) unmatched.push(receipt);
-      else if (receipt.unmarkedFrom !== undefined && isRecipient(receipt, match.message) !== true) forged.push(receipt);
+      else if (receipt.unmarkedFrom !== undefined && isRecipient(receipt, match.message) !== true) forged.push({ ...match, receipt });
       else matches.push(match);
     }
     const byMessage = Map.groupBy(matches, ({ message }) => idKey(message.id));
-    await Promise.all(Array.from(byMessage.values(), (group) => this.#applyToMessage(link, group)));
+    await Promise.all(Array.from(byMessage, ([key, group]) => this.#inOrder(key, () => this.#applyToMessage(link, group))));
     if (forged.length > 0)
       this.#parts.log.warn(
-        { event: "delivery.receipt_forged", link, count: forged.length },
+        {
+          event: "delivery.receipt_forged",
+          link,
+          count: forged.length,
+          message_ids: forged.slice(0, MAX_NAMED).map(({ message }) => encodeId("msg", message.id)),
+        },
         "texts that look like receipts are about messages to others: they are no receipts",
       );
-    return { unmatched, forged };
+    return { unmatched, forged: forged.map(({ receipt }) => receipt) };
+  }
+
+  /** Applies receipts after those of the same message that are still being stored: otherwise a `read` could overtake its `delivered`, which is then
+   *  ignored. */
+  async #inOrder(key: string, apply: () => Promise<void>): Promise<void> {
+    const earlier = this.#applying.get(key);
+    const applied = earlier === undefined ? apply() : earlier.then(apply, apply);
+    this.#applying.set(key, applied);
+    try {
+      await applied;
+    } finally {
+      if (this.#applying.get(key) === applied) this.#applying.delete(key);
+    }
   }
 
   async #applyToMessage(link: string, matches: readonly Match[]): Promise<void> {
@@ -151,7 +178,6 @@ export class Receipts {
 
 type ReceiptContext = { nowMs: number; receiptWaitMs: number; part: number | null };
 
-/** The signal of a receipt for its message. */
 function receiptSignal(link: string, message: Message, received: Receipt, { nowMs, receiptWaitMs, part }: ReceiptContext) {
   // The words of a carrier name the recipient, and some carrier ids contain the number.
   const receipt = message.recipient === ERASED ? eraseReceipt(received) : received;
@@ -173,8 +199,10 @@ function receiptSignal(link: string, message: Message, received: Receipt, { nowM
   const reference: ProviderReference | null =
     newId === null ? null : { link, providerMessageId: newId, expiresAtMs: nowMs + receiptWaitMs, ...partsOf(partIds) };
   const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? newId };
+  // An attempt of a message that was sent again has failed, perhaps not its last one. A receipt for the other can still be `delivered`.
+  const isOneOfSeveral = message.hasUnknown && message.attempts > 1;
   const signal: Signal = {
-    status,
+    status: status === "failed" && isOneOfSeveral ? "undelivered" : status,
     ...(error === null
       ? {}
       : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),

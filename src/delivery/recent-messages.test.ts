@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
 import type { Message } from "../messages/message.ts";
-import { RecentMessages } from "./recent-messages.ts";
+import { RecentMessages } from "./match-receipts.ts";
 
 const named = (link: string, messageId: string, fields: Partial<Message> = {}): Message =>
   messageOf({ status: "sent", provider: { name: "carrier", link, messageId }, ...fields });

@@ -110,6 +110,13 @@ describe("an accepted message", () => {
     assert.equal(change.after.error, null);
   });
 
+  test("has no carrier id if the carrier gives none, and is found by our own id", () => {
+    const change = settle({ kind: "accepted", providerMessageId: "msg_1", isOurs: true });
+    assert.deepEqual(change.after.provider, { name: "carrier", link: "first", messageId: null });
+    assert.equal(change.reference?.providerMessageId, "msg_1");
+    assert.deepEqual(attemptOf(change), { number: 1, link: "first", outcome: "accepted" });
+  });
+
   test("becomes sent from queued, when the response belongs to an earlier attempt", () => {
     const change = settle(ACCEPTED, { status: "queued", attempts: 1 });
     assert.equal(change.after.status, "sent");

@@ -8,11 +8,19 @@ import { ERASED } from "../model/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
-import { changeBy, endSignal, noteOn, type Change, type Chosen, type Signal } from "../messages/change.ts";
+import {
+  changeBy,
+  endSignal,
+  noteOn,
+  type Change,
+  type Chosen,
+  type ProviderReference,
+  type Signal,
+  type StoredParts,
+} from "../messages/change.ts";
 import { eraseChange } from "../messages/erased.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
-import type { ProviderReference, StoredParts } from "../messages/provider-reference.ts";
 import type { AcceptedParts, SendOutcome } from "../providers/provider.ts";
 
 // Ten refusals take four to nine minutes. A fault that lasts longer is not temporary.
@@ -113,8 +121,8 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
     case "accepted":
       return {
         status: "sent",
-        provider: { name: link.provider, link: link.name, messageId: outcome.providerMessageId },
-        detail: { attempt: attemptEntry(message, link, { outcome: "accepted", provider_message_id: outcome.providerMessageId }) },
+        provider: { name: link.provider, link: link.name, messageId: outcome.isOurs === true ? null : outcome.providerMessageId },
+        detail: { attempt: attemptEntry(message, link, acceptedAttempt(outcome)) },
         move: { kind: "leave" },
         reference: {
           link: link.name,
@@ -141,6 +149,10 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
       return unreachable(outcome);
   }
 }
+
+/** The timeline shows an id only if it is the carrier's. */
+const acceptedAttempt = ({ providerMessageId, isOurs }: Extract<SendOutcome, { kind: "accepted" }>) =>
+  ({ outcome: "accepted", ...(isOurs === true ? {} : { provider_message_id: providerMessageId }) }) as const;
 
 const areDistinct = (ids: readonly string[]): boolean =>
   new Set(ids).size === ids.length && ids.every((id) => id !== "" && !id.includes("\n"));

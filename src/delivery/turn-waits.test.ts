@@ -4,7 +4,7 @@ import { newMessage } from "../messages/message.ts";
 import { newId } from "../model/id.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
 import type { Claimed } from "./queue.ts";
-import { TurnWaits } from "./turn-waits.ts";
+import { TurnWaits } from "./sender-turns.ts";
 
 const accountId = newId("acct", 1);
 const claimed = (): Claimed => ({

@@ -36,11 +36,7 @@ const self = (command: string): LockHolder => ({
 export const lockPath = (dataDir: string): string => join(dataDir, "godwit.lock");
 
 /** The running owner of the lock, or undefined. Takes some seconds when the owner is on another machine. */
-export async function findLockHolder(path: string): Promise<LockHolder | undefined> {
-  return findOwner(path, readText(path));
-}
-
-async function findOwner(path: string, text: string): Promise<LockHolder | undefined> {
+export async function findLockHolder(path: string, text = readText(path)): Promise<LockHolder | undefined> {
   if (text === "") return undefined;
   let owner: LockHolder;
   try {
@@ -85,7 +81,7 @@ export async function takeLock(dataDir: string, command: string): Promise<Direct
       // A hard link is created or refused atomically, so one of two processes wins.
       if (tryLink(mine, path)) return hold(path, text);
       const found = readText(path);
-      const owner = await findOwner(path, found);
+      const owner = await findLockHolder(path, found);
       if (owner !== undefined) return { owner };
       removeStale(path, found);
     }

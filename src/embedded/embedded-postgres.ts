@@ -69,6 +69,7 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
 
 export type EmbeddedOptions = {
   dataDir: string;
+  /** The name of the command, which other processes show when they find the directory locked. */
   command: string;
   say: (line: string) => void;
   onLog: (line: string) => void;
@@ -133,7 +134,6 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** The folder of the cluster. */
   get folder(): string {
     return this.#parts.cluster;
   }

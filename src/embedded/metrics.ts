@@ -43,6 +43,13 @@ export function watchStorage(registry: Registry, { db, clock, embedded, isReady 
     registers,
     collect: () => step.set(clock.unconfirmedMs / 1_000),
   });
+  const difference: Gauge = new Gauge({
+    name: "godwit_database_clock_difference_seconds",
+    help: "Difference between the time of the database, as the service follows it, and the clock of this machine.",
+    aggregator: "max",
+    registers,
+    collect: () => difference.set(Math.abs(clock.differenceMs) / 1_000),
+  });
   if (embedded !== undefined) watchEmbedded(registry, embedded);
 }
 

@@ -8,23 +8,18 @@ import type { DatabaseTarget } from "../database/connections.ts";
 import { tlsHint } from "../database/database-address.ts";
 import { Database, DatabaseUnavailable } from "../database/database.ts";
 import { findLockHolder, lockPath, type LockHolder } from "./directory-lock.ts";
-import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
+import { EmbeddedPostgres, embeddedTarget, type EmbeddedOptions } from "./embedded-postgres.ts";
 import { sql } from "../database/sql.ts";
 import { StartupError } from "../database/startup-error.ts";
 
-export type OpenOptions = {
+export type OpenOptions = Omit<EmbeddedOptions, "settings"> & {
   databaseUrl: string | undefined;
   isDatabasePlaintextAllowed: boolean;
-  dataDir: string;
-  /** The name of the command, which other processes show when they find the directory locked. */
-  command: string;
   /** Whether to join a running server. A command may; `serve` needs the directory for itself. */
   mayJoin: boolean;
   nodeName: string;
   /** The most connections of the pool. */
   poolSize?: number | undefined;
-  say: (line: string) => void;
-  onLog: (line: string) => void;
 };
 
 /** `embedded` is present when the server is a child of this process. */

@@ -54,14 +54,9 @@ export function createLinks(native: string): void {
     try {
       symlinkSync(source.split("/").at(-1) ?? source, link);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-        throw new StartupError(
-          `the embedded PostgreSQL lacks the symbolic link ${link}, and this user cannot create it: run npm ci with install scripts as the owner of the folder`,
-          {
-            cause: error,
-          },
-        );
-      }
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") continue;
+      const reason = `the embedded PostgreSQL lacks the symbolic link ${link}, and this user cannot create it`;
+      throw new StartupError(`${reason}: run npm ci with install scripts as the owner of the folder`, { cause: error });
     }
   }
 }

@@ -3,10 +3,13 @@ import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { copyFile, FILES, readManifest, syncFolders, type BackupManifest, type Progress } from "./backup-files.ts";
 import { isAbsent } from "./cluster.ts";
-import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir } from "./data-directory.ts";
+import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir, socketDir } from "./data-directory.ts";
 import { takeLock } from "./directory-lock.ts";
 import { chooseUser } from "./run-as.ts";
 import { StartupError } from "../database/startup-error.ts";
+import type pg from "pg";
+import { EmbeddedPostgres } from "./embedded-postgres.ts";
+import { connectAsAdmin } from "./embedded-roles.ts";
 
 const MARK = "godwit.restored";
 const markPath = (dataDir: string): string => join(clusterPath(dataDir), MARK);
@@ -55,5 +58,31 @@ async function copyBack(from: string, to: string, { folders, files }: BackupMani
     const found = await copyFile(join(from, path), join(to, path), (count) => progress((done += count), all));
     if (found.bytes !== bytes || found.sha256 !== sha256)
       throw new StartupError(`the backup is damaged: ${path} is not what was saved; godwit backup verify lists every difference`);
+  }
+}
+
+/** Starts a restored backup, and reads every row of every table. PostgreSQL compares each page with its checksum when it reads it. Returns the
+ *  number of all rows. Throws if a row cannot be read. */
+export async function readWholeBackup(dataDir: string, onTable: (table: string, rows: number) => void): Promise<number> {
+  const server = await EmbeddedPostgres.start({ dataDir, command: "backup", say: () => undefined, onLog: () => undefined });
+  if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);
+  let admin: pg.Client | undefined;
+  try {
+    admin = await connectAsAdmin(socketDir(dataDir));
+    const { rows: tables } = await admin.query<{ name: string }>(
+      "select oid::regclass::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
+    );
+    let all = 0;
+    for (const { name } of tables) {
+      // Each row as a whole, also what is stored apart from it.
+      const { rows } = await admin.query<{ count: string }>(`select count(hashtext(t::text)) as count from ${name} t`);
+      const count = Number(rows[0]?.count ?? 0);
+      all += count;
+      onTable(name, count);
+    }
+    return all;
+  } finally {
+    await admin?.end();
+    await server.stop();
   }
 }

@@ -3,7 +3,7 @@ import { environmentField, nullable, openEnum, timestamp, Type } from "../http/s
 import { encodeId, type EventId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Environment } from "../model/owner.ts";
+import { recordText, type RecordRow } from "../database/stored-record.ts";
 
 /** The types of events that customers receive. */
 export const EVENT_TYPES = [
@@ -75,15 +75,16 @@ export const Event = Type.Object(
   },
 );
 
-export type StoredEvent = {
+export type StoredEvent = RecordRow & {
   id: EventId;
-  environment: Environment;
-  type: string;
-  sequence: number | null;
-  record: string;
   previous_status: string | null;
   /** Only with `message.fallback_started`. */
   fallback_message_id: string | null;
+};
+
+/** The facts that the JSON of an event contains. `record`: the whole record as JSON. */
+export type EventFacts = Pick<StoredEvent, "id" | "environment" | "type" | "sequence" | "previous_status" | "fallback_message_id"> & {
+  record: string;
 };
 
 /** The member of an event that holds its record, by the kind of the event. */
@@ -97,8 +98,8 @@ const NOUNS: Readonly<Record<string, string>> = {
   audit: "audit_event",
 };
 
-/** The event as JSON. The record is stored as JSON and is inserted unchanged. */
-export function eventText(event: StoredEvent): string {
+/** The event as JSON. The record is JSON already. */
+export function eventText(event: EventFacts): string {
   const { id, environment, type, sequence, record, previous_status: previous, fallback_message_id: fallback } = event;
   const kind = type.slice(0, type.indexOf("."));
   const transition = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
@@ -108,3 +109,15 @@ export function eventText(event: StoredEvent): string {
     `"data":{"${NOUNS[kind] ?? kind}":${record}${more}}}`
   );
 }
+
+/** The event as JSON, from its row and that of its message. */
+export const storedEventText = (event: StoredEvent): string =>
+  eventText({
+    id: event.id,
+    environment: event.environment,
+    type: event.type,
+    sequence: event.sequence,
+    record: recordText(event) ?? "null",
+    previous_status: event.previous_status,
+    fallback_message_id: event.fallback_message_id,
+  });

@@ -21,10 +21,12 @@ import { lastPosition, listWriters, repairSequence } from "./queries.ts";
 
 const WRITERS_POLL_MS = 20;
 
-/** Waits until all transactions that are writing events at this moment have ended. Returns false if the signal is aborted before. */
-export async function writersEnd(db: Queryable, signal: AbortSignal): Promise<boolean> {
+/** Waits until all transactions that are writing events at this moment have ended. Returns false if the signal is aborted or the limit passes
+ *  before. */
+export async function writersEnd(db: Queryable, signal: AbortSignal, limitMs = Infinity): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
   let running = await listWriters(db);
-  while (running.size > 0 && !signal.aborted) {
+  while (running.size > 0 && !signal.aborted && performance.now() < deadline) {
     await pause(WRITERS_POLL_MS, signal);
     running = running.intersection(await listWriters(db));
   }
@@ -60,7 +62,9 @@ export class EventPositions {
   }
 
   /** For how long the same transactions have kept the readers from going on. */
-  get stalledMs(): number {
+  async readStalledMs(): Promise<number> {
+    // Without the database nothing is known; other metrics report that.
+    await this.settled().catch(() => undefined);
     return this.#pending === undefined ? 0 : performance.now() - this.#pending.sinceMs;
   }
 

@@ -7,6 +7,7 @@ import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Environment, Owner } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
+import { IS_READABLE, JOIN_MESSAGE, RECORD_COLUMNS, type RecordRow } from "../database/stored-record.ts";
 import type { StoredEvent } from "./event.ts";
 
 /** Whether an entry is an event that customers receive: it has a record, because something changed. A redaction removes text from
@@ -44,6 +45,7 @@ export type EntryRow = {
   id: EventId;
   type: string;
   sequence: number | null;
+  /** Whole or compact. */
   record: string | null;
   previous_status: string | null;
   detail: Record<string, unknown> | null;
@@ -53,27 +55,35 @@ export type EntryRow = {
 /** A page of the timeline of a message, newest first, before `before`. The first event has the id of the message, and no entry is older.
  *  `offset 0` keeps the account and the order out of the inner query: without statistics about a new week, the planner would read the
  *  whole environment by its primary key instead of the message's few entries. */
-export const listEntries = (
-  db: Queryable,
-  { accountId, environment, id }: Owner & { id: MessageId },
-  before: Uuid,
-  limit: number,
-): Promise<EntryRow[]> =>
-  db.rows<EntryRow>(sql`
-  select id, type, sequence, record, previous_status, detail, is_ignored
-    from (select *
-            from (select *
-                    from events
-                   where message_id = ${id} and id <> message_id and id > ${id}
-                  offset 0) later
-           where account_id = ${accountId} and environment = ${environment}
-          union all
-          select *
-            from events
-           where account_id = ${accountId} and environment = ${environment} and id = ${id}) entry
-   where id < ${before}
-   order by id desc
-   limit ${limit}`);
+const entriesOf = (columns: string, join = ""): Prepared =>
+  prepare(`
+select e.id, ${columns}, e.previous_status, e.detail, e.is_ignored
+  from (select *
+          from (select *
+                  from events
+                 where message_id = $3 and id <> message_id and id > $3
+                offset 0) later
+         where account_id = $1 and environment = $2
+        union all
+        select *
+          from events
+         where account_id = $1 and environment = $2 and id = $3) e${join}
+ where e.id < $4
+ order by e.id desc
+ limit $5`);
+
+const timeline = entriesOf("e.type, e.sequence, e.record");
+const timelineWithRecords = entriesOf(`e.environment, ${RECORD_COLUMNS}`, JOIN_MESSAGE);
+
+const listFromTimeline =
+  <Row extends EntryRow>(statement: Prepared) =>
+  (db: Queryable, { accountId, environment, id }: Owner & { id: MessageId }, before: Uuid, limit: number): Promise<Row[]> =>
+    db.rows<Row>({ ...statement, values: [accountId, environment, id, before, limit] });
+
+/** The records are as they are stored. */
+export const listEntries = listFromTimeline<EntryRow>(timeline);
+/** With the members of the message, for entries whose whole records are shown. */
+export const listEntriesWithRecords = listFromTimeline<EntryRow & RecordRow>(timelineWithRecords);
 
 type Owned = Owner & { entry: { id: EventId } };
 
@@ -108,21 +118,23 @@ update events e
 );
 
 /** Replaces stored records. Only a redaction does this. */
-export const rewriteRecords = async (db: Queryable, entries: readonly (Owned & { entry: { record: string } })[]): Promise<void> => {
-  await db.rows(rewrite(entries));
-};
+export const rewriteRecords = (db: Queryable, entries: readonly (Owned & { entry: { record: string } })[]): Promise<unknown> =>
+  db.rows(rewrite(entries));
 
-/** The columns of an event. Only one type of event shows a part of its detail, which is read only for that type. */
-export const EVENT_COLUMNS = `id, environment, type, sequence, record, previous_status,
-       case when type = 'message.fallback_started' then detail ->> 'fallback_message_id' end as fallback_message_id`;
+/** Only one type of event shows a part of its detail, which is read only for that type. */
+export const FALLBACK_ID = `
+       case when e.type = 'message.fallback_started' then e.detail ->> 'fallback_message_id' end as fallback_message_id`;
+
+const EVENT_COLUMNS = `e.id, e.environment, ${RECORD_COLUMNS}, e.previous_status,${FALLBACK_ID}`;
 
 export const findEvent = (db: Queryable, accountId: AccountId, environment: Environment, id: EventId): Promise<StoredEvent[]> =>
   db.rows<StoredEvent>({ ...find, values: [accountId, environment, id] });
 
 const find = prepare(`
 select ${EVENT_COLUMNS}
-  from events
- where account_id = $1 and environment = $2 and id = $3 and ${IS_LISTED}`);
+  from events e${JOIN_MESSAGE}
+ where e.account_id = $1 and e.environment = $2 and e.id = $3 and ${IS_READABLE}
+   and ${IS_EVENT("e.type", "e.record")} and e.type <> 'audit.created'`);
 
 export type EventFilter = {
   /** The range of ids, from the times and the cursor of the request. */
@@ -145,8 +157,8 @@ const listFrom = (scan: string): Prepared =>
     filter: `is_event and ${isOfType("type", "$7")}`,
     whole: `
   select ${EVENT_COLUMNS}
-    from events e
-   where e.account_id = $1 and e.environment = $2 and e.id = found.id`,
+    from events e${JOIN_MESSAGE}
+   where e.account_id = $1 and e.environment = $2 and e.id = found.id and ${IS_READABLE}`,
   });
 
 const listAll = listFrom(`
@@ -196,12 +208,15 @@ export const listWriters = async (db: Queryable): Promise<Set<string>> =>
     ).map(({ name }) => name),
   );
 
+// The sequence never reaches 2^52. A row with such a position is no event of this service, and the positions after it would soon exceed
+// the integers that JavaScript has exactly.
 const largestPosition = prepare(`
 select max(newest.position) as position
   from environments e
  cross join lateral (select position
                        from events
                       where account_id = e.account_id and environment = e.environment and position >= 0
+                        and position < 4503599627370496
                       order by position desc
                       limit 1) newest`);
 
@@ -226,6 +241,23 @@ select position, id
 export async function cursorAt(db: Queryable, { accountId, environment }: Owner, id: EventId): Promise<EventCursor | undefined> {
   const [row] = await db.rows<EventCursor>({ ...findCursor, values: [accountId, environment, id] });
   return row;
+}
+
+// Entries that are no events are few. If there are only such ones, the newest of them is the place.
+const newestUntil = prepare(`
+select id
+  from (select id, position, type, record
+          from events
+         where account_id = $1 and environment = $2 and position <= $3::bigint and position >= 0
+         order by position desc, id desc
+         limit 100) newest
+ order by (${IS_LISTED}) desc, position desc, id desc
+ limit 1`);
+
+/** The newest event up to a position: for a reader, the same place as the position. */
+export async function newestEventUntil(db: Queryable, { accountId, environment }: Owner, position: number): Promise<EventId | undefined> {
+  const [row] = await db.rows<{ id: EventId }>({ ...newestUntil, values: [accountId, environment, position] });
+  return row?.id;
 }
 
 const entriesAfter = prepare(`
@@ -253,8 +285,9 @@ const whole = batchStatement<Owned>(
 select found.*
   from ${items}
  cross join lateral (select ${EVENT_COLUMNS}
-                       from events e
+                       from events e${JOIN_MESSAGE}
                       where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id
+                        and ${IS_READABLE}
                       limit 1) found
  order by item.ordinal`,
 );

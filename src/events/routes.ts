@@ -3,20 +3,16 @@ import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
-import { HINT, optional, timeParameter, Type } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
 import { decodeId, NO_ID, type EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
-import { Event, eventText } from "./event.ts";
+import { Event, storedEventText, TYPE_PATTERNS } from "./event.ts";
 import { findEvent, listEvents } from "./queries.ts";
 import type { EventStreams } from "./stream.ts";
 
 const typeParameter = optional(
-  Type.String({
-    pattern: "^(\\*|[a-z_]{1,32}\\.(\\*|[a-z_]{1,32}))$",
-    [HINT]: "must be a type such as message.sent, or message.* for all of a kind",
-    description: "Only events of this type, such as `message.delivered`, or all of a kind with `message.*`.",
-  }),
+  oneOf(TYPE_PATTERNS, { description: "Only events of this type, such as `message.delivered`, or all of a kind with `message.*`." }),
 );
 
 const ListQuery = Type.Object(
@@ -31,6 +27,12 @@ const ListQuery = Type.Object(
 );
 
 const StreamQuery = Type.Object({ type: typeParameter }, { additionalProperties: false });
+const StreamHeaders = Type.Object({
+  "Last-Event-ID": Type.String({
+    pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+    description: "The id of the last event that you received. The stream continues after it.",
+  }),
+});
 const IdParams = Type.Object({ id: Type.String({ description: "The id of the event." }) });
 
 const READ = { method: "GET", tag: "Events", scope: "events:read", isIdempotent: false } as const;
@@ -50,7 +52,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
       const messageId = typeof query.message_id === "string" ? (decodeId("msg", query.message_id) ?? NO_ID) : null;
       const filter = { ...idRange(query), type: query.type ?? "*", messageId };
       const { items, next } = await listEvents(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: pageText(items.map(eventText), next) };
+      return { status: 200, body: pageText(items.map(storedEventText), next) };
     },
   }),
   route({
@@ -60,6 +62,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     description:
       "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it if you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
     query: StreamQuery,
+    headers: StreamHeaders,
     reply: { status: 200, description: "A stream of events, which does not end.", schema: Type.String(), contentType: "text/event-stream" },
     problems: [],
     handle: async ({ query, credential, header, isAdmitted, gone }) => ({
@@ -91,7 +94,7 @@ async function readEvent(db: Database, { accountId, environment }: Credential, t
   const id = decodeId("evt", text);
   const [event] = id === undefined ? [] : await findEvent(db, accountId, environment, id);
   if (event === undefined) throw new Problem("not_found", { detail: "no such event in this environment" });
-  return eventText(event);
+  return storedEventText(event);
 }
 
 /** Joins events, which are JSON already, into a page. */

@@ -5,13 +5,13 @@ import type { Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId, idKey, toId, type EventId } from "../model/id.ts";
-import { MAX_UUID, NIL_UUID, uuidFromBytes } from "../lib/uuid.ts";
+import { MAX_UUID, NIL_UUID } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
 import type { Database } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { eventText, type StoredEvent } from "./event.ts";
+import { storedEventText, type StoredEvent } from "./event.ts";
 import { writersEnd, type EventPositions } from "./positions.ts";
-import { cursorAt, lastPosition, listEntriesAfter, readEvents, type EventCursor } from "./queries.ts";
+import { cursorAt, lastPosition, listEntriesAfter, newestEventUntil, readEvents, type EventCursor } from "./queries.ts";
 
 const PAGE = 500;
 // As long as a page of `GET /v1/events`, since both cost one request of the quota.
@@ -35,25 +35,18 @@ export type StreamRequest = {
   after: EventId | undefined;
   /** A type, a kind such as `message.*`, or all. */
   type: string;
-  /** Whether the credential is still valid. */
   isAdmitted: () => Promise<boolean>;
   /** Aborted when the reader disconnects or the service stops. */
   signal: AbortSignal;
 };
 
-// The first half of a place is zero, and never that of an id with a time.
-const POSITION_OFFSET = 8;
+/** The place before the first event of an environment, in the form of an id. */
+const FIRST_PLACE = toId("evt", NIL_UUID);
 
-/** A place in the stream in the form of an event's id, for a reader that has received no event yet. */
-function placeId(position: number): EventId {
-  const bytes = Buffer.alloc(16);
-  bytes.writeBigUInt64BE(BigInt(position), POSITION_OFFSET);
-  return toId("evt", uuidFromBytes(bytes));
-}
-
-/** The position that a place names; undefined for the id of an event. */
+/** The position that a place names; undefined for the id of an event. Readers of 0.2 that had received no event have such places: the first half is
+ *  zero, unlike that of an id with a time, and the second half is the position. */
 const positionOf = (id: EventId): number | undefined =>
-  id.readBigUInt64BE(0) === 0n ? Math.min(Number(id.readBigUInt64BE(POSITION_OFFSET)), Number.MAX_SAFE_INTEGER) : undefined;
+  id.readBigUInt64BE(0) === 0n ? Math.min(Number(id.readBigUInt64BE(8)), Number.MAX_SAFE_INTEGER) : undefined;
 
 const isEventId = (after: EventId | undefined): after is EventId => after !== undefined && positionOf(after) === undefined;
 
@@ -67,7 +60,6 @@ export type EventStreamsParts = {
   maxStreams?: number;
 };
 
-/** The streams of this process. */
 export class EventStreams {
   readonly #parts: Required<EventStreamsParts>;
   /** The open streams of each account, the oldest first. */
@@ -106,22 +98,16 @@ export class EventStreams {
     oldest.abort();
   }
 
-  /** Takes the quota for a page of history, or returns false. */
-  async #takeQuota(owner: Credential): Promise<boolean> {
-    const decision = await this.#parts.limiter.take(owner);
-    return decision?.isAdmitted ?? true;
-  }
-
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
-    const { heartbeatMs } = this.#parts;
+    const { heartbeatMs, limiter } = this.#parts;
     try {
       const cursor = await this.#cursorOf(owner, after, signal);
-      // A reader that is disconnected before its first event continues from this id.
-      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : placeId(cursor.position))}\n\n`;
+      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", isEventId(after) ? after : await this.#placeOf(owner, cursor))}\n\n`;
       const reader = new Reader({ ...this.#parts, owner, type, cursor });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
-        const isPaused = reader.isInHistory && !(await this.#takeQuota(owner));
+        // A page of history takes quota.
+        const isPaused = reader.isInHistory && (await limiter.take(owner))?.isAdmitted === false;
         for await (const frame of isPaused ? [] : reader.news()) {
           yield frame;
           if (signal.aborted) return;
@@ -153,11 +139,17 @@ export class EventStreams {
     return (await cursorAt(this.#parts.db, owner, after)) ?? { position: 0, id: NIL_UUID };
   }
 
+  /** The id from which a reader continues that is disconnected before its first event. It is the last event of the reader's own environment,
+   *  since the position would show how many events all accounts have. */
+  async #placeOf(owner: Owner, { position }: EventCursor): Promise<EventId> {
+    return (await newestEventUntil(this.#parts.db, owner, position)) ?? FIRST_PLACE;
+  }
+
   /** The position after which events are new. If a transaction that writes events does not end, a reader gets some events of the last
    *  moments before it as well, since otherwise it would not get those of the transaction. */
   async #present(signal: AbortSignal): Promise<number> {
     const last = await lastPosition(this.#parts.db);
-    const isSettled = await writersEnd(this.#parts.db, AbortSignal.any([signal, AbortSignal.timeout(START_WAIT_MS)]));
+    const isSettled = await writersEnd(this.#parts.db, signal, START_WAIT_MS);
     return isSettled ? last : this.#parts.positions.settled();
   }
 }
@@ -210,21 +202,15 @@ class Reader {
     const page = await run(() => listEntriesAfter(db, owner, { after: this.#cursor, until, type, limit }));
     const wanted = page.filter((entry) => entry.is_wanted);
     for (let at = 0; at < wanted.length; at += CHUNK) {
-      const events = await run(() => this.#read(wanted.slice(at, at + CHUNK)));
+      const chunk = wanted.slice(at, at + CHUNK).map((entry) => ({ ...owner, entry }));
+      const events = await run(() => readEvents(db, chunk));
       for (const event of events) yield toFrame(event);
     }
     this.isBehind = page.length === limit;
     const last = page.at(-1);
     this.#cursor = this.isBehind && last !== undefined ? last : { position: until, id: MAX_UUID };
   }
-
-  #read(entries: readonly { id: EventId }[]): Promise<StoredEvent[]> {
-    const { db, owner } = this.#options;
-    return readEvents(
-      db,
-      entries.map((entry) => ({ ...owner, entry })),
-    );
-  }
 }
 
-const toFrame = (event: StoredEvent): string => `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
+const toFrame = (event: StoredEvent): string =>
+  `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${storedEventText(event)}\n\n`;

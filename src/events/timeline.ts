@@ -1,8 +1,10 @@
 /** The timeline of a message: its events with their causes, the attempts at carriers, and ignored signals. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../model/id.ts";
+import { statusIn } from "../model/message-record.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
+import { LinkWeight } from "../links/strategy.ts";
 import type { EntryRow } from "./queries.ts";
 
 const ATTEMPT_OUTCOMES = ["written", "accepted", "refused", "throttled", "unknown"] as const;
@@ -41,6 +43,7 @@ export type Detail = {
   receipt?: Partial<ReceiptEntry> & Pick<ReceiptEntry, "link" | "status" | "raw">;
   reason?: string;
   fallback_message_id?: string;
+  links?: readonly LinkWeight[];
 };
 
 const NO_ATTEMPT = { provider_message_id: null, provider_code: null, detail: null, retry_at: null };
@@ -62,6 +65,12 @@ export const TimelineEntry = Type.Object(
     receipt: nullable(ReceiptEntry),
     reason: nullable(Type.String({ description: "The cause of the change, if it was no carrier." })),
     fallback_message_id: nullable(Type.String({ description: "The id of the fallback message that was started." })),
+    links: nullable(
+      Type.Array(LinkWeight, {
+        description:
+          "The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price) and the message was accepted with this entry.",
+      }),
+    ),
     created_at: timestamp("The time of the entry."),
   },
   { title: "TimelineEntry", description: "One entry of the timeline of a message." },
@@ -76,8 +85,8 @@ export function toTimelineEntry({
   detail,
   is_ignored,
 }: EntryRow): Static<typeof TimelineEntry> {
-  const { attempt, receipt, reason = null, fallback_message_id = null } = (detail ?? {}) as Detail;
-  const status = record === null ? null : (JSON.parse(record) as { status: string }).status;
+  const { attempt, receipt, reason = null, fallback_message_id = null, links = null } = (detail ?? {}) as Detail;
+  const status = record === null ? null : statusIn({ type, record });
   return {
     id: encodeId("evt", id),
     object: "timeline_entry",
@@ -90,6 +99,7 @@ export function toTimelineEntry({
     receipt: receipt === undefined ? null : { ...NO_RECEIPT, ...receipt },
     reason,
     fallback_message_id,
+    links: links && [...links],
     created_at: isoTime(uuidTimeMs(id)),
   };
 }

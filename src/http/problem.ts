@@ -1,4 +1,5 @@
 /** An error for the client, in the form of RFC 9457. Any code may throw it; the server writes the response. */
+import { hasSuggestion } from "../lib/nearest.ts";
 import { ERRORS, type ErrorCode } from "./codes.ts";
 
 /** One fault of a request, with its location. */
@@ -88,8 +89,9 @@ function fitting(errors: readonly Fault[], maxBytes: number): readonly Fault[] {
 const location = (fault: Fault): string =>
   "pointer" in fault ? fault.pointer.slice(1) || "body" : "parameter" in fault ? fault.parameter : fault.header;
 
+/** The fault with a suggestion, or the first one: a mistyped name explains other faults, such as that of the missing field. */
 const summary = (errors: readonly Fault[]): string => {
-  const [first] = errors;
+  const first = errors.find(({ detail }) => hasSuggestion(detail)) ?? errors[0];
   if (first === undefined) return "";
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   return `${location(first)}: ${first.detail}${more}`;

@@ -45,6 +45,9 @@ export const Type = {
 /** A readable replacement for "must match pattern …" in faults. The OpenAPI document omits it. */
 export const HINT = "x-hint";
 
+/** The text, or a function that derives it from the value. */
+export type Hint = string | ((value: string) => string);
+
 /** The current values of a set that may grow. */
 export const KNOWN_VALUES = "x-extensible-enum";
 
@@ -76,14 +79,12 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
     examples: [values[0]],
   });
 
-/** The environment of a record in a response. */
 export const environmentField = openEnum(["test", "live"], "The environment of the record.");
 
 /** A time in a query. */
 export const timeParameter = (description: string) =>
   optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
 
-/** The actor that created a record. */
 export const createdByField = nullable(
   Type.String({
     examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"],

@@ -151,7 +151,9 @@ test("the names in a pointer are escaped according to RFC 6901", () => {
 test("the faults of a query name the parameter as it was sent", () => {
   const validate = compile(closed({ limit: Type.Integer() }), "query");
   assert.deepEqual(validate({ limit: "many" }), [{ parameter: "limit", code: "invalid_type", detail: "must be an integer" }]);
-  assert.deepEqual(validate({ limit: 1, "a/b~c": "" }), [{ parameter: "a/b~c", code: "unknown_field", detail: "is not a known field" }]);
+  assert.deepEqual(validate({ limit: 1, "a/b~c": "" }), [
+    { parameter: "a/b~c", code: "unknown_field", detail: "is not a known parameter" },
+  ]);
 });
 
 test("the faults of a path name the parameter", () => {
@@ -267,9 +269,9 @@ test("the fault of an unknown field suggests the field that was probably meant",
     "body",
   );
   const details = (value: object): string[] => validateFields(value).map(({ detail }) => detail);
-  assert.deepEqual(details({ to: "x" }), ["is not a known field: did you mean recipient?"]);
-  assert.deepEqual(details({ text: "x" }), ["is not a known field: did you mean body?"]);
-  assert.deepEqual(details({ sendAt: "x" }), ["is not a known field: did you mean send_at?"]);
+  assert.deepEqual(details({ to: "x" }), ["is not a known field; did you mean recipient?"]);
+  assert.deepEqual(details({ text: "x" }), ["is not a known field; did you mean body?"]);
+  assert.deepEqual(details({ sendAt: "x" }), ["is not a known field; did you mean send_at?"]);
   // The schema has no sender.
   assert.deepEqual(details({ from: "x" }), ["is not a known field"]);
   assert.deepEqual(details({ constructor: "x" }), ["is not a known field"]);

@@ -2,8 +2,9 @@
  *  with its location and a sentence for people. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { groupDigits } from "../lib/group-digits.ts";
+import { didYouMean, mustBeOneOf, suggest } from "../lib/nearest.ts";
 import { escapePointer, type Fault } from "./problem.ts";
-import { HINT, type Schema } from "./schema.ts";
+import { HINT, type Hint, type Schema } from "./schema.ts";
 
 // A body with thousands of unknown fields needs no response with thousands of faults.
 export const MAX_FAULTS = 100;
@@ -98,7 +99,9 @@ function toFaults(sizes: readonly ErrorObject[], others: readonly ErrorObject[],
       !(keyword === "enum" && ofWrongType.has(instancePath)) &&
       !(TEXT_KEYWORDS.has(keyword) && ofWrongSize.has(instancePath)),
   );
-  return [...sizes, ...reported].slice(0, MAX_FAULTS).map((error) => ({ ...toLocation(location, pathOf(error)), ...describe(error) }));
+  return [...sizes, ...reported]
+    .slice(0, MAX_FAULTS)
+    .map((error, index) => ({ ...toLocation(location, pathOf(error)), ...describe(error, location, index < MAX_SUGGESTED) }));
 }
 
 const TEXT_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "format", "enum"]);
@@ -119,20 +122,25 @@ const ARTICLE: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-function describe({ keyword, params, parentSchema, schema, propertyName, message }: ErrorObject): { code: string; detail: string } {
+/** `mayGuess`: the detail may suggest the word that is nearest to a mistyped one. */
+function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean): { code: string; detail: string } {
+  const { keyword, params, parentSchema, schema, propertyName, message, data } = error;
   const limit = groupDigits(Number(params["limit"]));
   const subject = propertyName === undefined ? "" : "the name ";
   switch (keyword) {
     case "required":
       return { code: "required", detail: "is required" };
     case "additionalProperties":
-      return { code: "unknown_field", detail: unknownField(String(params["additionalProperty"]), parentSchema) };
+      return { code: "unknown_field", detail: unknownField(String(params["additionalProperty"]), { parentSchema, location, mayGuess }) };
     case "type":
       return { code: "invalid_type", detail: `must be ${typeNames(params["type"])}` };
     case "enum":
       return {
         code: "invalid_value",
-        detail: `must be one of ${(schema as (string | null)[]).filter((value) => value !== null).join(", ")}`,
+        detail: mustBeOneOf(
+          mayGuess && data,
+          (schema as (string | null)[]).filter((value) => value !== null),
+        ),
       };
     case "minLength":
       return { code: "too_short", detail: `${subject}must have at least ${limit} character${params["limit"] === 1 ? "" : "s"}` };
@@ -150,11 +158,14 @@ function describe({ keyword, params, parentSchema, schema, propertyName, message
       return { code: "too_many", detail: `must have at most ${limit} fields` };
     case "pattern":
     case "format":
-      return { code: "invalid_format", detail: hint(parentSchema) ?? "does not have the expected form" };
+      return { code: "invalid_format", detail: hintFor(parentSchema?.[HINT] as Hint | undefined, data) };
     default:
       return { code: "invalid", detail: message ?? "is not valid" };
   }
 }
+
+const hintFor = (hint: Hint = "does not have the expected form", data: unknown): string =>
+  typeof hint === "string" ? hint : hint(String(data));
 
 /** Names of other messaging APIs, and the fields that they mean here. */
 const SYNONYMS: Readonly<Record<string, string>> = {
@@ -171,20 +182,28 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   scheduled_at: "send_at",
   ttl: "ttl_seconds",
   reference: "client_reference",
+  messages: "items",
+  recipients: "items",
+  events: "event_types",
+  enabled_events: "event_types",
 };
 // Longer than any name of a field. A body may have thousands of names, of any length.
 const MAX_NAME_LENGTH = 40;
+// People mistype few names. The distances of many would take long: a batch has thousands of values.
+const MAX_SUGGESTED = 5;
 
-/** Suggests the field that was probably meant: the one with another API's name, or with the same name in camelCase. */
-function unknownField(name: string, schema: ErrorObject["parentSchema"]): string {
-  const { properties = {} } = (schema ?? {}) as { properties?: object };
-  if (name.length > MAX_NAME_LENGTH) return "is not a known field";
+type UnknownField = { parentSchema: ErrorObject["parentSchema"]; location: InputLocation; mayGuess: boolean };
+
+/** Suggests the field that was probably meant: the one with another API's name, with the same name in camelCase, or with a similar one. */
+function unknownField(name: string, { parentSchema, location, mayGuess }: UnknownField): string {
+  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+  const text = `is not a known ${location === "query" ? "parameter" : "field"}`;
+  if (name.length > MAX_NAME_LENGTH) return text;
   const inSnakeCase = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
   const meant = [inSnakeCase, SYNONYMS[inSnakeCase] ?? ""].find((each) => each !== name && Object.hasOwn(properties, each));
-  return meant === undefined ? "is not a known field" : `is not a known field: did you mean ${meant}?`;
+  if (meant !== undefined) return text + suggest(meant);
+  return mayGuess ? text + didYouMean(inSnakeCase, Object.keys(properties)) : text;
 }
-
-const hint = (schema: ErrorObject["parentSchema"]): string | undefined => schema?.[HINT];
 
 /** Null means "absent" and is not mentioned. */
 function typeNames(type: unknown): string {

@@ -19,7 +19,14 @@ export function parseIdempotencyKey(header: string | readonly string[] | undefin
   const text = match?.[1] ?? match?.[2];
   if (text !== undefined) return uuidFromText(text) as IdempotencyKey;
   throw new Problem("invalid_idempotency_key", {
-    errors: [{ header: "Idempotency-Key", code: "invalid_format", detail: "must be exactly one version-4 UUID" }],
+    errors: [
+      {
+        header: "Idempotency-Key",
+        code: "invalid_format",
+        detail:
+          "must be exactly one version-4 UUID, such as crypto.randomUUID() or uuid.uuid4() returns; keep your own reference in client_reference",
+      },
+    ],
   });
 }
 

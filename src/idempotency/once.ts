@@ -6,12 +6,13 @@ import type { ChangeOrigin } from "../model/origin.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
+import { newUuid } from "../lib/uuid.ts";
 import type { Clock } from "../database/database-clock.ts";
 import { ConnectionLost, type Database, type Tx } from "../database/database.ts";
 import { findOut } from "../database/find-out.ts";
 import type { Owner } from "../model/owner.ts";
-import type { IdempotencyClaim } from "./key.ts";
-import { beginClaim, findResponse, storeResponse, transactionStatus } from "./queries.ts";
+import type { IdempotencyClaim, IdempotencyKey } from "./key.ts";
+import { findResponse, lockKey, storeMark, storeResponse } from "./queries.ts";
 
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
 
@@ -43,7 +44,7 @@ export type WriteCall = {
 export type AuditedCall = WriteCall & { origin: () => ChangeOrigin };
 
 /** Whether a transaction that requested its commit was committed. */
-type IsCommitted = (lost: ConnectionLost) => Promise<boolean>;
+type IsCommitted = () => Promise<boolean>;
 
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 
@@ -122,15 +123,17 @@ export class Once {
     let isCommitted: IsCommitted | undefined;
     try {
       await this.#db.transaction(async (tx) => {
-        const [begun] = await beginClaim(tx, claim?.lock ?? null);
-        if (begun?.is_locked !== true) throw new Taken();
-        // A separate statement, so that its snapshot is newer than the lock.
-        if (claim !== undefined && (await findResponse(tx, owner, claim.key, this.#clock.now())).length > 0) throw new Taken();
-        const done = (response = await work(tx));
         if (claim === undefined) {
-          isCommitted = (lost) => this.#isCommitted(begun.transaction, lost);
+          response = await work(tx);
+          const key = newUuid(this.#clock.now()) as IdempotencyKey;
+          await storeMark(tx, owner, key, this.#clock.now());
+          isCommitted = async () => (await findResponse(this.#db, owner, key, this.#clock.now())).length > 0;
           return;
         }
+        if (!(await lockKey(tx, claim.lock))) throw new Taken();
+        // A separate statement, so that its snapshot is newer than the lock.
+        if ((await findResponse(tx, owner, claim.key, this.#clock.now())).length > 0) throw new Taken();
+        const done = (response = await work(tx));
         const body = this.#bodyToStore(done, sealContext(claim, owner));
         if ((await storeResponse(tx, { ...owner, ...claim }, { ...done, body }, this.#clock.now())).length === 0) throw new Taken();
         isCommitted = () => this.#holds(owner, claim, body ?? done.body);
@@ -174,20 +177,12 @@ export class Once {
       await findOut(this.#db, lost, async () => true, END_SESSION_MS);
       throw unavailable("the database connection was lost before anything was done");
     }
-    const found = await findOut(this.#db, lost, () => isCommitted(lost));
+    const found = await findOut(this.#db, lost, isCommitted);
     if (found === true) return;
     if (found === false) throw unavailable("the database connection was lost before anything was done");
     throw new Problem("internal_server_error", {
       cause: new Error("whether the request was executed could not be found out", { cause: lost }),
     });
-  }
-
-  /** Reads the outcome of a transaction without an idempotency key. A promoted standby may give its id to another transaction. */
-  async #isCommitted(transaction: string, lost: ConnectionLost): Promise<boolean> {
-    const [found] = await transactionStatus(this.#db, transaction);
-    if (this.#db.timeline === lost.timeline && found?.status === "committed") return true;
-    if (this.#db.timeline === lost.timeline && found?.status === "aborted") return false;
-    throw new Error(`the transaction is ${found?.status ?? "unknown"}`, { cause: lost });
   }
 
   /** Whether a response is stored for the key, so that the request must not be executed. */
@@ -206,6 +201,7 @@ export class Once {
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path, query or body" });
+    assert(stored.body !== null, "the event of a stored response is kept for longer than its key");
     await this.#db.confirmRead();
     const body = isSealed(stored.body) ? this.#openBody(stored.body, sealContext({ scopedKey }, owner)) : stored.body;
     return { kind: "replay", status: stored.status, location: stored.location, body };

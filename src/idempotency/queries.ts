@@ -5,29 +5,38 @@ import type { Queryable, Tx } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
 import type { Owner } from "../model/owner.ts";
 import { prepare, sql } from "../database/sql.ts";
+import { JOIN_MESSAGE, RECORD_COLUMNS, recordText, type RecordRow } from "../database/stored-record.ts";
 import type { IdempotencyKey } from "./key.ts";
 
-export type StoredResponse = { fingerprint: Buffer; status: number; location: string | null; body: string };
+/** The body is null if the event that has it is not stored any more. */
+export type StoredResponse = { fingerprint: Buffer; status: number; location: string | null; body: string | null };
+
+const findStored = prepare(`
+select k.fingerprint, k.status, k.location, k.body as stored_body, e.environment, ${RECORD_COLUMNS}
+  from idempotency_keys k
+  left join events e on e.account_id = k.account_id and e.environment = k.environment and e.id = k.event_id${JOIN_MESSAGE}
+ where k.account_id = $1 and k.environment = $2 and k.key = $3 and k.expires_at > $4`);
 
 /** The response stored under a key that has not expired. */
-export const findResponse = (
+export async function findResponse(
   db: Queryable,
   { accountId, environment }: Owner,
   key: IdempotencyKey,
   nowMs: number,
-): Promise<StoredResponse[]> =>
-  db.rows<StoredResponse>(sql`
-  select k.fingerprint, k.status, k.location, coalesce(k.body, e.record) as body
-    from idempotency_keys k
-    left join events e on e.account_id = k.account_id and e.environment = k.environment and e.id = k.event_id
-   where k.account_id = ${accountId} and k.environment = ${environment} and k.key = ${key}
-     and k.expires_at > ${new Date(nowMs)}`);
+): Promise<StoredResponse[]> {
+  const values = [accountId, environment, key, new Date(nowMs)];
+  const rows = await db.rows<Omit<StoredResponse, "body"> & { stored_body: string | null } & RecordRow>({ ...findStored, values });
+  return rows.map((row) => ({
+    fingerprint: row.fingerprint,
+    status: row.status,
+    location: row.location,
+    body: row.stored_body ?? recordText(row),
+  }));
+}
 
-/** Takes the lock of a key until the transaction ends, if the lock is free, and returns the id of the transaction. */
-export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: boolean; transaction: string }[]> =>
-  tx.rows<{ is_locked: boolean; transaction: string }>(sql`
-  select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
-         pg_current_xact_id()::text as transaction`);
+/** Takes the lock of a key until the transaction ends, if the lock is free, and returns whether it was. */
+export const lockKey = async (tx: Tx, lock: Buffer): Promise<boolean> =>
+  (await tx.rows<{ is_locked: boolean }>(sql`select pg_try_advisory_xact_lock(${lock}::bigint) as is_locked`))[0]?.is_locked === true;
 
 type Stored = {
   status: number;
@@ -59,9 +68,15 @@ export const storeResponse = (
    where stored.expires_at <= excluded.created_at
   returning 1`);
 
-/** The status of a transaction whose connection was lost. */
-export const transactionStatus = (db: Queryable, transaction: string): Promise<{ status: string | null }[]> =>
-  db.rows<{ status: string | null }>(sql`select pg_xact_status(${transaction}::xid8) as status`);
+// Longer than a database needs to recover, and a lost connection to be noticed.
+const MARK_MS = 3_600_000;
+
+/** Stores a row under a key of our own, by which a request without a key finds out whether it was committed. The id of its transaction would not do:
+ *  a server that has lost a commit gives the id to another one. A key of a client is a version-4 UUID, and this one is not. */
+export const storeMark = (tx: Tx, { accountId, environment }: Owner, key: IdempotencyKey, nowMs: number): Promise<unknown[]> =>
+  tx.rows(sql`
+  insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, body)
+  values (${accountId}, ${environment}, ${key}, '', ${new Date(nowMs)}, ${new Date(nowMs + MARK_MS)}, 0, '')`);
 
 export type DeletedSlice = { is_mine: boolean; deleted: number; blocks: number };
 

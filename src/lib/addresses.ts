@@ -62,7 +62,7 @@ export function peerOf(address: string): string {
 
 /** The eight groups of an IPv6 address. */
 export function groupsOf(address: string): number[] {
-  const [start = "", end = ""] = address.replace(/%.*$/, "").split("::");
+  const [start = "", end = ""] = (address.split("%", 1)[0] ?? "").split("::");
   const [left, right] = [writtenGroups(start), writtenGroups(end)];
   return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
 }

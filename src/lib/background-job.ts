@@ -2,8 +2,6 @@
 import { setMaxListeners } from "node:events";
 import { pause, within } from "./wait.ts";
 
-export type BackgroundJob = { start(): void | Promise<void>; stop(): Promise<void> };
-
 /** One turn of the work. Returns after how many milliseconds the next turn begins. */
 export type Turn = (stopping: AbortSignal) => Promise<number>;
 
@@ -11,9 +9,7 @@ export type RepeatingJobOptions = {
   turns?: readonly Turn[];
   /** Called for an error that a turn throws. The turn is run again later. */
   onError: (error: unknown) => void;
-  /** The pause after an error. */
   afterErrorMs?: number;
-  /** The pause before the first turn. */
   firstAfterMs?: number;
   /** How long a first turn delays the next one at most. */
   firstTurnMs?: number;
@@ -29,7 +25,7 @@ const FIRST_TURN_MS = 100;
 
 /** Runs each of its turns repeatedly. Turns are independent of each other: a slow one delays no other. Only the first turns begin one after
  *  the other: at once, they would open as many connections to the database as there are turns. */
-export class RepeatingJob implements BackgroundJob {
+export class RepeatingJob {
   readonly #options: RepeatingJobOptions;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();

@@ -66,6 +66,20 @@ export class SecretBox {
       .setAuthTag(tag);
     return Buffer.concat([decipher.update(bytes.subarray(NAME_BYTES + NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
   }
+
+  canOpen(text: string, context: string): boolean {
+    try {
+      this.open(text, context);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Seals a text again with the current key. Undefined if the text cannot be opened. */
+  reseal(text: string, context: string): string | undefined {
+    return this.canOpen(text, context) ? this.seal(this.open(text, context), context) : undefined;
+  }
 }
 
 /** Derives a separate key for each use, and a name that reveals nothing about the key. */

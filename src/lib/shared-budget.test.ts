@@ -18,6 +18,17 @@ test("all owners together can take no more than the total", () => {
   assert.equal(budget.taken, 10);
 });
 
+test("an owner can take its least amount although the others have taken the total", () => {
+  const budget = new SharedBudget({ total: 10, share: 8, least: 3 });
+  assert.equal(budget.take("a", 8), undefined);
+  assert.equal(budget.take("b", 4), "total");
+  assert.equal(budget.take("b", 3), undefined);
+  assert.equal(budget.take("b", 1), "total");
+  assert.equal(budget.take("c", 3), undefined, "each owner has its own");
+  budget.release("a", 8);
+  assert.equal(budget.take("b", 4), undefined);
+});
+
 test("a refused amount takes nothing, and a released amount can be taken again", () => {
   const budget = new SharedBudget({ total: 5, share: 5 });
   assert.equal(budget.take("a", 5), undefined);

@@ -1,14 +1,16 @@
 /** A budget that several owners share: connections, requests or bytes. No owner can take more than its share, so that others find
- *  some left. Owners without anything taken are forgotten. */
+ *  some left, and each can take its least amount even if the others have taken the total. Owners without anything taken are forgotten. */
 export class SharedBudget {
   readonly #total: number;
   readonly #share: number;
+  readonly #least: number;
   readonly #taken = new Map<string, number>();
   #sum = 0;
 
-  constructor({ total, share }: { total: number; share: number }) {
+  constructor({ total, share, least = 0 }: { total: number; share: number; least?: number }) {
     this.#total = total;
     this.#share = share;
+    this.#least = least;
   }
 
   get taken(): number {
@@ -24,7 +26,7 @@ export class SharedBudget {
   take(owner: string, amount: number): "share" | "total" | undefined {
     const mine = (this.#taken.get(owner) ?? 0) + amount;
     if (mine > this.#share) return "share";
-    if (this.#sum + amount > this.#total) return "total";
+    if (this.#sum + amount > this.#total && mine > this.#least) return "total";
     this.#taken.set(owner, mine);
     this.#sum += amount;
     return undefined;

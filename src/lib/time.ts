@@ -23,3 +23,11 @@ export function isoTime(timeMs: number): string {
   const millis = rest - seconds * 1_000;
   return `${minutePrefix(minute)}${seconds < 10 ? "0" : ""}${seconds}.${millis < 10 ? "00" : millis < 100 ? "0" : ""}${millis}Z`;
 }
+
+export type Moment = { monotonicMs: number; wallMs: number };
+
+export const moment = (): Moment => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+
+/** The time since a moment, even if this process was suspended meanwhile: by the clock that moved further. The monotonic clock stands still while
+ *  the machine is suspended, and the wall clock can be set back. */
+export const msSince = ({ monotonicMs, wallMs }: Moment): number => Math.max(performance.now() - monotonicMs, Date.now() - wallMs);

@@ -9,19 +9,11 @@ export type TlsFiles = { certPath: string; keyPath: string };
  *  Also called on SIGHUP. */
 export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; key: Buffer } {
   if ((keyMode(keyPath) & 0o006) !== 0) throw new Error(`every user of this machine may use the key ${keyPath}: chmod 600 ${keyPath}`);
-  const pair = { cert: read(certPath), key: read(keyPath) };
+  const pair = { cert: fromFile(certPath, readBytes), key: fromFile(keyPath, readBytes) };
   explain(`${certPath} is not a certificate in PEM`, () => new X509Certificate(pair.cert));
   explain(`${keyPath} is not a private key in PEM, or it needs a passphrase`, () => createPrivateKey(pair.key));
   explain(`the key ${keyPath} does not belong to the certificate ${certPath}`, () => createSecureContext(pair));
   return pair;
-}
-
-function read(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw fileError(path, error);
-  }
 }
 
 const SYSTEM_ERRORS: Readonly<Record<string, (path: string) => string>> = {
@@ -31,9 +23,16 @@ const SYSTEM_ERRORS: Readonly<Record<string, (path: string) => string>> = {
   EISDIR: (path) => `${path} is a folder and not a file`,
 };
 
-function fileError(path: string, error: unknown): Error {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  return new Error(SYSTEM_ERRORS[code]?.(path) ?? message, { cause: error });
+const readBytes = (path: string): Buffer => readFileSync(path);
+
+/** Replaces an error of the file system with a sentence. */
+function fromFile<T>(path: string, read: (path: string) => T): T {
+  try {
+    return read(path);
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    throw new Error(SYSTEM_ERRORS[code]?.(path) ?? message, { cause: error });
+  }
 }
 
 /** Replaces an error of OpenSSL with a sentence. */
@@ -46,14 +45,7 @@ function explain(text: string, work: () => unknown): void {
 }
 
 /** Windows has no such permissions. */
-function keyMode(path: string): number {
-  if (process.platform === "win32") return 0;
-  try {
-    return statSync(path).mode;
-  } catch (error) {
-    throw fileError(path, error);
-  }
-}
+const keyMode = (path: string): number => (process.platform === "win32" ? 0 : fromFile(path, (each) => statSync(each).mode));
 
 /** Whether other users than the owner may read the key: those of its group. */
 export const isKeyShared = ({ keyPath }: TlsFiles): boolean => (keyMode(keyPath) & 0o060) !== 0;

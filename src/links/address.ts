@@ -3,6 +3,7 @@ import { HINT, Type } from "../http/schema.ts";
 import type { Fault } from "../http/problem.ts";
 import {
   E164_PATTERN,
+  explainNumber,
   isPossibleNumber,
   isValidNumber,
   readNationalNumber,
@@ -16,7 +17,7 @@ const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._
 
 export const phoneNumberField = Type.String({
   pattern: E164_PATTERN,
-  [HINT]: "must be an E.164 number such as +14155550123",
+  [HINT]: explainNumber,
   description: "A phone number in E.164 format.",
   examples: ["+14155550123"],
 });
@@ -33,7 +34,7 @@ export const recipientField = Type.Unsafe<Recipient>({
 /** A recipient in the query of a URL. */
 export const recipientParameter = Type.String({
   pattern: RECIPIENT_PATTERN,
-  [HINT]: "must be an E.164 number; write its + as %2B in a URL",
+  [HINT]: (text: string) => (/^ \d/.test(text) ? "must be an E.164 number; write its + as %2B in a URL" : explainNumber(text)),
   description:
     "Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`.",
   examples: ["+14155550123"],
@@ -63,7 +64,7 @@ const e164 = new RegExp(E164_PATTERN);
 /** The check of a recipient that a schema cannot express. A value of the wrong form is the fault that the schema reports. */
 export const recipientFaults = (recipient: unknown, pointer: string): Fault[] =>
   typeof recipient === "string" && e164.test(recipient) && !isPossibleNumber(recipient)
-    ? [{ pointer, code: "impossible_number", detail: "no country has numbers of this length under this calling code" }]
+    ? [{ pointer, code: "impossible_number", detail: explainNumber(recipient) }]
     : [];
 
 /** An address of an inbound message as the carrier writes it. Without a type, its form decides. */

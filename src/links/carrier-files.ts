@@ -3,9 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
+import { isObject, type JsonObject } from "../providers/carrier-fields.ts";
 import type { Tables } from "./plan.ts";
-
-type Table = Readonly<Record<string, unknown>>;
 
 const BUILT_IN = join(import.meta.dirname, "..", "..", "packaging", "carriers");
 
@@ -15,12 +14,14 @@ export const CARRIERS: readonly string[] = (existsSync(BUILT_IN) ? readdirSync(B
   .map((file) => file.slice(0, -".toml".length))
   .toSorted();
 
+export const carrierPath = (carrier: string): string => join(BUILT_IN, `${carrier}.toml`);
+
 /** `configPath` is the configuration file, to which the paths of carrier files are relative. */
 export function withCarrierFiles(tables: Tables, configPath: string | undefined, faults: string[]): Tables {
   if (!Array.isArray(tables.link)) return tables;
   const folder = configPath === undefined ? "." : dirname(configPath);
   const link = tables.link.map((table: unknown, index) => {
-    const { carrier, ...own } = isTable(table) ? table : {};
+    const { carrier, ...own } = isObject(table) ? table : {};
     if (typeof carrier !== "string") return table;
     const at = typeof own["name"] === "string" ? own["name"] : index + 1;
     return merge(
@@ -31,8 +32,8 @@ export function withCarrierFiles(tables: Tables, configPath: string | undefined,
   return { ...tables, link };
 }
 
-function readCarrierFile(carrier: string, folder: string, report: (fault: string) => void): Table {
-  const path = /^[a-z][a-z0-9-]*$/.test(carrier) ? join(BUILT_IN, `${carrier}.toml`) : resolve(folder, carrier);
+function readCarrierFile(carrier: string, folder: string, report: (fault: string) => void): JsonObject {
+  const path = /^[a-z][a-z0-9-]*$/.test(carrier) ? carrierPath(carrier) : resolve(folder, carrier);
   try {
     const file = parseToml(readFileSync(path, "utf8"));
     for (const member of ["name", "provider"])
@@ -45,15 +46,13 @@ function readCarrierFile(carrier: string, folder: string, report: (fault: string
   }
 }
 
-const isTable = (value: unknown): value is Table => typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Tables are merged, and everything else of the link replaces that of the file. */
-const merge = (file: Table, own: Table): Table => ({
+const merge = (file: JsonObject, own: JsonObject): JsonObject => ({
   ...file,
   ...Object.fromEntries(
     Object.entries(own).map(([name, value]) => {
       const before = file[name];
-      return [name, isTable(before) && isTable(value) ? merge(before, value) : value];
+      return [name, isObject(before) && isObject(value) ? merge(before, value) : value];
     }),
   ),
 });

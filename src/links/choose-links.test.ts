@@ -280,7 +280,7 @@ describe("a sender", () => {
     const counts = new Map<string | null, number>();
     for (let index = 0; index < 400; index += 1) {
       const { sender } = senderOn(linkDirectory, A, query());
-      linkDirectory.pacing.assigned("a", sender ?? "");
+      linkDirectory.assigned("a", sender ?? "");
       counts.set(sender, (counts.get(sender) ?? 0) + 1);
     }
     assert.ok(Math.abs((counts.get("+1") ?? 0) - 300) <= 3, JSON.stringify([...counts]));
@@ -437,5 +437,48 @@ describe("a message that waits", () => {
   test("takes a link that is not paused where there is one", () => {
     const linkDirectory = withPaused({ links: [created, link("lnk_2", { accountId: HOUSE })] });
     assert.deepEqual(namesOf(chooseToWait(linkDirectory.current, query())), ["lnk_2"]);
+  });
+});
+
+describe("a route with a strategy", () => {
+  const rates: Record<string, number> = { a: 0.5, b: 0.99, c: 0.8 };
+  const scores = {
+    of: (name: string) => ({ rate: rates[name] ?? 0.9, results: 40 }),
+  } as unknown as LinkDirectory["current"]["scores"];
+  const directoryOf = (fields: Partial<RouteRow> = {}, created: Partial<CreatedRecords> = {}) => {
+    const plan = planOf({ routes: [sms({ links: ["a", "b", "c"], strategy: "quality", ...fields })] });
+    const linkDirectory = new LinkDirectory(SIMULATOR, plan, ACCOUNTS, () => scores);
+    linkDirectory.replaceCreated({ ...NOTHING_CREATED, ...created });
+    return linkDirectory.current;
+  };
+  /** The choices of many messages: one of twenty measures another link. */
+  const choicesOf = (directory: ReturnType<typeof directoryOf>, fields: Partial<RouteQuery> = {}): Set<string> =>
+    new Set(
+      Array.from({ length: 1_000 }, () => {
+        const choice = chooseLinks(directory, query(fields));
+        return choice.kind === "chosen" ? `${choice.reason} ${choice.links.map(({ name }) => name).join("")}` : choice.kind;
+      }),
+    );
+
+  test("orders its links by their scores, and measures each of the others", () =>
+    assert.deepEqual(choicesOf(directoryOf()), new Set(["quality bca", "measuring cba", "measuring abc"])));
+
+  test("does not choose or measure a link that is paused", () => {
+    const pauses = new Map([["b", pauseByRequest(SYSTEM_ORIGIN)]]);
+    assert.deepEqual(choicesOf(directoryOf({}, { pauses })), new Set(["quality ca", "measuring ac"]));
+  });
+
+  test("takes the link that has the sender of the message", () =>
+    assert.deepEqual(choicesOf(directoryOf(), { sender: "BEE" }), new Set(["sender b"])));
+
+  test("names the numbers of each link", () => {
+    const choice = chooseLinks(directoryOf(), query());
+    const weighed = (choice.kind === "chosen" && choice.weighed) || [];
+    assert.deepEqual(Object.fromEntries(weighed.map(({ link: { name }, rate }) => [name, rate])), rates);
+  });
+
+  test("is the only one whose links are measured", () => {
+    assert.deepEqual(directoryOf().measuredLinks, ["a", "b", "c"]);
+    assert.deepEqual(linkDirectoryWith({ routes: [sms({ links: ["a", "b"] })] }).current.measuredLinks, []);
   });
 });

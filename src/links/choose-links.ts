@@ -2,17 +2,21 @@
 import { randomInt } from "node:crypto";
 import { countryOf, type Recipient } from "../model/phone-number.ts";
 import type { Owner } from "../model/owner.ts";
+import { networkOf } from "../quality/network.ts";
 import type { Channel } from "./channel.ts";
 import { mayNameFor } from "./choose-sender.ts";
 import type { Directory, OwnedRoute, OwnedSender } from "./directory.ts";
 import type { Link } from "./link.ts";
 import type { RouteRow } from "./plan.ts";
+import { priceOf } from "./prices.ts";
+import { weighLinks, type Strategy, type Weighed, type WeighedLink } from "./strategy.ts";
 
 /** The properties of a message by which a route is found. */
 export type RouteQuery = Owner & { channel: Channel; recipient: Recipient; sender: string | null };
 
 /** Why a message has its link. `sender`: the other links of the route do not have the sender that the request names. `reply`: the message
- *  replies to one that came by the link. */
+ *  replies to one that came by the link. `measuring`: the route chooses by quality or price, and the message keeps the figures of another link
+ *  current. */
 export const LINK_REASONS = [
   "simulator",
   "only_link",
@@ -20,18 +24,22 @@ export const LINK_REASONS = [
   "creation_order",
   "route",
   "weights",
+  "quality",
+  "price",
+  "measuring",
   "sender",
   "reply",
   "failover",
 ] as const;
 export type LinkReason = (typeof LINK_REASONS)[number];
 
-/** The links for a message. Delivery starts with the first one; the others are for failover, in their order. */
-export type LinkChoice = { kind: "chosen"; links: readonly [Link, ...Link[]]; reason: LinkReason };
+/** The links for a message. Delivery starts with the first one; the others are for failover, in their order. `weighed`: the numbers by which a
+ *  route with a strategy placed them. */
+export type LinkChoice = { kind: "chosen"; links: readonly [Link, ...Link[]]; reason: LinkReason; weighed?: readonly WeighedLink[] };
 export type NoRoute = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
 
-/** The links of a route in the order of delivery, and why the first one is first. */
-type OrderedLinks = { links: readonly Link[]; reason: LinkReason };
+/** The links of a route in the order of delivery, and why the first one is first. With a strategy, the order follows from numbers. */
+type OrderedLinks = { links: readonly Link[]; reason: LinkReason; strategy?: Strategy | undefined };
 
 /** Chooses for a message that was accepted before, and that waits if all its links are paused. */
 export function chooseToWait(directory: Directory, query: RouteQuery): LinkChoice | NoRoute {
@@ -48,9 +56,28 @@ export function chooseLinks(directory: Directory, query: RouteQuery, mayWait = f
   if (registered === undefined) return { kind: "sender_not_allowed" };
   const route = ownLinks(directory, query) ?? operatorsLinks(directory, query);
   const working = mayWait ? route.links : route.links.filter(({ name }) => directory.pauseOf(name) === undefined);
-  const [first, ...others] = linksWith(working, query.sender, registered);
+  const usable = linksWith(working, query.sender, registered);
+  if (route.strategy !== undefined)
+    return weighedChoice(weigh(directory, route.strategy, usable, query.recipient), usable.length < working.length);
+  const [first, ...others] = usable;
   if (first === undefined) return { kind: "no_route" };
   return { kind: "chosen", links: [first, ...others], reason: first === working[0] ? route.reason : "sender" };
+}
+
+function weigh(directory: Directory, strategy: Strategy, links: readonly Link[], recipient: Recipient): Weighed {
+  const { country } = networkOf(recipient);
+  const numbers = {
+    scoreOf: ({ name }: Link) => directory.scores.of(name, recipient),
+    priceOf: ({ prices }: Link) => priceOf(prices, recipient, country),
+  };
+  return weighLinks(strategy, links, numbers, Math.random);
+}
+
+/** `isBound`: the sender of the message excludes links of the route. */
+function weighedChoice({ links: weighed, reason }: Weighed, isBound: boolean): LinkChoice | NoRoute {
+  const [first, ...others] = weighed.map(({ link }) => link);
+  if (first === undefined) return { kind: "no_route" };
+  return { kind: "chosen", links: [first, ...others], reason: isBound && others.length === 0 ? "sender" : reason, weighed };
 }
 
 const NOT_REGISTERED: readonly OwnedSender[] = [];
@@ -133,15 +160,13 @@ function operatorsLinks(directory: Directory, query: RouteQuery): OrderedLinks {
 function linksOf(directory: Directory, row: RouteRow | undefined): OrderedLinks | undefined {
   if (row === undefined) return undefined;
   const links = orderedNames(row).flatMap((name) => directory.findListed(name) ?? []);
-  return { links, reason: row.weights === undefined ? "route" : "weights" };
+  return { links, reason: row.weights === undefined ? "route" : "weights", strategy: row.strategy };
 }
 
-/** Whether a route is for the number of a recipient. */
 const isForNumber = ({ countries, prefixes }: RouteRow, recipient: Recipient): boolean =>
   (countries === undefined || countries.includes(countryOf(recipient) ?? "")) &&
   (prefixes === undefined || prefixes.some((prefix) => recipient.startsWith(prefix)));
 
-/** The best of these routes for a recipient. */
 const bestRoute = (rows: readonly RouteRow[], recipient: Recipient): RouteRow | undefined =>
   rows.filter((row) => isForNumber(row, recipient)).toSorted((a, b) => rankFor(b, recipient) - rankFor(a, recipient))[0];
 
@@ -176,4 +201,31 @@ function linksWith(links: readonly Link[], sender: string | null, registered: re
   if (sender === null) return links;
   const known = links.filter((link) => link.sender === sender || registered.some((each) => each.link === link.name));
   return known.length > 0 || registered.length > 0 ? known : links;
+}
+
+const MAX_LINKS_NAMED = 5;
+const WHAT_TO_DO = "Create a link in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.";
+
+/** Explains why no link takes a message: which links there are, what each of them lacks, and where to add one. */
+export function explainNoRoute(directory: Directory, query: RouteQuery): string {
+  const country = countryOf(query.recipient);
+  const wanted = `No link takes a message on ${query.channel}${country === undefined ? "" : ` to ${country}`}.`;
+  const all = directory.linksFor(query);
+  // The links of the account hide those of the operator.
+  const own = all.filter(({ accountId, channels }) => accountId !== null && channels.includes(query.channel));
+  const links = own.length > 0 ? own : all;
+  if (links.length === 0) return `${wanted} This environment has no links. ${WHAT_TO_DO}`;
+  const reasons = links.slice(0, MAX_LINKS_NAMED).map((link) => `${link.title ?? link.name}: ${reasonOf(directory, link, query)}.`);
+  const more = links.length > MAX_LINKS_NAMED ? ` And ${links.length - MAX_LINKS_NAMED} more.` : "";
+  return `${wanted} ${reasons.join(" ")}${more} ${WHAT_TO_DO}`;
+}
+
+/** Why one link does not take the message. */
+function reasonOf(directory: Directory, link: Link, query: RouteQuery): string {
+  const { channel, sender } = query;
+  if (!link.channels.includes(channel)) return link.channels.length === 0 ? "only receives" : `carries ${link.channels.join(" and ")} only`;
+  if (directory.pauseOf(link.name) !== undefined) return "is paused";
+  if (sender !== null && chooseLinks(directory, { ...query, sender: null }).kind === "chosen")
+    return "does not have the sender of the message";
+  return "no route for this recipient names it";
 }

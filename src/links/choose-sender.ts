@@ -81,8 +81,8 @@ export function candidatesOn(directory: Directory, link: Link, query: SenderQuer
 }
 
 /** Chooses the sender on a link for a message that names none. */
-export const senderOn = ({ current, pacing }: LinkDirectory, link: Link, query: SenderQuery): SenderChoice =>
-  pickFrom(candidatesOn(current, link, query), link, { recipient: query.recipient, last: null }, pacing.waitOf);
+export const senderOn = ({ current, waitOf }: LinkDirectory, link: Link, query: SenderQuery): SenderChoice =>
+  pickFrom(candidatesOn(current, link, query), link, { recipient: query.recipient, last: null }, waitOf);
 
 /** Chooses among the candidates on a link. `last` is the sender that the recipient knows, if it is known. */
 export function pickFrom(

@@ -2,10 +2,11 @@
  *  one list each, with the pauses of links. */
 import { idKey, type AccountId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
+import { findSiblings } from "./carrier-account.ts";
 import { SIMULATOR_LINK, type Link, type LinkSource } from "./link.ts";
+import { NO_SCORES, type LinkScores } from "../quality/scores.ts";
 import { HOLD, type Pause, type Pauses } from "./pauses.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import { SenderPacing } from "./sender-pacing.ts";
 
 /** The ids of accounts by their names, since a plan names accounts. */
 export type Accounts = ReadonlyMap<string, AccountId>;
@@ -27,14 +28,13 @@ export type CreatedRecords = {
 
 export const NOTHING_CREATED: CreatedRecords = { links: [], senders: [], routes: [], pauses: new Map() };
 
-type DirectoryParts = { simulator: Link; plan: Plan; accounts: Accounts; created: CreatedRecords };
+type DirectoryParts = { simulator: Link; plan: Plan; accounts: Accounts; created: CreatedRecords; readScores?: () => LinkScores };
 
-/** The state at one time. It never changes, and has an index for each question of the hot path. */
+/** The state at one time. It never changes except for the scores, and has an index for each question of the hot path. */
 export class Directory {
   readonly simulator: Link;
   /** All links that can be opened, the simulator first. */
   readonly links: readonly Link[];
-  /** The links of the configuration file. */
   readonly fileLinks: readonly Link[];
   readonly fileRoutes: readonly OwnedRoute[];
   /** Without routes, the messages of the operator's links take them in the order of the file. */
@@ -42,6 +42,9 @@ export class Directory {
   readonly senders: readonly OwnedSender[];
   readonly allowedCountries: Plan["allowedCountries"];
   readonly accounts: Accounts;
+  /** The links of routes that choose by quality or price. */
+  readonly measuredLinks: readonly string[];
+  readonly #readScores: () => LinkScores;
   readonly #pauses: Pauses;
   readonly #byName: ReadonlyMap<string, Link>;
   readonly #ownLinks: ReadonlyMap<string, readonly Link[]>;
@@ -51,8 +54,9 @@ export class Directory {
   readonly #onLinks: ReadonlyMap<string, readonly OwnedSender[]>;
   /** The numbers in the pools of a number, itself among them, by `ownKey`. */
   readonly #pools: ReadonlyMap<string, readonly string[]>;
+  readonly #siblings: ReadonlyMap<string, readonly string[]>;
 
-  constructor({ simulator, plan, accounts, created }: DirectoryParts) {
+  constructor({ simulator, plan, accounts, created, readScores = () => NO_SCORES }: DirectoryParts) {
     const all = [simulator, ...plan.links, ...created.links];
     this.simulator = simulator;
     this.#pauses = created.pauses;
@@ -63,12 +67,21 @@ export class Directory {
     this.hasFileRoutes = plan.routes.length > 0;
     this.allowedCountries = plan.allowedCountries;
     this.accounts = accounts;
+    const weighing = [...plan.routes, ...created.routes].filter(({ strategy }) => strategy !== undefined);
+    this.measuredLinks = [...new Set(weighing.flatMap(({ links }) => links))];
+    this.#readScores = readScores;
     this.senders = [...toFileSenders(plan, accounts), ...created.senders];
     this.#ownLinks = Map.groupBy(created.links, accountKey);
     this.#ownRoutes = Map.groupBy(created.routes, accountKey);
     this.#byNumber = Map.groupBy(this.senders, ({ number }) => number);
     this.#onLinks = Map.groupBy(this.senders, (sender) => ownKey(sender.link, sender));
     this.#pools = toPools(this.senders);
+    this.#siblings = findSiblings(this.links);
+  }
+
+  /** How well links have delivered lately. */
+  get scores(): LinkScores {
+    return this.#readScores();
   }
 
   /** A link that can be opened. */
@@ -91,6 +104,11 @@ export class Directory {
     return this.#pauses.get(HOLD);
   }
 
+  /** The other links with the same account at the carrier. */
+  siblingsOf(name: string): readonly string[] {
+    return this.#siblings.get(name) ?? NONE;
+  }
+
   /** The links that an account has created. */
   ownLinks(accountId: AccountId): readonly Link[] {
     return this.#ownLinks.size === 0 ? NONE : (this.#ownLinks.get(idKey(accountId)) ?? NONE);
@@ -108,12 +126,10 @@ export class Directory {
     return [...(isNamed ? [this.simulator] : []), ...this.fileLinks, ...this.ownLinks(accountId)];
   }
 
-  /** The senders with a number. */
   sendersOf(number: string): readonly OwnedSender[] {
     return this.#byNumber.get(number) ?? NONE;
   }
 
-  /** The senders of an owner on a link. */
   sendersOn(link: string, owner: Owner): readonly OwnedSender[] | undefined {
     return this.#onLinks.size === 0 ? undefined : this.#onLinks.get(ownKey(link, owner));
   }
@@ -133,13 +149,14 @@ const NONE: readonly never[] = [];
 
 /** Holds the current directory. Messages that already have a link keep it after a change. */
 export class LinkDirectory {
-  readonly pacing = new SenderPacing((link, sender) => this.#current.rateOf(link, sender));
   readonly #followers: (() => void)[] = [];
+  /** When each sender with a rate has had its turns for the messages that this node has given it. */
+  readonly #busyUntil = new Map<string, number>();
   #parts: DirectoryParts;
   #current: Directory;
 
-  constructor(simulator: Link, plan: Plan = EMPTY_PLAN, accounts: Accounts = new Map()) {
-    this.#parts = { simulator, plan, accounts, created: NOTHING_CREATED };
+  constructor(simulator: Link, plan: Plan = EMPTY_PLAN, accounts: Accounts = new Map(), readScores = () => NO_SCORES) {
+    this.#parts = { simulator, plan, accounts, created: NOTHING_CREATED, readScores };
     this.#current = new Directory(this.#parts);
   }
 
@@ -158,10 +175,28 @@ export class LinkDirectory {
     for (const each of this.#followers) each();
   }
 
+  /** Stops all links at once, until the stored records are read again. */
+  hold(pause: Pause): void {
+    const { created } = this.#parts;
+    this.replaceCreated({ ...created, pauses: new Map(created.pauses).set(HOLD, pause) });
+  }
+
   /** Calls the follower after each change of what accounts have created. */
   onChange(follower: () => void): void {
     this.#followers.push(follower);
   }
+
+  /** Takes note of a message of this node, so that the senders of a pool get messages in proportion to their rates. */
+  assigned(link: string, sender: string): void {
+    const rate = this.#current.rateOf(link, sender);
+    if (rate === undefined) return;
+    const key = `${link} ${sender}`;
+    this.#busyUntil.set(key, Math.max(performance.now(), this.#busyUntil.get(key) ?? 0) + 1_000 / rate);
+  }
+
+  /** How long a sender has to wait for its turn, in milliseconds. */
+  readonly waitOf = ({ link, number }: { link: string; number: string }): number =>
+    Math.max(0, (this.#busyUntil.get(`${link} ${number}`) ?? 0) - performance.now());
 }
 
 const toFileSenders = ({ senders }: Plan, accounts: Accounts): OwnedSender[] =>
@@ -187,11 +222,15 @@ const ownKey = (name: string, { accountId, environment }: Owner): string => `${n
 
 function toPools(senders: readonly OwnedSender[]): ReadonlyMap<string, readonly string[]> {
   const pooled = senders.filter(({ pool }) => pool !== undefined);
-  const pools = new Map<string, Set<string>>();
-  for (const group of Map.groupBy(pooled, (sender) => ownKey(sender.pool ?? "", sender)).values())
-    for (const sender of group) {
-      const key = ownKey(sender.number, sender);
-      pools.set(key, new Set([...(pools.get(key) ?? []), ...group.map(({ number }) => number)]));
+  const pools = new Map<string, readonly string[]>();
+  for (const group of Map.groupBy(pooled, (sender) => ownKey(sender.pool ?? "", sender)).values()) {
+    // The numbers of a pool share one list: a list for each number of a pool with 500 numbers took 40 ms.
+    const numbers = [...new Set(group.map(({ number }) => number))];
+    for (const number of numbers) {
+      const key = ownKey(number, group[0] as OwnedSender);
+      const others = pools.get(key);
+      pools.set(key, others === undefined ? numbers : [...new Set([...others, ...numbers])]);
     }
-  return new Map(pools.entries().map(([key, numbers]) => [key, [...numbers]]));
+  }
+  return pools;
 }

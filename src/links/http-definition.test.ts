@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse as parseToml } from "smol-toml";
 import type { HttpSettings } from "../providers/http/http.ts";
-import { withCarrierFiles } from "./carrier-files.ts";
+import { carrierPath, CARRIERS, withCarrierFiles } from "./carrier-files.ts";
 import { readPlan } from "./plan.ts";
 
 type Table = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ function faultsOf(table: Table): string[] {
 for (const [what, table, fault] of [
   ["no request", { request: undefined }, "request: is required"],
   ["no id in the response", { response: {} }, "response.id: is required"],
-  ["an unknown field", { request: { ...REQUEST, uri: "x" } }, "request.uri: is not a known field"],
+  ["an unknown field", { request: { ...REQUEST, uri: "x" } }, "request.uri: is not a known field; did you mean url?"],
   [
     "an unknown variable",
     { request: { ...REQUEST, body: { to: [{ x: "{{recipent}}" }] } } },
@@ -98,7 +98,7 @@ for (const [what, table, fault] of [
   [
     "an unknown kind of credentials",
     { request: { ...REQUEST, auth: { type: "digest" } } },
-    "request.auth.type: must be one of basic, bearer, sigv4",
+    "request.auth.type: must be one of basic, bearer, oauth2, hmac, sigv4",
   ],
   [
     "credentials without a password",
@@ -205,18 +205,19 @@ test("a carrier file that does not exist, or that has members of a link, is a fa
   assert.match(faults.join("\n"), /^link acme: carrier: .*packaging\/carriers\/nowhere\.toml: ENOENT/);
 });
 
-const FOLDER = join(import.meta.dirname, "..", "..", "packaging", "carriers");
-
-for (const name of readdirSync(FOLDER))
+for (const name of CARRIERS)
   test(`the shipped file ${name} has no fault but missing secrets and values`, () => {
     const faults: string[] = [];
-    const link = { name: "x", provider: "http", carrier: name.replace(".toml", ""), public_url: "https://godwit.example" };
+    const link = { name: "x", provider: "http", carrier: name, public_url: "https://godwit.example" };
     readPlan(withCarrierFiles({ link: [link] }, undefined, faults), () => "", faults);
     for (const fault of faults) assert.match(fault, /the value \w+ is not set/);
   });
 
-for (const name of readdirSync(FOLDER))
+/** Gateways that pass on numbers as the carrier behind them writes them. */
+const GATEWAYS = new Set(["jasmin", "kannel"]);
+
+for (const name of CARRIERS.filter((each) => !GATEWAYS.has(each)))
   test(`the shipped file ${name} says that numbers are international, so that its links need no country`, () => {
-    const { inbound } = parseToml(readFileSync(join(FOLDER, name), "utf8")) as unknown as { inbound: Table | Table[] };
+    const { inbound = [] } = parseToml(readFileSync(carrierPath(name), "utf8")) as unknown as { inbound?: Table | Table[] };
     for (const each of [inbound].flat()) assert.equal(each["number_type"], "international");
   });

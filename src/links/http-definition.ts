@@ -1,4 +1,5 @@
 /** The settings of a link of the provider `http`: the definition of the carrier's HTTP API, its values and its secrets. */
+import { withoutFinalSlashes } from "../lib/urls.ts";
 import { compileCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";
 
@@ -10,6 +11,11 @@ const SIGNED = ["signed", "timestamp_header", "tolerance_seconds"];
 const AUTH: Readonly<Record<string, Members>> = {
   basic: { needs: ["username", "password"] },
   bearer: { needs: ["token"] },
+  oauth2: { needs: ["token_url", "client_id", "client_secret"], may: ["scope", "audience", "client_auth"] },
+  hmac: {
+    needs: ["header", "secret"],
+    may: ["secret_encoding", "algorithm", "encoding", "prefix", "signed", "timestamp_header", "nonce_header"],
+  },
   sigv4: { needs: ["region", "service", "access_key_id", "secret_access_key"] },
 };
 const VERIFICATION: Readonly<Record<string, Members>> = {
@@ -25,6 +31,8 @@ const VERIFICATION: Readonly<Record<string, Members>> = {
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   algorithm: ["sha1", "sha256", "sha512"],
   encoding: ["hex", "base64"],
+  secret_encoding: ["text", "base64"],
+  client_auth: ["header", "body"],
 };
 
 /** Reports members that the type does not have, and missing ones. Returns whether the table is right. */
@@ -60,7 +68,7 @@ export function deriveHttp(settings: Readonly<Record<string, unknown>>, link: st
         context.readSecret(variable, `secrets.${name}`),
       ]),
     ),
-    callbackUrl: typeof publicUrl !== "string" ? null : `${publicUrl.replace(/\/+$/, "")}/providers/http/${link}`,
+    callbackUrl: typeof publicUrl !== "string" ? null : `${withoutFinalSlashes(publicUrl)}/providers/http/${link}`,
   };
   const { auth } = definition.request;
   const isRight = [
@@ -68,7 +76,8 @@ export function deriveHttp(settings: Readonly<Record<string, unknown>>, link: st
     callbacks === undefined || checkTyped(definition.callbacks?.verification, VERIFICATION, "callbacks.verification", context.report),
   ].every(Boolean);
   const compiled = isRight ? compileCarrier(configured, context.report) : undefined;
-  return { ...rest, ...configured, baseUrl: compiled?.requests.baseUrl, pollUrl: compiled?.poll?.call.baseUrl };
+  const urls = { baseUrl: compiled?.requests.baseUrl, pollUrl: compiled?.poll?.call.baseUrl, tokenUrl: compiled?.tokens?.origin };
+  return { ...rest, ...configured, ...urls };
 }
 
 const withoutUndefined = (fields: Record<string, unknown>): Record<string, unknown> =>

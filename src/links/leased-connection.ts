@@ -2,6 +2,7 @@
 import { errorFields, reportError, type Log } from "../model/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
+import { cannotBeOpened } from "./pauses.ts";
 import { LINK_ELSEWHERE, type Begin, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
 import type { LinkLease } from "./lease.ts";
 
@@ -16,6 +17,8 @@ export class LeasedConnection implements Connection {
   readonly #parts: LeasedParts;
   readonly #job: RepeatingJob;
   #inner: Connection | undefined;
+  /** Why this node, which has the lease, could not open the link. */
+  #fault: string | undefined;
   #opening: Promise<void> | undefined;
   #isClosing = false;
 
@@ -41,13 +44,14 @@ export class LeasedConnection implements Connection {
   }
 
   get state(): LinkState {
+    if (this.#fault !== undefined) return { kind: "paused", reason: this.#fault };
     if (this.#inner === undefined) return ELSEWHERE;
     return this.#inner.state ?? { kind: this.#inner.isReady ? "connected" : "connecting", reason: null };
   }
 
-  /** Whether this node has the link open. */
+  /** Whether this node has the link open, or cannot open it. */
   get isHere(): boolean {
-    return this.#inner !== undefined;
+    return this.#inner !== undefined || this.#fault !== undefined;
   }
 
   async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome> {
@@ -73,7 +77,10 @@ export class LeasedConnection implements Connection {
     const isHeld = await lease.hold();
     // The opening runs in the background: a slow carrier must not delay the renewal of the lease.
     if (isHeld && this.#inner === undefined) this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    else if (!isHeld) await this.#closeLost();
+    else if (!isHeld) {
+      this.#fault = undefined;
+      await this.#closeLost();
+    }
   }
 
   async #closeLost(): Promise<void> {
@@ -88,10 +95,12 @@ export class LeasedConnection implements Connection {
     const { lease, open, changed, log } = this.#parts;
     try {
       this.#inner = await open();
+      this.#fault = undefined;
       // Another node may have taken the lease meanwhile.
       if (!lease.isHeld || this.#isClosing) await this.#closeInner();
       else changed();
     } catch (error) {
+      this.#fault = cannotBeOpened(String(error));
       log.error({ event: "links.open_failed", ...errorFields(error) }, "a link could not be opened");
     }
   }

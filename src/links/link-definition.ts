@@ -1,5 +1,6 @@
 /** The link that an account defines: the fields of requests, and how they become a link. A definition has the settings of a `[[link]]` table
  *  of the configuration file; its secrets are given literally. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { escapePointer, type Fault } from "../http/problem.ts";
@@ -11,13 +12,15 @@ import { hostOf } from "../lib/addresses.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import { countryField, senderField } from "./address.ts";
 import { CARRIERS, withCarrierFiles } from "./carrier-files.ts";
+import { COMMON } from "./link-kind.ts";
+import { priceTable } from "./prices.ts";
 import { findPlaintext, LINK_KINDS } from "./link-settings.ts";
 import type { Link } from "./link.ts";
-import { COMMON_KEYS, readLink } from "./plan.ts";
+import { readLink } from "./plan.ts";
 import { smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 
-const CREATED_PROVIDERS = ["smpp", "twilio", "whatsapp", "http"] as const;
+export const CREATED_PROVIDERS = ["smpp", "twilio", "whatsapp", "http"] as const;
 export type CreatedProvider = (typeof CREATED_PROVIDERS)[number];
 
 // Certificates and keys are the largest settings.
@@ -53,20 +56,27 @@ const common = {
   window: optional(
     Type.Integer({ minimum: 1, maximum: 100, description: "The maximum number of submissions that wait for a response at the same time." }),
   ),
+  prices: optional({
+    ...priceTable,
+    maxProperties: 100,
+    description:
+      "Prices of a segment, for routes with the strategy `price`: of all countries (`*`), of a country (`DE`), and of the beginning of a number (`+4917`).",
+    examples: [{ "*": 0.05, DE: 0.07 }],
+  }),
   hold_seconds: optional(
     Type.Integer({ minimum: 1, maximum: 259_200, description: "The seconds to wait for a late response after an unknown outcome." }),
   ),
   on_unknown: optional(oneOf(["fail", "resend"], { description: "What happens to a message with an unknown outcome after the wait." })),
 };
 
+const definitionFields = {
+  provider: oneOf(CREATED_PROVIDERS, { description: "The kind of connection." }),
+  carrier: optional(oneOf(CARRIERS, { description: "The carrier, with the provider `http`." })),
+  ...common,
+  settings,
+};
 export const NewLinkBody = Type.Object(
-  {
-    name,
-    provider: oneOf(CREATED_PROVIDERS, { description: "The kind of connection." }),
-    carrier: optional(oneOf(CARRIERS, { description: "The carrier, with the provider `http`." })),
-    ...common,
-    settings,
-  },
+  { name, ...definitionFields },
   { additionalProperties: false, title: "NewLink", description: "A link to create." },
 );
 export type NewLink = Static<typeof NewLinkBody>;
@@ -84,6 +94,10 @@ export type EditLink = Static<typeof EditLinkBody>;
 
 /** A definition as it is stored, without secrets. */
 export type LinkDefinition = Omit<NewLink, "name">;
+const checkDefinition = compile(Type.Object(definitionFields, { additionalProperties: false }), "body");
+/** The faults of a stored definition, which another version may have written. Those of its settings are found when the link is read. */
+export const definitionFaults = (definition: unknown): Fault[] => checkDefinition(definition);
+
 /** Secrets by the names of their settings. */
 export type LinkSecrets = Readonly<Record<string, string>>;
 
@@ -113,9 +127,9 @@ const valueTable = Type.Record(Type.String({ maxLength: 1_000 }), { maxPropertie
 const certificates = Type.String({ minLength: 1, maxLength: MAX_SECRET });
 
 /** The settings that an account may give. The operator's file has further ones: definitions of carriers, and connections without TLS. */
-function settingsSchema(provider: CreatedProvider): Schema {
+export function settingsSchema(provider: CreatedProvider): Schema {
   const { allow_plaintext: _, ...all } = propertiesOf(provider);
-  const own = Object.entries(all).filter(([key]) => !COMMON_KEYS.has(key) && key !== "rate" && key !== "window" && !key.endsWith(SUFFIX));
+  const own = Object.entries(all).filter(([key]) => !Object.hasOwn(COMMON, key) && !key.endsWith(SUFFIX));
   // An account may take less of the service than its operator.
   const bounded =
     provider === "smpp" ? { binds: Type.Integer({ minimum: 1, maximum: 4 }), tls_ca: certificates, tls_cert: certificates } : {};
@@ -219,9 +233,9 @@ function targetsOf({ provider, settings: given }: Link): Target[] {
     const pointer = hosts.length > 0 ? "/settings/hosts" : "/settings/host";
     return smscAddresses(given as SmppSettings).map(({ host, port }) => ({ host, port: String(port), path: "", isTls: tls, pointer }));
   }
-  const { baseUrl, pollUrl } = given as { baseUrl?: string; pollUrl?: string };
-  return [baseUrl, pollUrl].flatMap((text) => {
-    const url = URL.parse(text ?? "");
+  const { baseUrl, pollUrl, tokenUrl } = given as { baseUrl?: string; pollUrl?: string; tokenUrl?: string };
+  return [baseUrl, pollUrl, tokenUrl].flatMap((text) => {
+    const url = parseBoundedUrl(text ?? "");
     if (url === null) return [];
     const pointer = provider === "http" ? "/settings/values" : "/settings/base_url";
     return [{ host: hostOf(url), port: url.port, path: url.pathname, isTls: url.protocol === "https:", pointer }];
@@ -246,7 +260,7 @@ function toTable({ id, definition, secrets }: CreatedLink): Record<string, unkno
 
 function publicUrlFaults({ settings: own }: LinkDefinition): Fault[] {
   const { public_url: publicUrl } = own;
-  const host = typeof publicUrl === "string" ? (URL.parse(publicUrl)?.hostname ?? "") : "";
+  const host = typeof publicUrl === "string" ? (parseBoundedUrl(publicUrl)?.hostname ?? "") : "";
   const fault = typeof publicUrl === "string" && isIP(host) === 0 ? findPlaintext({ publicUrl }) : undefined;
   return fault === undefined ? [] : [toFault(fault)];
 }
@@ -254,7 +268,7 @@ function publicUrlFaults({ settings: own }: LinkDefinition): Fault[] {
 /** A password in a URL would be stored and shown like any other setting. */
 const userFaults = ({ settings: own }: LinkDefinition): Fault[] =>
   Object.entries(own).flatMap(([setting, value]) => {
-    const url = typeof value === "string" && value.includes("@") ? URL.parse(value) : null;
+    const url = typeof value === "string" && value.includes("@") ? parseBoundedUrl(value) : null;
     const hasUser = url !== null && `${url.username}${url.password}` !== "";
     return hasUser ? [{ pointer: `/settings/${setting}`, code: "not_allowed", detail: "must not have a user or a password" }] : [];
   });
@@ -265,8 +279,7 @@ function toFault(text: string, secrets: LinkSecrets = {}): Fault {
   const cause = causeOf(path, detail, secrets);
   if (cause !== undefined) return cause;
   const names = path.split(".").map((part) => part.replace(/_env$/, ""));
-  const pointer =
-    path === "" ? "/settings" : COMMON_KEYS.has(path) || path === "rate" || path === "window" ? `/${path}` : `/settings/${names.join("/")}`;
+  const pointer = path === "" ? "/settings" : Object.hasOwn(COMMON, path) ? `/${path}` : `/settings/${names.join("/")}`;
   const isMissing = /^the variable \w+ is not set$/.test(detail) || detail === "is required";
   return { pointer, ...(isMissing ? MISSING : { code: "invalid_value", detail: detail.replaceAll(/_env\b/g, "") }) };
 }

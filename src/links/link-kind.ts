@@ -2,10 +2,13 @@
  *  `godwit init`, docs/links.md and the console take their texts. */
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
+import { MAX_URL_LENGTH } from "../lib/urls.ts";
 import type { SegmentRules } from "../model/segments.ts";
 import { countryField, nameField, senderField } from "./address.ts";
+import type { CarrierAccount } from "./link.ts";
 import type { Channel } from "./channel.ts";
 import type { DeriveContext } from "./http-definition.ts";
+import { priceTable } from "./prices.ts";
 
 export type LinkKind = {
   schema: Schema;
@@ -23,7 +26,7 @@ export type LinkKind = {
   /** Whether the link only receives, so that no message is sent over it. */
   isReceiveOnly?: (settings: Readonly<Record<string, unknown>>) => boolean;
   /** The account at the carrier, if receipts of one link may come on another link of the same account. */
-  carrierAccount?: (settings: Readonly<Record<string, unknown>>) => string;
+  carrierAccount?: (settings: Readonly<Record<string, unknown>>) => CarrierAccount;
   /** The rules by which texts are counted and split, if they differ from the usual ones. */
   segmentRules?: (settings: Readonly<Record<string, unknown>>) => SegmentRules;
 };
@@ -62,7 +65,12 @@ export const secret = Type.String({ pattern: "^[A-Z][A-Z0-9_]{0,99}$", [HINT]: "
 export const text = (maxLength = 256) => Type.String({ minLength: 1, maxLength });
 export const flag = Type.Boolean();
 export const count = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
-export const url = Type.String({ pattern: "^https?://[^\\s]+$", [HINT]: "must be a URL" });
+// A host name has up to 253 characters, and a port.
+export const url = Type.String({
+  maxLength: MAX_URL_LENGTH,
+  pattern: "^https?://[^\\s/?#\\\\]{1,260}([/?#]\\S*)?$",
+  [HINT]: "must be a URL",
+});
 
 /** The settings of every link. */
 export const COMMON = {
@@ -82,6 +90,11 @@ export const COMMON = {
     Type.Number({ minimum: 0.1, maximum: 10_000 }),
     "10",
     "Segments per second that the carrier allows; messages per second for `whatsapp`.",
+  ),
+  prices: optionally(
+    priceTable,
+    '{ "*" = 0.05, DE = 0.07, "+4917" = 0.08 }',
+    'Prices of a segment, for routes with `strategy = "price"`: of all countries, of a country, and of the beginning of a number. The most specific one applies. Only their order matters.',
   ),
   window: optionally(count(1, 1_000), "20", "Requests to the carrier that may wait for a response at one time."),
   inbound_account: optionally(text(100), '"default"', "Account that gets inbound messages without another owner, in `live`."),

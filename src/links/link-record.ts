@@ -9,6 +9,7 @@ import type { Link } from "./link.ts";
 import type { Owner } from "../model/owner.ts";
 import { publicReason, type Pauses } from "./pauses.ts";
 import { sourceField, stampFields } from "./setup.ts";
+import { LinkQuality, readQuality, sharedQuality } from "../quality/figures.ts";
 import { countSending, readStates, type StateRow } from "./queries.ts";
 
 /** A node that has reported nothing for this long is gone. */
@@ -53,8 +54,14 @@ export const LinkRecord = Type.Object(
     sender: nullable(Type.String({ description: "The default sender." })),
     country: nullable(Type.String({ examples: ["DE"], description: "The country whose national numbers the carrier may send." })),
     rate: nullable(Type.Number({ description: "The maximum number of parts per second, or of messages on channels without parts." })),
+    prices: nullable(
+      Type.Record(Type.Number(), {
+        description: "The prices of a segment, by country or the beginning of a number. Null for links of the operator.",
+      }),
+    ),
     window: nullable(Type.Integer({ description: "The maximum number of submissions that wait for a response at the same time." })),
     in_flight: Type.Integer({ description: "The number of messages of this environment that are `sending` on the link." }),
+    quality: nullable(LinkQuality),
     receipt_ids: nullable(
       openEnum(RECEIPT_IDS, "How receipts of an SMPP link write the ids of its responses. `auto`: in any of the other forms."),
     ),
@@ -83,25 +90,13 @@ export const LinkRecord = Type.Object(
 export type LinkRecord = Static<typeof LinkRecord>;
 
 /** A link as the operator sees it, with the texts of carriers, the names of nodes, and the messages of all accounts. */
-export type LinkReport = Pick<
-  LinkRecord,
-  | "name"
-  | "object"
-  | "provider"
-  | "channels"
-  | "state"
-  | "sender"
-  | "rate"
-  | "window"
-  | "in_flight"
-  | "receipt_ids"
-  | "last_error"
-  | "last_error_at"
-  | "nodes"
-> & { reason: string | null; account: string | null };
+export type LinkReport = ReturnType<typeof linkReport>;
 
 /** The fields that an account has given to a link that it created. */
-export type CreatedDetails = Pick<LinkRecord, "name" | "carrier" | "settings" | "secrets" | "created_at" | "updated_at" | "created_by">;
+export type CreatedDetails = Pick<
+  LinkRecord,
+  "name" | "carrier" | "prices" | "settings" | "secrets" | "created_at" | "updated_at" | "created_by"
+>;
 
 /** The links that at least one node has open and that accept messages. */
 export async function readUpLinks(db: Queryable, nowMs: number): Promise<ReadonlySet<string>> {
@@ -128,11 +123,13 @@ export async function listLinksFor(
   const names = links.map(({ name }) => name);
   const reports = await listLinks(db, links, nowMs);
   const sending = await countSending(db, owner, names, nowMs);
+  const qualities = await readQuality(db, names, nowMs);
   return reports.map((each, index) => {
     const { account: _, ...report } = each;
     const link = links[index];
     const own = details.get(report.name);
     const pause = pauses.get(report.name);
+    const quality = qualities.get(report.name) ?? null;
     const state = pause === undefined ? report.state : "paused";
     return {
       ...report,
@@ -145,7 +142,8 @@ export async function listLinksFor(
       paused: pause !== undefined,
       country: link?.country ?? null,
       in_flight: sending.get(report.name) ?? 0,
-      callback_path: CALLED.has(report.provider) ? `/providers/${report.provider}/${report.name}` : null,
+      quality: own === undefined && quality !== null ? sharedQuality(quality) : quality,
+      callback_path: callbackPath(report),
       last_error: own === undefined ? null : report.last_error,
       last_error_at: own === undefined ? null : report.last_error_at,
       nodes: [],
@@ -157,8 +155,9 @@ export async function listLinksFor(
 const detailOf = ({ state, reason }: Pick<LinkReport, "state" | "reason">): string | null =>
   state === "connecting" ? "the carrier has not accepted a connection: test the link" : reason;
 
-/** The providers whose carriers call this service. */
-const CALLED: ReadonlySet<string> = new Set(["twilio", "whatsapp", "http"]);
+/** The path that the carrier calls. A link over SMPP has a connection of its own. */
+export const callbackPath = ({ name, provider }: Pick<Link, "name"> & { provider: string }): string | null =>
+  provider === "smpp" || provider === "simulator" ? null : `/providers/${provider}/${name}`;
 
 /** The pause of a connection that its carrier refuses: a node reports it with the state. */
 const CARRIERS_PAUSE = { kind: "carrier" } as const;
@@ -166,6 +165,7 @@ const CARRIERS_PAUSE = { kind: "carrier" } as const;
 const OF_FILE = {
   source: "file",
   carrier: null,
+  prices: null,
   settings: null,
   secrets: [],
   created_at: null,
@@ -173,20 +173,20 @@ const OF_FILE = {
   created_by: null,
 } as const satisfies Partial<LinkRecord>;
 
-const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
+export const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
 /** The states of a link, best first. */
 const RANK = ["connected", "throttled", "connecting", "paused"];
 
 /** Combines the reports of all nodes. The best state counts, since one node with a working connection is enough. */
-function linkReport({ name, provider, channels, sender, settings, accountId }: Link, states: readonly StateRow[]): LinkReport {
+function linkReport({ name, provider, channels, sender, settings, accountId }: Link, states: readonly StateRow[]) {
   const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   const [best] = own;
   const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];
   const { partsPerSecond = null, messagesPerSecond = null, window = null } = settings as Record<string, number | null>;
   return {
     name,
-    object: "link",
+    object: "link" as const,
     provider,
     channels: [...channels],
     state: (best?.state ?? "down") as LinkRecord["state"],

@@ -1,13 +1,21 @@
 /** The settings of a `[[link]]` table, one schema for each provider. The names are those of the file. A secret is given by the name of
  *  the environment variable that holds it. */
+import { parseBoundedUrl, withoutFinalSlashes } from "../lib/urls.ts";
 import { HINT, Type } from "../http/schema.ts";
 import { isLoopback } from "../lib/addresses.ts";
 import { HTTP_FIELDS } from "../providers/http/definition.ts";
 import type { ProviderName } from "../providers/providers.ts";
+import { TWILIO_DEFAULTS } from "../providers/twilio/twilio.ts";
+import { WHATSAPP_DEFAULTS } from "../providers/whatsapp/whatsapp.ts";
 import { smscAddresses, type SmppSettings } from "../providers/smpp/settings.ts";
 import { deriveHttp } from "./http-definition.ts";
 import { described, linkSchema, optionally, PLAINTEXT, PUBLIC_URL, secret, text, url, type LinkKind } from "./link-kind.ts";
 import { SMPP_KIND } from "./smpp-kind.ts";
+import type { Fault } from "../http/problem.ts";
+import { compile } from "../http/validate.ts";
+import type { CarrierOptionKind } from "./link-kind.ts";
+import type { Link } from "./link.ts";
+import type { CarrierOptions } from "../providers/provider.ts";
 
 export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
   simulator: {
@@ -16,7 +24,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
     defaults: { speed: 1 },
     rateName: "messagesPerSecond",
     // Requests for any carrier can be tried in `test`.
-    carrierOptions: { schema: Type.Object({}, { additionalProperties: true }) },
+    carrierOptions: { schema: Type.Object({}, { additionalProperties: true, maxProperties: 20 }) },
   },
   smpp: SMPP_KIND,
   whatsapp: {
@@ -55,7 +63,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
       ...PLAINTEXT,
     }),
     channels: ["whatsapp"],
-    defaults: { baseUrl: "https://graph.facebook.com", version: "v23.0", wabaId: null, messagesPerSecond: 80, window: 50 },
+    defaults: WHATSAPP_DEFAULTS,
     rateName: "messagesPerSecond",
   },
   twilio: {
@@ -80,12 +88,12 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
       ...PLAINTEXT,
     }),
     channels: ["sms"],
-    defaults: { baseUrl: "https://api.twilio.com", messagingServiceSid: null, partsPerSecond: 10, window: 20 },
+    defaults: TWILIO_DEFAULTS,
     rateName: "partsPerSecond",
     // The URL at which the carrier calls this service.
     derive: ({ publicUrl, ...rest }, name) => ({
       ...rest,
-      statusCallbackUrl: `${String(publicUrl).replace(/\/+$/, "")}/providers/twilio/${name}`,
+      statusCallbackUrl: `${withoutFinalSlashes(String(publicUrl))}/providers/twilio/${name}`,
     }),
   },
   http: {
@@ -101,18 +109,30 @@ export const isProviderName = (name: unknown): name is ProviderName => typeof na
 
 /** Returns the setting that makes a link send secrets or messages over a network without TLS, and what to write instead. */
 export function findPlaintext(settings: Readonly<Record<string, unknown>>): string | undefined {
-  const { hosts, host, tls, baseUrl, publicUrl, request, pollUrl } = settings;
+  const { hosts, host, tls, baseUrl, publicUrl, request, pollUrl, tokenUrl } = settings;
   const names = Array.isArray(hosts) && hosts.length > 0 ? smscAddresses(settings as SmppSettings).map((each) => each.host) : [host];
   const remote = names.find((name): name is string => typeof name === "string" && !isLoopback(name));
   if (remote !== undefined && tls !== true) return `tls: is off, and ${remote} is on another machine; set tls = true`;
   for (const [name, value] of Object.entries({
     [request === undefined ? "base_url" : "request.url"]: baseUrl,
     "poll.url": pollUrl,
+    "request.auth.token_url": tokenUrl,
     public_url: publicUrl,
   })) {
-    const address = typeof value === "string" ? URL.parse(value) : null;
+    const address = typeof value === "string" ? parseBoundedUrl(value) : null;
     if (address?.protocol === "http:" && !isLoopback(address.hostname.replaceAll(/[[\]]/g, "")))
       return `${name}: is http:// on another machine; write https://`;
   }
   return undefined;
+}
+
+const NO_OPTIONS: CarrierOptionKind = { schema: Type.Object({}, { additionalProperties: false }) };
+
+/** Returns the faults of the `carrier_options` of a message, with pointers into the request. They are checked for the link that the message
+ *  takes first; a provider ignores members of another. */
+export function findOptionFaults({ provider, settings }: Link, options: CarrierOptions): Fault[] {
+  const { schema, findFaults } = LINK_KINDS[provider].carrierOptions ?? NO_OPTIONS;
+  const faults = compile(schema, "body")(options);
+  const found = faults.length > 0 ? faults : (findFaults?.(options, settings as Readonly<Record<string, unknown>>) ?? []);
+  return found.map((fault) => ({ ...fault, pointer: `/carrier_options${"pointer" in fault ? fault.pointer : ""}` }));
 }

@@ -1,6 +1,7 @@
 /** The links that an account has created: records and changes. */
 import { Problem } from "../http/problem.ts";
-import { encodeId, newId, type AccountId } from "../model/id.ts";
+import { isObject } from "../providers/carrier-fields.ts";
+import { encodeId, type AccountId } from "../model/id.ts";
 import type { Tx } from "../database/database.ts";
 import {
   hasSameTargets,
@@ -15,8 +16,9 @@ import {
 import { listLinksFor, type CreatedDetails, type LinkRecord } from "./link-record.ts";
 import { deleteCursor } from "./queries.ts";
 import { pauseByRequest, readPauses, writePause } from "./pauses.ts";
-import { deleteLink, deletePause, readRoutes } from "./setup-queries.ts";
-import { newStamps, recordSetup, shownStamps, Resource, type SetupContext, type SetupWrite } from "./setup.ts";
+import { deleteLink, deletePause } from "./setup-queries.ts";
+import { recordSetup, shownStamps, Resource, type SetupContext, type SetupWrite } from "./setup.ts";
+import { readStoredRoutes } from "./stored-rules.ts";
 import { readStoredLinks, sendingChannels, writeStoredLink, type StoredLink } from "./stored-link.ts";
 
 export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
@@ -31,9 +33,9 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
     return listLinksFor(owner, db, links, { nowMs, details: new Map(), pauses: await readPauses(db, nowMs) });
   },
 
-  readRows: ({ box }, db, accountId) => readStoredLinks(db, box, accountId),
+  readRows: (db, accountId, { box }) => readStoredLinks(db, box, accountId),
 
-  async records({ linkReader, clock }, db, rows) {
+  async records(rows, db, { linkReader, clock }) {
     const [first] = rows;
     if (first === undefined) return [];
     const usable = rows.map((row) => linkReader.read(row));
@@ -47,15 +49,14 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
 
   async create(write, { name, settings, ...rest }, others) {
     const { plain, secrets } = splitSecrets(rest.provider, settings);
-    const id = newId("lnk", write.context.clock.now());
-    const row = { ...newStamps(write), id, name, definition: { ...rest, settings: plain }, secrets, revision: "" };
+    const row = { ...write.stamps, name, definition: { ...rest, settings: plain }, secrets, revision: "" };
     const changes = { name, provider: rest.provider, ...(rest.carrier ? { carrier: rest.carrier } : {}) };
     return findRefusal(write.context, row, others) ?? { row, changes };
   },
 
   async edit(write, { paused, ...fields }, { row: link, others }) {
     const { context, tx, call } = write;
-    const { row, newSecrets } = editedLink(context, link, fields);
+    const { row, newSecrets } = editedLink(link, fields);
     const id = encodeId("lnk", link.id);
     const refusal = findRefusal(context, row, others) ?? (await setPausedByRequest(write, id, paused ?? null));
     if (refusal !== undefined) return refusal;
@@ -66,7 +67,7 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
     return { row, fields: named.filter((field) => field !== "settings") };
   },
 
-  write: ({ box }, tx, row) => writeStoredLink(tx, box, row),
+  write: (tx, row, { box }) => writeStoredLink(tx, box, row),
 
   /** Deletes a link with its senders. */
   async delete(tx, row) {
@@ -82,17 +83,14 @@ export const LINKS = new Resource<StoredLink, LinkRecord, NewLink, EditLink>({
 const detailsOf = (row: StoredLink): CreatedDetails => ({
   name: row.name,
   carrier: row.definition.carrier ?? null,
+  prices: row.definition.prices ?? null,
   settings: row.definition.settings,
   secrets: Object.keys(row.secrets).toSorted(),
   ...shownStamps(row),
 });
 
 /** The link after a change. Null removes a setting. */
-function editedLink(
-  { clock }: SetupContext,
-  link: StoredLink,
-  { name, settings, ...rest }: Omit<EditLink, "paused">,
-): { row: StoredLink; newSecrets: LinkSecrets } {
+function editedLink(link: StoredLink, { name, settings, ...rest }: Omit<EditLink, "paused">): { row: StoredLink; newSecrets: LinkSecrets } {
   const { definition, secrets } = link;
   const given = settings ?? {};
   // The secrets of an HTTP carrier are in a table of their own.
@@ -112,7 +110,6 @@ function editedLink(
     name: name ?? link.name,
     definition: { ...definition, ...rest, settings: { ...withoutRemoved(definition.settings, given), ...plain } },
     secrets: { ...withoutRemoved(secrets, table ?? given), ...newSecrets },
-    updated_at: new Date(clock.now()),
     revision: "",
   };
   return { row, newSecrets };
@@ -156,14 +153,12 @@ async function setPausedByRequest({ context, tx, call }: SetupWrite, link: strin
 
 /** A link that a route names must exist, and must send. */
 async function requireUnrouted(tx: Tx, accountId: AccountId, link: string): Promise<void> {
-  const naming = (await readRoutes(tx, accountId)).find(({ definition }) => definition.links.includes(link));
+  const naming = (await readStoredRoutes(tx, accountId)).find(({ definition }) => definition.links.includes(link));
   if (naming !== undefined)
     throw new Problem("link_in_use", { detail: `the route ${encodeId("rte", naming.id)} uses it: change or delete the route first` });
 }
 
 type Fields<T = unknown> = Readonly<Record<string, T>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const withoutNull = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 

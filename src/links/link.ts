@@ -4,13 +4,19 @@ import { USUAL_RULES, type SegmentRules } from "../model/segments.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 import { CHANNELS, type Channel } from "./channel.ts";
+import type { Prices } from "./prices.ts";
 
 /** The origin of a link, a sender or a route. `file`: the configuration file, or this program. `api`: created by an account. */
 export type LinkSource = "file" | "api";
 
+/** The account at the carrier that the settings of a link name. `hosts`: its hosts without ports; absent if the settings name the account. */
+export type CarrierAccount = { name: string; hosts?: string };
+
 export type Link = {
   /** The name of the link is also the name of its lane in the queue. */
   name: string;
+  /** The name that its account gave it. */
+  title?: string;
   provider: ProviderName;
   source: LinkSource;
   /** The account that created the link and that it belongs to. Null: a link of the operator, in the configuration file. */
@@ -22,10 +28,12 @@ export type Link = {
   sender: string | null;
   /** The country of numbers that the carrier writes in national format, as two letters. */
   country: string | null;
+  /** For routes that choose by price. */
+  prices?: Prices;
   /** The name of the account that gets inbound messages without another owner. */
   inboundAccount: string | null;
   /** The account at the carrier, if receipts of one link may come on another link of the same account. */
-  carrierAccount?: string;
+  carrierAccount?: CarrierAccount;
   /** How texts are counted and split on this link. */
   segmentRules: SegmentRules;
   /** Recipients that the carrier is known to refuse, so that their messages are not submitted. */

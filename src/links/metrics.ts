@@ -4,6 +4,8 @@ import { remembered } from "../lib/remembered.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import type { LinkDirectory } from "./directory.ts";
+import { gaugesOfDatabase } from "../lib/metrics.ts";
+import { readQuality } from "../quality/figures.ts";
 import { LINK_STATES, listLinks } from "./link-record.ts";
 
 const TRUST_MS = 5_000;
@@ -32,4 +34,23 @@ export function watchLinks(registry: Registry, { db, clock, linkDirectory }: Wat
       // Other metrics report a database that is unavailable. These keep their last value.
     }
   });
+}
+
+/** How well each link has delivered in the last quarter of an hour. A link without outcomes has no value. */
+export function watchQuality(registry: Registry, { db, clock, linkDirectory }: WatchedLinks): void {
+  const gauge = gaugesOfDatabase(registry, async () => {
+    const qualities = await readQuality(db, null, clock.now());
+    for (const each of [rate, seconds]) each.reset();
+    for (const { name: link } of linkDirectory.current.links) {
+      const quality = qualities.get(link);
+      if (typeof quality?.delivery_rate === "number") rate.set({ link }, quality.delivery_rate);
+      if (typeof quality?.seconds_to_receipt === "number") seconds.set({ link }, quality.seconds_to_receipt);
+    }
+  });
+  const rate = gauge("godwit_link_delivery_rate", "Share of the messages with a result that were delivered, in the last 15 minutes.", [
+    "link",
+  ]);
+  const seconds = gauge("godwit_link_seconds_to_receipt", "Mean time until a carrier reported a delivery, in the last 15 minutes.", [
+    "link",
+  ]);
 }

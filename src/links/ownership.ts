@@ -4,9 +4,12 @@ import type { Owner } from "../model/owner.ts";
 import type { Channel } from "./channel.ts";
 import { mayTake } from "./choose-links.ts";
 import type { Directory } from "./directory.ts";
-import { isSameAccount, type Link } from "./link.ts";
+import type { Link } from "./link.ts";
 
-/** The owner of a number on a link. An inbound message to the number belongs to this owner, and every message on the link of an account
+/** A link, and the others with the same account at the carrier: an inbound message may come on any of them. */
+export const linksOfAccount = (directory: Directory, link: string): readonly string[] => [link, ...directory.siblingsOf(link)];
+
+/** The owner of a number on the links of an account at the carrier. An inbound message to the number belongs to this owner, and every message on the link of an account
  *  belongs to that account. */
 export function ownerOfNumber(
   directory: Directory,
@@ -14,21 +17,23 @@ export function ownerOfNumber(
   number: string,
 ): Owner | undefined {
   if (accountId !== null) return { accountId, environment: "live" };
-  const sender = directory.sendersOf(number).find(({ link, source }) => link === name && source === "file");
+  const links = linksOfAccount(directory, name);
+  const sender = directory.sendersOf(number).find(({ link, source }) => links.includes(link) && source === "file");
   return sender && { accountId: sender.accountId, environment: sender.environment };
 }
 
-/** The owners of all numbers on a link. */
 export function ownersOn(directory: Directory, link: string): Owner[] {
   const accountId = directory.find(link)?.accountId ?? null;
   if (accountId !== null) return [{ accountId, environment: "live" }];
   return directory.senders.filter((sender) => sender.link === link && sender.source === "file");
 }
 
-/** The account whose live messages can be routed to a link, if it is the only one of these accounts. */
+/** The account whose live messages can be routed to a link, or to another one of the same account at the carrier, if it is the only one of
+ *  these accounts. */
 export function onlyOwnerOn(directory: Directory, link: string, channel: Channel, accounts: readonly AccountId[]): Owner | undefined {
   const owners = accounts.map((accountId) => ({ accountId, environment: "live" }) as const);
-  const [only, ...others] = owners.filter((owner) => mayTake(directory, link, { ...owner, channel }));
+  const links = linksOfAccount(directory, link);
+  const [only, ...others] = owners.filter((owner) => links.some((each) => mayTake(directory, each, { ...owner, channel })));
   return others.length === 0 ? only : undefined;
 }
 
@@ -38,14 +43,11 @@ export function inboundOwner({ accounts }: Directory, { inboundAccount }: Link):
   return accountId && { accountId, environment: "live" };
 }
 
-/** Whether a number is a sender of a link: one that an account has there, or the link's own. */
-export const hasNumber = (directory: Directory, link: string, number: string): boolean =>
-  directory.find(link)?.sender === number || directory.sendersOf(number).some((each) => each.link === link);
-
-/** The other links of the same owner with the same account at the carrier. */
-export function siblingsOf(directory: Directory, name: string): readonly string[] {
-  const { carrierAccount, accountId = null } = directory.find(name) ?? {};
-  if (carrierAccount === undefined) return [];
-  const isSibling = (link: Link): boolean => link.carrierAccount === carrierAccount && isSameAccount(link.accountId, accountId);
-  return directory.links.filter((link) => isSibling(link) && link.name !== name).map((link) => link.name);
+/** Whether a number is a sender of a link, or of another one of the same account at the carrier: one that an account has there, or the
+ *  link's own. */
+export function hasNumber(directory: Directory, link: string, number: string): boolean {
+  const links = linksOfAccount(directory, link);
+  return (
+    links.some((each) => directory.find(each)?.sender === number) || directory.sendersOf(number).some((each) => links.includes(each.link))
+  );
 }

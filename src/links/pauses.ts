@@ -28,7 +28,8 @@ const BY_REQUEST = "paused by request";
 
 export const pauseByOperator = (origin: ChangeOrigin): Pause => byPerson("operator", BY_OPERATOR, origin);
 export const pauseByRequest = (origin: ChangeOrigin): Pause => byPerson("account", BY_REQUEST, origin);
-export const unusable = (fault: string): Pause => ({ kind: "unusable", detail: fault, endsAt: null, by: null });
+export const cannotBeOpened = (fault: string): string => `the link cannot be opened: ${fault}`;
+export const unusable = (fault: string): Pause => ({ kind: "unusable", detail: cannotBeOpened(fault), endsAt: null, by: null });
 
 const byPerson = (kind: Pause["kind"], detail: string, { actor }: ChangeOrigin): Pause => ({
   kind,

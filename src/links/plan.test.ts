@@ -98,7 +98,7 @@ describe("the settings of a link", () => {
       ],
     });
     const [first, second] = plan.links;
-    assert.equal(first?.carrierAccount, second?.carrierAccount, "receipts of one are those of the other");
+    assert.deepEqual(first?.carrierAccount, second?.carrierAccount, "receipts of one are those of the other");
   });
 
   test("are those of its provider, with defaults, the secret from its variable and the rate under the provider's name", () => {
@@ -115,6 +115,20 @@ describe("the settings of a link", () => {
       partsPerSecond: 50,
       sourceTon: 5,
     });
+  });
+
+  test("for the carrier's own words in receipts are bounded, and are looked up in capitals", () => {
+    const settings = settingsOf({ ...SMPP, receipt_words: { delivrd2: "delivered" }, receipt_errors: { "0a1": "invalid_destination" } });
+    assert.deepEqual([settings["receiptWords"], settings["receiptErrors"]], [{ DELIVRD2: "delivered" }, { "0A1": "invalid_destination" }]);
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`W${index}`, "sent"]));
+    for (const [wrong, fault] of [
+      [{ receipt_words: { A: "read" } }, /link acme: receipt_words.A: /],
+      [{ receipt_words: { "A B": "sent" } }, /link acme: receipt_words/],
+      [{ receipt_words: many }, /link acme: receipt_words: /],
+      [{ receipt_words: { a: "sent", A: "expired" } }, /link acme: receipt_words: has a word twice/],
+      [{ receipt_errors: { A: "Not A Code" } }, /link acme: receipt_errors.A: must be an error code/],
+    ] as const)
+      assert.match(faultsOf({ link: [{ ...SMPP, ...wrong }] }).join(), fault);
   });
 
   test("that every link has are not passed to its provider", () => {

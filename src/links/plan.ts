@@ -1,36 +1,33 @@
 /** The plan: the links, senders and routes of the configuration file. Every fault is reported, and none is corrected. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 import type { Fault } from "../http/problem.ts";
-import { HINT, oneOf, Type, type Schema, type Static } from "../http/schema.ts";
+import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
-import { nearest } from "../lib/nearest.ts";
 import { isKnownCountry } from "../model/phone-number.ts";
 import { USUAL_RULES } from "../model/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../model/owner.ts";
 import { countryField, nameField, senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
-import { described, optionally } from "./link-kind.ts";
+import { COMMON, described, optionally } from "./link-kind.ts";
 import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
+import type { Prices } from "./prices.ts";
+import { STRATEGIES } from "./strategy.ts";
 
 const accountName = Type.String({ minLength: 1, maxLength: 100 });
 /** The fields of senders and routes that requests have as well. */
 export const countryList = Type.Array(countryField, { minItems: 1, maxItems: 250 });
 export const rankField = Type.Integer({ minimum: -1_000, maximum: 1_000 });
 export const senderRate = Type.Number({ minimum: 0.01, maximum: 10_000 });
-export const prefixList = Type.Array(
-  Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }),
-  {
-    minItems: 1,
-    maxItems: 1_000,
-  },
-);
+const prefix = Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" });
+export const prefixList = Type.Array(prefix, { minItems: 1, maxItems: 1_000 });
 export const weightList = Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 });
 
 /** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
 export const SenderTable = Type.Object(
   {
     number: described(senderField, '"+14155550100"', "Number, short code or name that messages come from."),
-    link: described(Type.String(), '"carrier"', "Link that carries its messages."),
+    link: described(Type.String({ maxLength: 64 }), '"carrier"', "Link that carries its messages."),
     account: described(accountName, '"default"', "Account that owns it and receives the messages to it."),
     environment: described(oneOf(ENVIRONMENTS), '"live"', "Environment of the account: `live`, since `test` has only the simulator."),
     countries: optionally(
@@ -54,7 +51,7 @@ export const RouteTable = Type.Object(
   {
     channel: described(oneOf(CHANNELS), '"sms"', "Channel of the messages: `sms` or `whatsapp`."),
     links: described(
-      Type.Array(Type.String(), { minItems: 1, maxItems: 20 }),
+      Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 20 }),
       '["carrier"]',
       "Links in the order in which they are used; the second when the first cannot.",
     ),
@@ -71,6 +68,11 @@ export const RouteTable = Type.Object(
       weightList,
       "[1]",
       "Shares of the links, in their order: the first link is chosen at random by weight, and the others are used after it.",
+    ),
+    strategy: optionally(
+      oneOf(STRATEGIES),
+      '"quality"',
+      "Choose by figures of the last minutes: `quality` prefers the links that deliver best, `price` the cheapest of those that deliver about as well. Not together with `weights`.",
     ),
   },
   { additionalProperties: false },
@@ -101,12 +103,12 @@ export function readPlan(tables: Tables, secretOf: ReadContext["secretOf"], faul
   const context = { secretOf, faults };
   const links = namedTables(tables.link, "link", faults).flatMap((table, index) => readLink(table, `link ${index + 1}`, context) ?? []);
   const senders = namedTables(tables.sender, "sender", faults).flatMap(
-    (table, index) => (checkTable(SENDER, table, `sender ${index + 1}`, faults, fieldsOf(SenderTable)) as Sender | undefined) ?? [],
+    (table, index) => (checkTable(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
   );
   const names = linkNames(tables.link);
   const routes = namedTables(tables.route, "route", faults).flatMap((table, index) => {
     const at = `route ${index + 1}`;
-    const row = checkTable(ROUTE, table, at, faults, fieldsOf(RouteTable)) as RouteRow | undefined;
+    const row = checkTable(ROUTE, table, at, faults) as RouteRow | undefined;
     if (row !== undefined) checkRoute(row, at, { links, names }, faults);
     return row ?? [];
   });
@@ -131,20 +133,11 @@ export function namedTables(value: unknown, name: string, faults: string[]): rea
   return [];
 }
 
-/** Returns the table, or reports its faults and returns undefined. `fields` are the known fields, of which an unknown one may be a
- *  misspelling. */
-export function checkTable(validate: Validate, table: unknown, where: string, faults: string[], fields: readonly string[] = []): unknown {
+/** Returns the table, or reports its faults and returns undefined. */
+export function checkTable(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
   const found = validate(table);
-  faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}${suggestion(fault, fields)}`));
+  faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}`));
   return found.length === 0 ? table : undefined;
-}
-
-const fieldsOf = (schema: Schema): string[] => Object.keys((schema as { properties?: object }).properties ?? {});
-
-function suggestion(fault: Fault, fields: readonly string[]): string {
-  if (fault.code !== "unknown_field" || !("pointer" in fault)) return "";
-  const meant = nearest(fault.pointer.slice(1), fields);
-  return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
 const fieldPath = (fault: Fault): string => {
@@ -167,18 +160,18 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
     LINK_KINDS[provider];
   const missing = required?.(table as Record<string, unknown>).filter((setting) => !Object.hasOwn(table as object, setting)) ?? [];
   faults.push(...missing.map((setting) => `${at}: ${setting}: is required`));
-  const fields = checkTable(compile(schema, "body"), table, at, faults, fieldsOf(schema)) as Record<string, unknown> | undefined;
+  const fields = checkTable(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
   if (fields === undefined) {
     // One start reports every fault of the link. A value that is not the name of a variable may be the secret itself, and is not repeated.
     for (const [key, value] of Object.entries(table as Record<string, unknown>)) {
       const isNamed = key.endsWith(SECRET_SUFFIX) && !faults.some((fault) => fault.startsWith(`${at}: ${key}: `));
-      if (isNamed) readSecret(String(value), `${at}: ${key}`);
+      if (isNamed && typeof value === "string") readSecret(value, `${at}: ${key}`);
     }
     return undefined;
   }
   if (typeof fields["country"] === "string" && !isKnownCountry(fields["country"])) faults.push(`${at}: country: is not a country`);
   for (const key of ["base_url", "public_url"])
-    if (typeof fields[key] === "string" && URL.parse(fields[key]) === null) faults.push(`${at}: ${key}: is not a URL`);
+    if (typeof fields[key] === "string" && parseBoundedUrl(fields[key]) === null) faults.push(`${at}: ${key}: is not a URL`);
   const settings: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(fields)) {
     if (COMMON_KEYS.has(key)) continue;
@@ -201,6 +194,7 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
     country: (fields["country"] as string | undefined) ?? null,
     inboundAccount: (fields["inbound_account"] as string | undefined) ?? null,
     ...(carrierAccount === undefined ? {} : { carrierAccount: carrierAccount(settings) }),
+    ...(fields["prices"] === undefined ? {} : { prices: fields["prices"] as Prices }),
     segmentRules: segmentRules?.(settings) ?? USUAL_RULES,
     unwilling: { optedOut: new Set(), windowClosed: new Set() },
     onUnknown: {
@@ -221,15 +215,7 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
 }
 
 /** The settings of every link, which its provider does not receive. */
-export const COMMON_KEYS: ReadonlySet<string> = new Set([
-  "name",
-  "provider",
-  "sender",
-  "country",
-  "inbound_account",
-  "on_unknown",
-  "hold_seconds",
-]);
+const COMMON_KEYS: ReadonlySet<string> = new Set(Object.keys(COMMON).filter((key) => key !== "rate" && key !== "window"));
 
 const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -260,6 +246,7 @@ function checkRoute(row: RouteRow, at: string, { links, names }: Declared, fault
     else if (link !== undefined && !link.channels.includes(channel)) faults.push(`${at}: the link ${name} does not carry ${channel}`);
     if (taken.filter((other) => other === name).length > 1) faults.push(`${at}: links: ${name} is listed twice`);
   }
+  if (weights !== undefined && row.strategy !== undefined) faults.push(`${at}: strategy: cannot be combined with weights`);
   if (weights !== undefined && weights.length !== taken.length) faults.push(`${at}: weights: must have one number for each link`);
   if (weights?.every((weight) => weight === 0)) faults.push(`${at}: weights: must not all be 0`);
 }

@@ -9,7 +9,6 @@ export type { LinkError };
 
 const REPORT_EVERY_MS = 2_000;
 
-/** A link that is open on this node. */
 export type OpenLink = { name: string; state: LinkState; inFlight: number; lastError: LinkError | null };
 
 export type StateReporterParts = {

@@ -1,22 +1,14 @@
 /** The routes that an account has created among its links: requests, records and changes. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, oneOf, openEnum, optional, Type, type Static } from "../http/schema.ts";
-import { decodeId, encodeId, newId } from "../model/id.ts";
+import { decodeId, encodeId } from "../model/id.ts";
 import { CHANNELS } from "./channel.ts";
 import { countryList, prefixList, rankField, weightList } from "./plan.ts";
-import { deleteRoute, readLinks, readRoutes, writeRoute, type RouteDefinition, type RouteRecordRow } from "./setup-queries.ts";
-import {
-  newStamps,
-  presentFields,
-  requireCountries,
-  shownStamps,
-  sourceField,
-  stampFields,
-  unknownLink,
-  Resource,
-  type SetupWrite,
-} from "./setup.ts";
-import { sendingChannels } from "./stored-link.ts";
+import { STRATEGIES } from "./strategy.ts";
+import { deleteRoute, writeRoute, type RouteDefinition, type RouteRecordRow } from "./setup-queries.ts";
+import { presentFields, requireCountries, shownStamps, sourceField, stampFields, unknownLink, Resource, type SetupWrite } from "./setup.ts";
+import { readListedLinks, sendingChannels } from "./stored-link.ts";
+import { faultField, readStoredRoutes, type Readable } from "./stored-rules.ts";
 
 const links = Type.Array(Type.String({ maxLength: 64 }), {
   minItems: 1,
@@ -35,18 +27,22 @@ const rules = {
     ...weightList,
     description: "One weight for each link. The first link of a message is chosen at random in proportion to the weights.",
   }),
+  strategy: optional(
+    oneOf(STRATEGIES, {
+      description:
+        "`quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price).",
+    }),
+  ),
 };
 
 export const NewRouteBody = Type.Object(
   { channel: oneOf(CHANNELS, { description: "The channel of the messages." }), links, ...rules },
   { additionalProperties: false, title: "NewRoute", description: "A route to create." },
 );
-type NewRoute = Static<typeof NewRouteBody>;
 export const EditRouteBody = Type.Object(
   { links: optional(links), ...rules },
   { additionalProperties: false, title: "EditRoute", description: "The fields to change." },
 );
-type EditRoute = Static<typeof EditRouteBody>;
 
 export const RouteRecord = Type.Object(
   {
@@ -59,6 +55,8 @@ export const RouteRecord = Type.Object(
     prefixes: nullable(Type.Array(Type.String(), { description: "The beginnings of numbers. Null: all." })),
     priority: Type.Integer({ description: "Routes with a higher priority are used first." }),
     weights: nullable(Type.Array(Type.Integer(), { description: "The weight of each link. Null: the links are used in their order." })),
+    strategy: nullable(openEnum(STRATEGIES, "The figures by which the links are ordered. Null: the order or the weights decide.")),
+    reason_detail: faultField("route"),
     ...stampFields("route"),
   },
   { title: "Route", description: "The rule that selects the links for the messages of a channel, by country or prefix of the recipient." },
@@ -66,7 +64,11 @@ export const RouteRecord = Type.Object(
 type RouteRecord = Static<typeof RouteRecord>;
 
 /** `row`: of a route that the account has created. */
-const routeRecord = ({ id, source }: Pick<RouteRecord, "id" | "source">, route: RouteDefinition, row?: RouteRecordRow): RouteRecord => ({
+const routeRecord = (
+  { id, source }: Pick<RouteRecord, "id" | "source">,
+  route: RouteDefinition,
+  row?: Readable<RouteRecordRow>,
+): RouteRecord => ({
   id,
   object: "route",
   source,
@@ -76,10 +78,12 @@ const routeRecord = ({ id, source }: Pick<RouteRecord, "id" | "source">, route: 
   prefixes: route.prefixes ?? null,
   priority: route.priority ?? 0,
   weights: route.weights ?? null,
+  strategy: route.strategy ?? null,
+  reason_detail: row?.fault ?? null,
   ...shownStamps(row),
 });
 
-export const ROUTES = new Resource<RouteRecordRow, RouteRecord, NewRoute, EditRoute>({
+export const ROUTES = new Resource<Readable<RouteRecordRow>, RouteRecord, Static<typeof NewRouteBody>, Static<typeof EditRouteBody>>({
   noun: "route",
   prefix: "rte",
   max: 100,
@@ -91,33 +95,34 @@ export const ROUTES = new Resource<RouteRecordRow, RouteRecord, NewRoute, EditRo
     return own.map((route) => routeRecord({ id: route.id, source: "file" }, route));
   },
 
-  readRows: (_, db, accountId) => readRoutes(db, accountId),
-  records: (_, __, rows) => rows.map((row) => routeRecord({ id: encodeId("rte", row.id), source: "api" }, row.definition, row)),
+  readRows: readStoredRoutes,
+  records: (rows) => rows.map((row) => routeRecord({ id: encodeId("rte", row.id), source: "api" }, row.definition, row)),
 
   async create(write, request) {
     const definition = presentFields<RouteDefinition>(request);
     await checkRoute(write, definition);
     const { channel, links: names } = definition;
-    const row = { ...newStamps(write), id: newId("rte", write.context.clock.now()), definition };
-    return { row, changes: { channel, links: names } };
+    return { row: { ...write.stamps, definition }, changes: { channel, links: names } };
   },
 
   async edit(write, { links: names, ...request }, { row }) {
     const definition = presentFields<RouteDefinition>({ ...row.definition, ...request, ...(names ? { links: names } : {}) });
     await checkRoute(write, definition);
     const fields = [...(names ? ["links"] : []), ...Object.keys(request)];
-    return { row: { ...row, definition, updated_at: new Date(write.context.clock.now()) }, fields };
+    return { row: { ...row, definition, fault: undefined }, fields };
   },
 
-  write: (_, tx, row) => writeRoute(tx, row),
-
+  write: writeRoute,
   delete: deleteRoute,
 });
 
 /** A route names links of the account that carry its channel. */
-async function checkRoute({ tx, call }: SetupWrite, { links: names, channel, countries, weights }: RouteDefinition): Promise<void> {
+async function checkRoute(
+  { tx, call }: SetupWrite,
+  { links: names, channel, countries, weights, strategy }: RouteDefinition,
+): Promise<void> {
   requireCountries(countries);
-  const rows = await readLinks(tx, call.credential.accountId);
+  const rows = await readListedLinks(tx, call.credential.accountId);
   const faults = names.flatMap((name, index): Fault[] => {
     const pointer = `/links/${index}`;
     const id = decodeId("lnk", name);
@@ -127,6 +132,8 @@ async function checkRoute({ tx, call }: SetupWrite, { links: names, channel, cou
       return [{ pointer, code: "not_allowed", detail: `the link does not carry ${channel}` }];
     return names.indexOf(name) < index ? [{ pointer, code: "duplicate", detail: "is listed twice" }] : [];
   });
+  if (weights !== undefined && strategy !== undefined)
+    faults.push({ pointer: "/strategy", code: "not_allowed", detail: "cannot be combined with weights" });
   if (weights !== undefined && weights.length !== names.length)
     faults.push({ pointer: "/weights", code: "wrong_length", detail: "must have one weight for each link" });
   if (weights?.every((weight) => weight === 0) === true)

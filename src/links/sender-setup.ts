@@ -1,22 +1,13 @@
 /** The senders that an account has created on its links: requests, records and changes. */
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type Static } from "../http/schema.ts";
-import { decodeId, encodeId, newId, type LinkId } from "../model/id.ts";
+import { decodeId, encodeId, type LinkId } from "../model/id.ts";
 import { nameField, senderField } from "./address.ts";
 import { FILE_PREFIX } from "./directory.ts";
 import { countryList, rankField, senderRate } from "./plan.ts";
-import { deleteSender, readLinks, readSenders, writeSender, type SenderOptions, type SenderRow } from "./setup-queries.ts";
-import {
-  newStamps,
-  presentFields,
-  requireCountries,
-  shownStamps,
-  sourceField,
-  stampFields,
-  unknownLink,
-  Resource,
-  type SetupWrite,
-} from "./setup.ts";
+import { deleteSender, readLinks, writeSender, type SenderOptions, type SenderRow } from "./setup-queries.ts";
+import { presentFields, requireCountries, shownStamps, sourceField, stampFields, unknownLink, Resource, type SetupWrite } from "./setup.ts";
+import { faultField, readStoredSenders, type Readable } from "./stored-rules.ts";
 
 const options = {
   countries: optional({ ...countryList, description: "The countries to which it sends. Absent: all countries that allow such a sender." }),
@@ -36,14 +27,12 @@ export const NewSenderBody = Type.Object(
   },
   { additionalProperties: false, title: "NewSender", description: "A sender to create." },
 );
-type NewSender = Static<typeof NewSenderBody>;
 
 export const EditSenderBody = Type.Object(options, {
   additionalProperties: false,
   title: "EditSender",
   description: "The fields to change.",
 });
-type EditSender = Static<typeof EditSenderBody>;
 
 export const SenderRecord = Type.Object(
   {
@@ -56,6 +45,7 @@ export const SenderRecord = Type.Object(
     pool: nullable(Type.String({ description: "The pool of senders." })),
     preference: nullable(Type.Integer({ description: "Senders with a higher preference are used first." })),
     rate: nullable(Type.Number({ description: "The maximum number of messages per second." })),
+    reason_detail: faultField("sender"),
     ...stampFields("sender"),
   },
   { title: "Sender", description: "A number, short code or name from which messages are sent, on one link." },
@@ -65,20 +55,19 @@ type SenderRecord = Static<typeof SenderRecord>;
 type Identity = Pick<SenderRecord, "id" | "source" | "number" | "link_id">;
 
 /** `row`: of a sender that the account has created. */
-const senderRecord = ({ id, source, number, link_id }: Identity, rules: SenderOptions, row?: SenderRow): SenderRecord => ({
+const senderRecord = ({ id, ...identity }: Identity, rules: SenderOptions, row?: Readable<SenderRow>): SenderRecord => ({
   id,
   object: "sender",
-  source,
-  number,
-  link_id,
+  ...identity,
   countries: rules.countries ?? null,
   pool: rules.pool ?? null,
   preference: rules.preference ?? null,
   rate: rules.rate ?? null,
+  reason_detail: row?.fault ?? null,
   ...shownStamps(row),
 });
 
-export const SENDERS = new Resource<SenderRow, SenderRecord, NewSender, EditSender>({
+export const SENDERS = new Resource<Readable<SenderRow>, SenderRecord, Static<typeof NewSenderBody>, Static<typeof EditSenderBody>>({
   noun: "sender",
   prefix: "snd",
   max: 500,
@@ -90,8 +79,8 @@ export const SENDERS = new Resource<SenderRow, SenderRecord, NewSender, EditSend
         senderRecord({ id: `${FILE_PREFIX}${link}:${number}`, source: "file", number, link_id: link }, rules),
       ),
 
-  readRows: (_, db, accountId) => readSenders(db, accountId),
-  records: (_, __, rows) =>
+  readRows: readStoredSenders,
+  records: (rows) =>
     rows.map((row) => {
       const { id, number, link_id: linkId, definition } = row;
       return senderRecord({ id: encodeId("snd", id), source: "api", number, link_id: encodeId("lnk", linkId) }, definition, row);
@@ -104,19 +93,17 @@ export const SENDERS = new Resource<SenderRow, SenderRecord, NewSender, EditSend
       return new Problem("already_exists", {
         errors: [{ pointer: "/number", code: "taken", detail: "the link already has this sender" }],
       });
-    const id = newId("snd", write.context.clock.now());
-    const row = { ...newStamps(write), id, link_id: linkId, number, definition: presentFields<SenderOptions>(rest) };
+    const row = { ...write.stamps, link_id: linkId, number, definition: presentFields<SenderOptions>(rest) };
     return { row, changes: { link: linkText } };
   },
 
-  async edit({ context }, request, { row }) {
+  async edit(_, request, { row }) {
     requireCountries(request.countries);
     const definition = presentFields<SenderOptions>({ ...row.definition, ...request });
-    return { row: { ...row, definition, updated_at: new Date(context.clock.now()) }, fields: Object.keys(request) };
+    return { row: { ...row, definition, fault: undefined }, fields: Object.keys(request) };
   },
 
-  write: (_, tx, row) => writeSender(tx, row),
-
+  write: writeSender,
   delete: deleteSender,
 });
 

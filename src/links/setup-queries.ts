@@ -29,12 +29,14 @@ export const readVersion = async (db: Queryable): Promise<string> =>
     from created_version`)
   )[0]?.version ?? "";
 
-/** Lets all nodes notice a change when it has committed. */
-export const raiseVersion = async (tx: Tx): Promise<void> => {
-  await tx.rows(sql`
+/** Lets all nodes notice a change when it has committed. Returns the version of the change. Changes wait for each other here until they commit. */
+export const raiseVersion = async (tx: Tx): Promise<string> =>
+  (
+    await tx.rows<{ version: string }>(sql`
   update created_version
-     set version = version + 1`);
-};
+     set version = version + 1
+  returning version::text as version`)
+  )[0]?.version ?? "";
 
 /** The time in the id of the newest message of the queue; zero without one. */
 export async function newestQueuedMs(db: Queryable): Promise<number> {

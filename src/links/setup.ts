@@ -9,7 +9,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { assert } from "../lib/assert.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import { decodeId, type AccountId } from "../model/id.ts";
+import { decodeId, newId, type AccountId } from "../model/id.ts";
 import { actorText } from "../model/origin.ts";
 import { isKnownCountry } from "../model/phone-number.ts";
 import { FILE_PREFIX, type LinkDirectory } from "./directory.ts";
@@ -29,11 +29,16 @@ export type SetupContext = {
   linkReader: LinkReader;
   linkDirectory: LinkDirectory;
   /** Applies a committed change on this node, and announces it to the others. */
-  changed: () => Promise<void>;
+  changed: (change: SetupChange) => Promise<void>;
 };
+
+/** A committed change of an account, with the version of the tables that it made. */
+export type SetupChange = { accountId: AccountId; version: string };
 
 /** A write in its transaction. */
 export type SetupWrite = { context: SetupContext; tx: Tx; call: AuditedCall };
+/** `stamps`: of the new row. */
+type Creation<Row extends Stored> = SetupWrite & { stamps: Stamps & Pick<Row, "id"> };
 
 type Changes = Readonly<Record<string, unknown>>;
 
@@ -48,18 +53,21 @@ type ResourceKind<Row extends Stored, Shown, New, Edit> = {
   max: number;
   /** The records of the configuration file that an account can see. */
   listFile: (context: SetupContext, owner: Owner) => Shown[] | Promise<Shown[]>;
-  readRows: (context: SetupContext, db: Queryable, accountId: AccountId) => Promise<Row[]>;
+  readRows: (db: Queryable, accountId: AccountId, context: SetupContext) => Promise<Row[]>;
   /** The records of rows of one account. */
-  records: (context: SetupContext, db: Queryable, rows: readonly Row[]) => Shown[] | Promise<Shown[]>;
-  create: (write: SetupWrite, request: New, others: readonly Row[]) => Promise<{ row: Row; changes: Changes } | Problem>;
+  records: (rows: readonly Row[], db: Queryable, context: SetupContext) => Shown[] | Promise<Shown[]>;
+  create: (write: Creation<Row>, request: New, others: readonly Row[]) => Promise<{ row: Row; changes: Changes } | Problem>;
   /** `fields`: the names of the changed fields. The values may be secrets or numbers. */
   edit: (write: SetupWrite, request: Edit, found: Found<Row>) => Promise<{ row: Row; fields: readonly string[] } | Problem>;
-  write: (context: SetupContext, tx: Tx, row: Row) => Promise<void>;
+  write: (tx: Tx, row: Row, context: SetupContext) => Promise<void>;
   /** Deletes a row. Returns what the audit log says about it. */
   delete: (tx: Tx, row: Row) => Promise<Changes | void>;
 };
 
 type Found<Row> = { row: Row; others: readonly Row[] };
+
+const LIVE_ONLY =
+  "this key belongs to test, where the simulator takes every message: use a key of live with the scope links:write, from the console under Keys or from godwit keys create --environment live";
 
 /** A kind of record that accounts create. */
 export class Resource<Row extends Stored, Shown extends { id: string }, New, Edit> {
@@ -76,13 +84,12 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
   /** The records that an account can see: those of the configuration file first. */
   async list(context: SetupContext, owner: Owner): Promise<Shown[]> {
     const { listFile, readRows, records } = this.#kind;
-    const rows = owner.environment === "live" ? await readRows(context, context.db, owner.accountId) : [];
-    return [...(await listFile(context, owner)), ...(await records(context, context.db, rows))];
+    const rows = owner.environment === "live" ? await readRows(context.db, owner.accountId, context) : [];
+    return [...(await listFile(context, owner)), ...(await records(rows, context.db, context))];
   }
 
-  /** The record of one row. */
   async record(context: SetupContext, db: Queryable, row: Row): Promise<Shown> {
-    const [record] = await this.#kind.records(context, db, [row]);
+    const [record] = await this.#kind.records([row], db, context);
     assert(record !== undefined, `a ${this.noun} that was stored can be read`);
     return record;
   }
@@ -98,7 +105,7 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
   async findRow(context: SetupContext, db: Queryable, owner: Owner, text: string): Promise<Found<Row>> {
     const { prefix, readRows } = this.#kind;
     const id = owner.environment === "live" ? decodeId(prefix, text) : undefined;
-    const all = id === undefined ? [] : await readRows(context, db, owner.accountId);
+    const all = id === undefined ? [] : await readRows(db, owner.accountId, context);
     const row = all.find((each) => id !== undefined && each.id.equals(id));
     if (row !== undefined) return { row, others: all.filter((each) => each !== row) };
     const isOfFile = text.startsWith(FILE_PREFIX) || context.linkDirectory.current.find(text)?.source === "file";
@@ -106,15 +113,22 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
   }
 
   async create(context: SetupContext, call: AuditedCall, request: New): Promise<Executed | Replay> {
-    const { noun, max, readRows, create, write } = this.#kind;
+    const { noun, prefix, max, readRows, create, write } = this.#kind;
     // Links belong to `live`. `test` has the simulator.
-    if (call.credential.environment !== "live") throw new Problem("live_only");
+    if (call.credential.environment !== "live") throw new Problem("live_only", { detail: LIVE_ONLY });
     return writeOnce(context, call, async (tx) => {
-      const others = await readRows(context, tx, call.credential.accountId);
+      const others = await readRows(tx, call.credential.accountId, context);
       if (others.length >= max) return new Problem("limit_reached", { detail: `an account can have at most ${max} ${noun}s` });
-      const created = await create({ context, tx, call }, request, others);
+      const nowMs = context.clock.now();
+      const stamps = {
+        id: newId(prefix, nowMs) as Row["id"],
+        account_id: call.credential.accountId,
+        updated_at: new Date(nowMs),
+        created_by: actorText(call.origin().actor),
+      };
+      const created = await create({ context, tx, call, stamps }, request, others);
       if (created instanceof Problem) return created;
-      await write(context, tx, created.row);
+      await write(tx, created.row, context);
       const shown = await this.record(context, tx, created.row);
       const { changes } = created;
       await recordSetup(context, tx, call, { action: `${noun}.created`, target: { type: noun, id: shown.id }, changes });
@@ -127,8 +141,9 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
     return writeOnce(context, call, async (tx) => {
       const edited = await edit({ context, tx, call }, request, await this.findRow(context, tx, call.credential, id));
       if (edited instanceof Problem) return edited;
-      const { row, fields } = edited;
-      await write(context, tx, row);
+      const { fields } = edited;
+      const row = { ...edited.row, updated_at: new Date(context.clock.now()) };
+      await write(tx, row, context);
       if (fields.length > 0)
         await recordSetup(context, tx, call, { action: `${noun}.changed`, target: { type: noun, id }, changes: { fields } });
       return { status: 200, location: null, body: JSON.stringify(await this.record(context, tx, row)), eventId: null };
@@ -137,14 +152,14 @@ export class Resource<Row extends Stored, Shown extends { id: string }, New, Edi
 
   async delete(context: SetupContext, call: AuditedCall, id: string): Promise<void> {
     const { noun, delete: deleteRow } = this.#kind;
-    await context.db.transaction(async (tx) => {
+    const version = await context.db.transaction(async (tx) => {
       await lockSetup(tx, call.credential.accountId);
       const { row } = await this.findRow(context, tx, call.credential, id);
       const changes = await deleteRow(tx, row);
       await recordSetup(context, tx, call, { action: `${noun}.deleted`, target: { type: noun, id }, ...(changes && { changes }) });
-      await raiseVersion(tx);
+      return raiseVersion(tx);
     });
-    await context.changed();
+    await context.changed({ accountId: call.credential.accountId, version });
   }
 
   #unknown(): Problem {
@@ -158,25 +173,19 @@ async function writeOnce(
   call: AuditedCall,
   work: (tx: Tx) => Promise<WriteResponse | Problem>,
 ): Promise<Executed | Replay> {
+  let version = "";
   const response = await once.write(call, async (tx) => {
     await lockSetup(tx, call.credential.accountId);
     const done = await work(tx);
-    if (!(done instanceof Problem)) await raiseVersion(tx);
+    if (!(done instanceof Problem)) version = await raiseVersion(tx);
     return done;
   });
-  if (response.kind === "executed" && response.status < 300) await changed();
+  if (response.kind === "executed" && response.status < 300) await changed({ accountId: call.credential.accountId, version });
   return response;
 }
 
 export const recordSetup = ({ clock }: SetupContext, tx: Tx, { credential, origin }: AuditedCall, change: AuditedChange): Promise<void> =>
   recordChange(tx, clock.now(), { ...credential, origin: origin() }, change);
-
-/** The fields of a row that a write creates now. */
-export const newStamps = ({ context, call }: SetupWrite): Stamps => ({
-  account_id: call.credential.accountId,
-  updated_at: new Date(context.clock.now()),
-  created_by: actorText(call.origin().actor),
-});
 
 export const sourceField = openEnum(
   ["file", "api"],

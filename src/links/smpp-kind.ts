@@ -2,7 +2,11 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { HINT, oneOf, Type } from "../http/schema.ts";
+import { readPrivateKey } from "../lib/private-key.ts";
+import { NATIONAL_LANGUAGES } from "../model/national-alphabets.ts";
+import { MAX_KEY_BITS } from "../outbound/tls-threads.ts";
 import { RECEIPT_IDS } from "../providers/provider.ts";
+import { findReceiptFaults, inCapitals, WORD_STATUSES } from "../providers/smpp/receipt.ts";
 import { BIND_MODES, INTERFACE_VERSIONS, SMPP_DEFAULTS, smscAddresses, VALIDITIES, type SmppSettings } from "../providers/smpp/settings.ts";
 import { findStatusFaults, STATUS_RANGE } from "../providers/smpp/status.ts";
 import { segmentRules } from "../providers/smpp/text.ts";
@@ -19,13 +23,14 @@ import {
   type CarrierOptionKind,
   type LinkKind,
 } from "./link-kind.ts";
+import type { CarrierAccount } from "./link.ts";
 
 const ton = count(0, 6);
 const npi = count(0, 18);
 
 const hostName = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,253}$", [HINT]: "must be a host name or an IP address" });
 const hostAndPort = Type.String({
-  pattern: "^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]{1,253}):\\d{1,5}$",
+  pattern: "^(\\[[0-9a-fA-F:.]{2,45}\\]|[A-Za-z0-9._-]{1,253}):\\d{1,5}$",
   [HINT]: "must be a host and a port such as smpp.acme.example:2775",
 });
 const flagValue = { minimum: 0, maximum: 3 };
@@ -40,6 +45,8 @@ const tlv = Type.Object(
   { tag, type: oneOf(TLV_TYPES), value: Type.Unsafe<string | number>({ type: ["string", "integer"], maxLength: 510 }) },
   { additionalProperties: false },
 );
+const RECEIPT_WORD = { pattern: "^[!-~]{1,60}$", [HINT]: "must have up to 60 characters of ASCII without spaces" };
+const errorCode = Type.String({ pattern: "^[a-z][a-z0-9_]{0,59}$", [HINT]: "must be an error code of a-z, 0-9 and _" });
 const dltId = Type.String({ pattern: "^\\d{1,30}$", [HINT]: "must be up to 30 digits" });
 
 /** The members of `carrier_options` on an SMPP link. */
@@ -91,7 +98,12 @@ export const SMPP_KIND: LinkKind = {
     bind_mode: optionally(
       oneOf(BIND_MODES),
       '"transceiver"',
-      "Kind of the bind: `transceiver`; `pair`: a transmitter and a receiver; `transmitter`: receipts arrive on another link with the same `system_id` and `host` (or `hosts`), on any port; `receiver`: a link that only receives. It cannot be in a route.",
+      "Kind of the bind: `transceiver`; `pair`: a transmitter and a receiver; `transmitter`: receipts arrive on another link of the same account at the carrier; `receiver`: a link that only receives. It cannot be in a route.",
+    ),
+    carrier_account: optionally(
+      text(64),
+      '"acme"',
+      "Name of the account at the carrier, if receipts of this link can arrive on another link: links with the same name are one account. By default, links with the same `system_id`, host and port are.",
     ),
     enquire_seconds: optionally(count(1, 600), "30", "Time without traffic after which the link sends `enquire_link`."),
     response_seconds: optionally(count(1, 300), "45", "Time after which a submit without a response has an unknown outcome."),
@@ -105,6 +117,11 @@ export const SMPP_KIND: LinkKind = {
       '"udh8"',
       "Form of long texts: `udh8`, `udh16`, `sar` or `payload`. With `udh16` a part has 152 or 66 characters, and segments are counted accordingly.",
     ),
+    languages: optionally(
+      Type.Array(oneOf(NATIONAL_LANGUAGES), { minItems: 1, maxItems: NATIONAL_LANGUAGES.length, uniqueItems: true }),
+      '["tr", "es"]',
+      "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. A text that takes fewer parts with one of them than in UCS-2 is sent with it, and segments are counted accordingly. It needs the alphabet `gsm7`, and `udh8` or `udh16`. Inbound texts are read with all tables.",
+    ),
     source_ton: optionally(ton, "1", "Type of number of the sender. By default it follows from the form of the sender."),
     source_npi: optionally(npi, "1", "Numbering plan of the sender. By default it follows from the form of the sender."),
     destination_ton: optionally(ton, "1", "Type of number of the recipient. By default it follows from the form of the recipient."),
@@ -115,6 +132,16 @@ export const SMPP_KIND: LinkKind = {
       oneOf([...RECEIPT_IDS, "learn"]),
       '"auto"',
       "Form of ids in receipts compared with responses: `same`; `decimal` (responses are hexadecimal); `hex`, the opposite; `auto` tries all of them.",
+    ),
+    receipt_words: optionally(
+      Type.Record(oneOf(WORD_STATUSES), { propertyNames: RECEIPT_WORD, maxProperties: 100 }),
+      '{ DELIVRD2 = "delivered", BLOCKED = "undelivered" }',
+      "Statuses of the carrier's own words in `stat` of receipts: `sent`, `delivered`, `undelivered` or `expired`.",
+    ),
+    receipt_errors: optionally(
+      Type.Record(errorCode, { propertyNames: RECEIPT_WORD, maxProperties: 500 }),
+      '{ "0A1" = "invalid_destination" }',
+      "Error codes of the API for the carrier's codes in `err` of receipts, or in the parameter with the network error, such as `3:34`.",
     ),
     tlvs: optionally(
       Type.Array(tlv, { maxItems: 20 }),
@@ -160,24 +187,35 @@ export const SMPP_KIND: LinkKind = {
   derive: ({ receiptIds, ...settings }) => ({
     ...settings,
     receiptIds: receiptIds === "learn" ? "auto" : receiptIds,
+    receiptWords: inCapitals((settings as SmppSettings).receiptWords),
+    receiptErrors: inCapitals((settings as SmppSettings).receiptErrors),
     ...smscAddresses(settings as SmppSettings)[0],
   }),
   segmentRules: (settings) => segmentRules(settings as SmppSettings),
 };
 
-/** The account on any port of its hosts: carriers have ports for each kind of bind. */
-const smppAccount = (settings: SmppSettings): string =>
-  `smpp ${settings.systemId}@${smscAddresses(settings)
-    .map(({ host }) => host)
-    .toSorted()
-    .join(",")}`;
+/** The named account, or the user at the addresses in any order. */
+function smppAccount(settings: SmppSettings): CarrierAccount {
+  if (settings.carrierAccount !== undefined) return { name: `named ${settings.carrierAccount}` };
+  const addresses = smscAddresses(settings);
+  const userAt = (hosts: readonly string[]): string => `smpp ${settings.systemId}@${hosts.toSorted().join(",")}`;
+  return { name: userAt(addresses.map(({ host, port }) => `${host}:${port}`)), hosts: userAt(addresses.map(({ host }) => host)) };
+}
 
 const findSmppFaults = (settings: SmppSettings): string[] => [
   ...findAddressFaults(settings),
   ...findCertificateFaults(settings),
   ...findStatusFaults(settings),
+  ...findReceiptFaults(settings),
   ...findTlvFaults(settings),
+  ...findLanguageFaults(settings),
 ];
+
+/** Only a user data header names the tables of a language. */
+const findLanguageFaults = ({ languages, alphabet, longText }: SmppSettings): string[] =>
+  languages === undefined || (alphabet === "gsm7" && longText.startsWith("udh"))
+    ? []
+    : ['languages: needs alphabet = "gsm7", and long_text = "udh8" or "udh16"'];
 
 function findAddressFaults(settings: SmppSettings): string[] {
   const { host, port, hosts } = settings as Partial<SmppSettings>;
@@ -194,7 +232,10 @@ function findCertificateFaults({ tls, tlsCert, tlsKey, tlsCa }: SmppSettings): s
   if (!tlsCert || !tlsKey) return ["tls_cert: needs tls_key_env, and the other way round"];
   if (!tls) return ["tls_cert: needs tls = true"];
   try {
-    createSecureContext({ cert: tlsCert, key: tlsKey });
+    const key = readPrivateKey(tlsKey);
+    const { modulusLength: bits = 0 } = key.asymmetricKeyDetails ?? {};
+    if (bits > MAX_KEY_BITS) return [`tls_cert: its key has ${bits} bits, ${MAX_KEY_BITS} at most`];
+    createSecureContext({ cert: tlsCert, key: key.export({ type: "pkcs8", format: "pem" }) });
     return [];
   } catch {
     return ["tls_cert: the certificate and the key in tls_key_env do not belong together, or cannot be read"];

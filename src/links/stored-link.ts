@@ -1,17 +1,19 @@
 /** The links that accounts have created, as they are stored: their secrets are sealed with the secret key of the service. */
 import { encodeId, idKey, type AccountId, type LinkId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import type { Fault } from "../http/problem.ts";
+import { isObject } from "../providers/carrier-fields.ts";
 import { LINK_KINDS } from "./link-settings.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import { readCreatedLink, type LinkDefinition, type LinkSecrets } from "./link-definition.ts";
+import { definitionFaults, readCreatedLink, type LinkDefinition, type LinkSecrets, type ReadLink } from "./link-definition.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { unusable, type Pause } from "./pauses.ts";
 import { readLinks, writeLink, writeSecrets, type LinkRow } from "./setup-queries.ts";
 
 /** A link with its secrets opened. Secrets that cannot be opened are missing: the account has to give them again. The revision of a link that
- *  is new or changed is empty. */
-export type StoredLink = Omit<LinkRow, "secrets"> & { secrets: LinkSecrets };
+ *  is new or changed is empty. `faults`: of a definition that this version cannot read; the link has a placeholder instead. */
+export type StoredLink = Omit<LinkRow, "secrets"> & { secrets: LinkSecrets; faults?: readonly Fault[] };
 
 /** The link, and the pause of a link that cannot be opened: this version cannot read it, its secrets are missing, or the operator no longer allows its address.
  *  Such a link still belongs to its account, whose messages do not take other links for it. */
@@ -22,7 +24,8 @@ const contextOf = (id: LinkId): string => `link ${encodeId("lnk", id)}`;
 /** Returns undefined if the secrets were sealed with a key that the service does not have. */
 function openSecrets(box: SecretBox, { id, secrets }: LinkRow): LinkSecrets | undefined {
   try {
-    return JSON.parse(box.open(secrets, contextOf(id))) as LinkSecrets;
+    const opened: unknown = JSON.parse(box.open(secrets, contextOf(id)));
+    return isObject(opened) ? (opened as LinkSecrets) : undefined;
   } catch {
     return undefined;
   }
@@ -30,16 +33,37 @@ function openSecrets(box: SecretBox, { id, secrets }: LinkRow): LinkSecrets | un
 
 const sealSecrets = (box: SecretBox, id: LinkId, secrets: LinkSecrets): string => box.seal(JSON.stringify(secrets), contextOf(id));
 
-const toStored = (box: SecretBox, row: LinkRow): StoredLink => ({ ...row, secrets: openSecrets(box, row) ?? {} });
+const UNREADABLE: LinkDefinition = { provider: "smpp", settings: {} };
 
-/** The links of all accounts, as far as lists show them, without their secrets; and the names that people gave them. */
-export async function readAllLinks(db: Queryable): Promise<{ links: Link[]; titles: ReadonlyMap<string, string> }> {
-  const rows = await readLinks(db, null);
+/** The row, with a placeholder for a definition that cannot be read. */
+function readable<Row extends Pick<LinkRow, "definition">>(row: Row): Row & { faults?: readonly Fault[] } {
+  const faults = definitionFaults(row.definition);
+  return faults.length === 0 ? row : { ...row, definition: UNREADABLE, faults };
+}
+
+const toStored = (box: SecretBox, row: LinkRow): StoredLink => ({ ...readable(row), secrets: openSecrets(box, row) ?? {} });
+
+type ListedRow = LinkRow & { faults?: readonly Fault[] };
+
+/** The links of one account, or of all, without their secrets. */
+export const readListedLinks = async (db: Queryable, accountId: AccountId | null): Promise<ListedRow[]> =>
+  (await readLinks(db, accountId)).map(readable);
+
+type AllLinks = { links: Link[]; titles: ReadonlyMap<string, string>; faults: ReadonlyMap<string, string> };
+
+/** The links of all accounts, as far as lists show them, without their secrets; the names that people gave them, and the faults of those
+ *  whose definition cannot be read. */
+export async function readAllLinks(db: Queryable): Promise<AllLinks> {
+  const rows = await readListedLinks(db, null);
   return {
     links: rows.map(toListedLink),
     titles: new Map(rows.map(({ id, name }) => [encodeId("lnk", id) as string, name])),
+    faults: new Map(rows.flatMap(({ id, faults }) => (faults === undefined ? [] : [[encodeId("lnk", id), textOf(faults)]]))),
   };
 }
+
+const textOf = (faults: readonly Fault[]): string =>
+  faults.map((fault) => ("pointer" in fault ? `${fault.pointer} ${fault.detail}` : fault.detail)).join(", ");
 
 /** The links of an account, the oldest first. */
 export const readStoredLinks = async (db: Queryable, box: SecretBox, accountId: AccountId): Promise<StoredLink[]> =>
@@ -52,8 +76,8 @@ export const writeStoredLink = (tx: Tx, box: SecretBox, link: StoredLink): Promi
  *  account has to give them again. */
 export async function resealLinks(tx: Tx, box: SecretBox): Promise<void> {
   for (const row of await readLinks(tx, null)) {
-    const secrets = openSecrets(box, row);
-    if (secrets !== undefined) await writeSecrets(tx, { ...row, secrets: sealSecrets(box, row.id, secrets) });
+    const secrets = box.reseal(row.secrets, contextOf(row.id));
+    if (secrets !== undefined) await writeSecrets(tx, { ...row, secrets });
   }
 }
 
@@ -94,24 +118,37 @@ export class LinkReader {
 }
 
 function toUsable(stored: StoredLink, gate: AddressGate): UsableLink {
-  const read = readCreatedLink(stored, gate);
-  if (read.kind === "read") return { link: read.link };
+  const read = stored.faults === undefined ? tryRead(stored, gate) : ({ kind: "faulty", faults: stored.faults } as const);
+  if (read.kind === "read") return { link: { ...read.link, title: stored.name } };
   const faults = read.kind === "refused" ? [read.fault] : read.faults;
-  const texts = faults.map((fault) => ("pointer" in fault ? `${fault.pointer} ${fault.detail}` : fault.detail));
-  return { link: toListedLink(stored), pause: unusable(`the link cannot be opened: ${texts.join(", ")}`) };
+  return { link: toListedLink(stored), pause: unusable(textOf(faults)) };
 }
 
-/** The channels on which a link sends. */
+/** A link that cannot be read must not prevent the others from being read. Its account sees the error. */
+function tryRead(stored: StoredLink, gate: AddressGate): ReadLink {
+  try {
+    return readCreatedLink(stored, gate);
+  } catch (error) {
+    return { kind: "faulty", faults: [{ pointer: "/settings", code: "invalid_value", detail: `cannot be read: ${String(error)}` }] };
+  }
+}
+
 export const sendingChannels = ({ provider, settings }: LinkDefinition): Link["channels"] =>
   settings["bind_mode"] === "receiver" ? [] : LINK_KINDS[provider].channels;
 
 /** A link as far as lists and the choice of links need it, without its secrets. */
-function toListedLink({ account_id: accountId, id, definition }: Pick<LinkRow, "account_id" | "id" | "definition">): Link {
+function toListedLink({
+  account_id: accountId,
+  id,
+  name: title,
+  definition,
+}: Pick<LinkRow, "account_id" | "id" | "name" | "definition">): Link {
   const { provider, sender, country, rate, window } = definition;
   const { defaults, rateName } = LINK_KINDS[provider];
   return {
     ...simulatorLink(1),
     name: encodeId("lnk", id),
+    title,
     provider,
     source: "api",
     accountId,

@@ -1,25 +1,30 @@
 /** An accepted message, in the form in which it is stored, and the accept statement: key, message, events, queue row,
  *  fallback, webhook deliveries and usage of a batch of requests, in one statement and so in one transaction.
- *  docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
+ *  docs/internals/sql has its two variants as PostgreSQL receives them. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
+import { handOver, offerParameters, type CommittedEvent, type Offer, type WebhookHandover } from "../events/handover.ts";
 import {
   NO_DELIVERIES,
   queueDeliveries,
   readOrdinals,
   selectDeliveries,
+  selectOffer,
   type OrdinalRow,
   type Ordinals,
   type QueuedDeliveries,
   type WakeWebhooks,
 } from "../events/publish.ts";
 import { existingEntries } from "../events/queries.ts";
+import type { Detail } from "../events/timeline.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
-import { batchStatement, column, type Column } from "../database/batch.ts";
+import { batchStatement, column, wrapped, type Column } from "../database/batch.ts";
 import { ConnectionLost, type Database, type Queryable, type Tx } from "../database/database.ts";
 import { findOut } from "../database/find-out.ts";
+import { recordToStore } from "../database/stored-record.ts";
+import type { Sql } from "../database/sql.ts";
 import { firstEventId, type EventId } from "../model/id.ts";
 import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
@@ -34,26 +39,38 @@ import { sealContent, sealSteps } from "./sealed.ts";
 export type Acceptance = {
   claim: IdempotencyClaim | undefined;
   message: Message;
-  event: { id: EventId; type: string; record: string };
+  /** `detail`: the cause, for the timeline. */
+  event: { id: EventId; type: string; record: string; detail: string | null };
   queueEntry: QueueEntry;
   fallback: NewFallback | null;
   location: string;
+  /** The record, which is the response. */
+  body: string;
 };
 
 /** Throws if the record is too large for an event. `box` is required if the content is a secret. */
-export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): Acceptance {
+export function toAcceptance({ message, link, steps, secret, weights }: Composed, claim?: IdempotencyClaim, box?: SecretBox): Acceptance {
   const record = messageRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
+  const eventId = firstEventId(message.id);
   return {
     claim,
     message,
-    event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
+    event: {
+      id: eventId,
+      type: `message.${message.status}`,
+      record: recordToStore(message, eventId),
+      detail: weights === undefined ? null : detailOf(weights),
+    },
     queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
     fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
     location: `/v1/messages/${record.id}`,
+    body: text,
   };
 }
+
+const detailOf = (weights: NonNullable<Composed["weights"]>): string => JSON.stringify({ links: weights } satisfies Detail);
 
 function required(box: SecretBox | undefined): SecretBox {
   assert(box !== undefined, "a secret is sealed");
@@ -81,8 +98,11 @@ const columns: readonly Column<Acceptance>[] = [
   column("environment", "text", ({ message }) => message.environment),
   column("message_id", "uuid", ({ message }) => message.id),
   column("updated_at", "timestamptz", ({ message }) => message.updatedAtMs),
-  // Usage, with channel, status and segments below.
+  // Usage.
   column("usage_minute", "integer", ({ message }) => usageMinute(message)),
+  column("channel", "text", ({ message }) => message.channel),
+  column("status", "text", ({ message }) => message.status),
+  column("segments_count", "smallint", ({ message }) => message.segments?.count ?? null),
   // The queue row.
   column("priority_rank", "smallint", ({ message }) => PRIORITY_RANK[message.priority]),
   column("lane", "text", ({ queueEntry }) => queueEntry.lane),
@@ -100,20 +120,20 @@ const columns: readonly Column<Acceptance>[] = [
   column("sequence", "integer", ({ message }) => message.sequence),
   column("record", "text", ({ event }) => event.record),
   // The message.
-  column("channel", "text", ({ message }) => message.channel),
   column("recipient", "text", ({ message }) => message.recipient),
   column("sender", "text", ({ message }) => message.sender),
   column("sender_reason", "text", ({ message }) => message.senderReason),
   column("link_reason", "text", ({ message }) => message.linkReason),
   column("body", "text", ({ message }) => message.body),
-  column("status", "text", ({ message }) => message.status),
-  column("segments_count", "smallint", ({ message }) => message.segments?.count ?? null),
   column("segments_encoding", "text", ({ message }) => message.segments?.encoding ?? null),
   column("segments_characters", "smallint", ({ message }) => message.segments?.characters ?? null),
   column("priority", "text", ({ message }) => message.priority),
   column("client_reference", "text", ({ message }) => message.clientReference),
   column("metadata", "text", ({ message }) => metadataText(message.metadata)),
-  // Most batches have no value in the rest. Such a column travels empty (batch.ts).
+];
+
+/** A plain text without a schedule, a template, a fallback or numbers of its links has none of these. */
+const furtherColumns: readonly Column<Acceptance>[] = [
   column("max_segments", "smallint", ({ message }) => message.maxSegments),
   column("carrier_options", "text", ({ message }) => (message.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
   column("send_at", "timestamptz", ({ message }) => message.sendAtMs),
@@ -127,19 +147,32 @@ const columns: readonly Column<Acceptance>[] = [
   column("trace", "text", ({ message }) => message.trace),
 ];
 
+/** Only the statement with all columns writes it. */
+const detailColumn: Column<Acceptance> = column("detail", "text", ({ event }) => event.detail);
+
+const isFurther = (item: Acceptance): boolean => furtherColumns.some(({ pick }) => pick(item) !== null) || item.event.detail !== null;
+
+const FURTHER_NULLS = wrapped(furtherColumns.map(({ name, type }) => `null::${type} as ${name}`));
+
+const FALLBACK = `fallback as (
+  insert into fallbacks (message_id, account_id, environment, steps, due_at)
+  select message_id, account_id, environment, fallback_steps, fallback_due_at
+    from accepted
+   where fallback_steps is not null
+), `;
+
 /** Stores each item whose key is new and that consent does not refuse. The result contains the stored and the refused items. The key of any
  *  other item is in use by another request, or has a stored response.
  *
  *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key is
  *  returned only if it is new or its 24 hours have passed. */
-export const acceptStatement = batchStatement(
-  columns,
-  (items) => `
-with request as materialized (
+const build = (items: string, leasedUntil: string, endpoints: string, isWhole: boolean): string => `
+with offer as materialized (${selectOffer(leasedUntil, endpoints)}
+), request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
          case when item.is_opt_out_reply is not true then ${consentRefusal("item")} end as refusal
-    from ${items}
+    from ${isWhole ? items : `(select item.*,\n           ${FURTHER_NULLS}\n      from ${items}) item`}
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -177,20 +210,15 @@ with request as materialized (
          fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
     from accepted
 ), event as (
-  insert into events (account_id, environment, id, type, message_id, sequence, record)
-  select account_id, environment, event_id, event_type, message_id, sequence, record
+  insert into events (account_id, environment, id, type, message_id, sequence, record${isWhole ? ", detail" : ""})
+  select account_id, environment, event_id, event_type, message_id, sequence, record${isWhole ? ", detail::json" : ""}
     from accepted
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane, due_at, expires_at, sealed_content
     from accepted
-), delivery as (${queueDeliveries("accepted", "updated_at")}
-), fallback as (
-  insert into fallbacks (message_id, account_id, environment, steps, due_at)
-  select message_id, account_id, environment, fallback_steps, fallback_due_at
-    from accepted
-   where fallback_steps is not null
-), usage as (
+), delivery as (${queueDeliveries("accepted", "updated_at", { offer: "offer" })}
+), ${isWhole ? FALLBACK : ""}usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
   select account_id, environment, to_timestamp(usage_minute * 60::float8), channel, status, ${NOT_DELIVERED}, '',
@@ -201,17 +229,26 @@ with request as materialized (
 select ordinal::integer, null::integer as refusal,${NO_DELIVERIES}
   from accepted
 union all
-select ordinal::integer, refusal, null, null, null, null
+select ordinal::integer, refusal, null, null, null, null, null, null
   from request
  where refusal is not null
-union all${selectDeliveries("delivery", "0, null")}`,
+union all${selectDeliveries("delivery", "0, null", "offer")}`;
+
+/** Two variants: a column costs PostgreSQL time for each row also if it is empty, and most messages need none of the further ones
+ *  (bench/README.md). */
+const acceptPlain = batchStatement(columns, (items, leasedUntil, endpoints) => build(items, leasedUntil, endpoints, false));
+const acceptWhole = batchStatement([...columns, ...furtherColumns, detailColumn], (items, leasedUntil, endpoints) =>
+  build(items, leasedUntil, endpoints, true),
 );
+
+export const acceptStatement = (items: readonly Acceptance[], offer?: Offer): Sql =>
+  (items.some(isFurther) ? acceptWhole : acceptPlain)(items, ...offerParameters(offer));
 
 /** The items that were stored, the items that were refused, and the endpoints for which webhook deliveries were queued. */
 export type StoredAcceptances = Ordinals & { refused: ReadonlyMap<number, ConsentRefusal> };
 
-export async function storeAcceptances(db: Queryable, items: readonly Acceptance[]): Promise<StoredAcceptances> {
-  const rows = await db.rows<OrdinalRow & { refusal: number | null }>(acceptStatement(items));
+export async function storeAcceptances(db: Queryable, items: readonly Acceptance[], offer?: Offer): Promise<StoredAcceptances> {
+  const rows = await db.rows<OrdinalRow & { refusal: number | null }>(acceptStatement(items, offer));
   const refused = new Map<number, ConsentRefusal>();
   for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, CONSENT_REFUSALS[refusal] as ConsentRefusal);
   return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
@@ -224,22 +261,42 @@ export type Outcome = "done" | "taken" | "lost" | "unknown" | ConsentRefusal;
 /** Receives every commit, for the metrics. */
 export type Watch = { committed(size: number, seconds: number): void };
 
-export type CommitParts = { db: Database; wakeWebhooks: WakeWebhooks; watch: Watch };
+export type CommitParts = {
+  db: Database;
+  wakeWebhooks: WakeWebhooks;
+  /** Undefined in a process that does not deliver webhooks. */
+  webhookHandover?: WebhookHandover | undefined;
+  watch: Watch;
+};
 
 /** Stores items in one transaction, and returns their outcomes in the same order. */
 export async function commitAcceptances(parts: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
-  const { db, wakeWebhooks, watch } = parts;
+  const { db, wakeWebhooks, webhookHandover, watch } = parts;
   const startedAt = performance.now();
   try {
-    const { done, refused, deliveries } = await storeAcceptances(db, items);
+    const offer = webhookHandover?.offer(items.map(({ message }) => message));
+    const stored = await storeAcceptances(db, items, offer);
+    const { done, refused, deliveries } = stored;
     watch.committed(items.length, (performance.now() - startedAt) / 1_000);
     if (deliveries.length > 0) wakeWebhooks(deliveries);
+    if (webhookHandover !== undefined) handOver(webhookHandover, offer, stored, items, eventOf);
     return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
   } catch (error) {
     if (!(error instanceof ConnectionLost)) throw error;
     return (await findOut(db, error, () => lookAgain(parts, items))) ?? items.map(() => "unknown");
   }
 }
+
+const eventOf = ({ message, event, body }: Acceptance): CommittedEvent => ({
+  id: event.id,
+  environment: message.environment,
+  type: event.type,
+  sequence: message.sequence,
+  record: body,
+  previous_status: null,
+  fallback_message_id: null,
+  trace: message.trace,
+});
 
 async function lookAgain({ db }: CommitParts, items: readonly Acceptance[]): Promise<readonly Outcome[]> {
   const entries = items.map(({ message: { accountId, environment }, event }) => ({ accountId, environment, entry: event }));

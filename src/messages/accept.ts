@@ -1,4 +1,5 @@
 /** Accepts messages. A request is decided in memory and stored by group commit. The response is sent after the commit. */
+import type { WebhookHandover } from "../events/handover.ts";
 import type { WakeWebhooks } from "../events/publish.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteCall } from "../idempotency/once.ts";
@@ -10,7 +11,7 @@ import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
 import { consentProblem, type Composer } from "./compose.ts";
-import type { Handover } from "./handover.ts";
+import type { Handover, LanePlace } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
 
@@ -28,6 +29,7 @@ export type AcceptParts = {
   composer: Composer;
   handover: Handover;
   wakeWebhooks: WakeWebhooks;
+  webhookHandover?: WebhookHandover | undefined;
   watch: Watch;
   tracing?: Tracing | undefined;
 };
@@ -72,13 +74,13 @@ export class Acceptor {
     return this.#once.commit(credential, claim, async () => ({ status: problem.status, body: writeProblem(problem) }));
   }
 
-  /** Stores a message. If its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
-   *  message is due for any node. */
+  /** Stores a message. If a lane of this machine has a place for it, that process owns the message from the moment it is stored;
+   *  otherwise the message is due for any node. */
   async #store(acceptance: Acceptance, call: WriteCall): Promise<Executed | "taken"> {
     const { handover, tracing } = this.#parts;
     const { message, queueEntry } = acceptance;
-    const hasReservation = queueEntry.dueAtMs === null && handover.reserve(queueEntry.lane, message);
-    const toStore = hasReservation ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: handover.leaseMs } } : acceptance;
+    const place = queueEntry.dueAtMs === null ? handover.reserve(queueEntry.lane, message) : undefined;
+    const toStore = place ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: handover.leaseMs } } : acceptance;
     const span = tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
@@ -87,11 +89,11 @@ export class Acceptor {
       throw error instanceof Overloaded ? unavailable("too many messages wait to be stored", 1, error) : error;
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
-      this.#settleReservation(queueEntry.lane, outcome, message, hasReservation);
+      this.#settleReservation(queueEntry.lane, outcome, message, place);
     }
     switch (outcome) {
       case "done":
-        return { kind: "executed", status: 202, location: acceptance.location, body: acceptance.event.record };
+        return { kind: "executed", status: 202, location: acceptance.location, body: acceptance.body };
       case "taken":
         return outcome;
       case "recipient_opted_out":
@@ -106,10 +108,9 @@ export class Acceptor {
     }
   }
 
-  #settleReservation(lane: string, outcome: Outcome, message: Message, hasReservation: boolean): void {
-    const { handover } = this.#parts;
-    if (outcome === "done" && hasReservation) handover.take(lane, message);
-    else if (outcome === "done") handover.queued(lane, [message]);
-    else if (hasReservation) handover.release(lane);
+  #settleReservation(lane: string, outcome: Outcome, message: Message, place: LanePlace | undefined): void {
+    if (outcome !== "done") place?.release();
+    else if (place === undefined) this.#parts.handover.queued(lane, [message]);
+    else place.take(message);
   }
 }

@@ -2,9 +2,18 @@
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
  *  docs/internals/sql has its variants as PostgreSQL receives them. */
 import { findSuppressed, isWindowClosed } from "../consent/refusal.ts";
-import { NO_DELIVERIES, queueDeliveries, readOrdinals, selectDeliveries, type OrdinalRow, type Ordinals } from "../events/publish.ts";
+import { offerParameters, type Offer } from "../events/handover.ts";
+import {
+  NO_DELIVERIES,
+  queueDeliveries,
+  readOrdinals,
+  selectDeliveries,
+  selectOffer,
+  type OrdinalRow,
+  type Ordinals,
+} from "../events/publish.ts";
 import { ERASED } from "../model/phone-number.ts";
-import { batchStatement, column, wrapped, type Column } from "../database/batch.ts";
+import { batchStatement, column, limitLockWait, wrapped, type Column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Sql } from "../database/sql.ts";
 import { NOT_DELIVERED, usageBucket, usageError, usageMinute, usageSegments } from "../usage/usage.ts";
@@ -228,8 +237,9 @@ const FURTHER_STEPS = `queued as (
  *  would submit a message whose recipient has opted out meanwhile.
  *
  *  `usage`: a change takes a message from one count and adds it to another. Equal changes, which are most of a batch, are summed first. */
-const build = (items: string, variant: Variant): string => `
-with changed as (
+const build = ([items, lockTimeout, leasedUntil, endpoints]: Parts, variant: Variant): string => `
+with offer as materialized (${selectOffer(leasedUntil, endpoints)}
+), changed as (
   update messages m
      set status = item.status,
          sequence = item.sequence,
@@ -248,7 +258,8 @@ with changed as (
      and m.sequence = item.expected_sequence
      and case when m.recipient = '${ERASED}' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
-         end${MAY_BE_SENT}
+         end
+     and ${limitLockWait(lockTimeout)}${MAY_BE_SENT}
   returning ${returned(variant)}
 ), entry as (
   insert into events
@@ -268,7 +279,7 @@ with changed as (
   delete from delivery_queue q
    using changed
    where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
-), ${variant.isReferenced ? storeReferences(variant) : ""}${variant.isWhole ? FURTHER_STEPS : ""}delivery as (${queueDeliveries("changed", "updated_at")}
+), ${variant.isReferenced ? storeReferences(variant) : ""}${variant.isWhole ? FURTHER_STEPS : ""}delivery as (${queueDeliveries("changed", "updated_at", { offer: "offer" })}
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -288,10 +299,12 @@ with changed as (
 )
 select ordinal::integer,${NO_DELIVERIES}
   from changed
-union all${selectDeliveries("delivery", "0")}`;
+union all${selectDeliveries("delivery", "0", "offer")}`;
 
-const advanceStatementOf = (all: readonly Column<Change>[], variant: Variant): ((changes: readonly Change[]) => Sql) =>
-  batchStatement(all, (items) => build(items, variant));
+/** The row source, the limit of waits for locks, and the end and the endpoints of an offer. */
+type Parts = [string, string, string, string];
+
+const advanceStatementOf = (all: readonly Column<Change>[], variant: Variant) => batchStatement(all, (...parts) => build(parts, variant));
 
 const advancePlain = advanceStatementOf(columns, { isReferenced: false, isWhole: false });
 const advanceReferenced = advanceStatementOf([...columns, ...referenceColumns], { isReferenced: true, isWhole: false });
@@ -300,11 +313,13 @@ const advanceWhole = advanceStatementOf([...columns, ...referenceColumns, ...fur
   isWhole: true,
 });
 
-export function advanceStatement(changes: readonly Change[]): Sql {
-  if (changes.some(isFurther)) return advanceWhole(changes);
-  return (changes.some(({ reference }) => reference !== null) ? advanceReferenced : advancePlain)(changes);
+/** `lockTimeoutMs`: how long the statement may wait for a lock, before it fails; zero: until its own time limit. */
+export function advanceStatement(changes: readonly Change[], lockTimeoutMs = 0, offer?: Offer): Sql {
+  const isReferenced = changes.some(({ reference }) => reference !== null);
+  const statement = changes.some(isFurther) ? advanceWhole : isReferenced ? advanceReferenced : advancePlain;
+  return statement(changes, `${lockTimeoutMs}ms`, ...offerParameters(offer));
 }
 
 /** Writes the changes that still apply, and returns which. */
-export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
-  readOrdinals(await db.rows<OrdinalRow>(advanceStatement(changes)));
+export const writeChanges = async (db: Queryable, changes: readonly Change[], lockTimeoutMs?: number, offer?: Offer): Promise<Ordinals> =>
+  readOrdinals(await db.rows<OrdinalRow>(advanceStatement(changes, lockTimeoutMs, offer)));

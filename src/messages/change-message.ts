@@ -6,6 +6,7 @@ import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, type MessageId } from "../model/id.ts";
+import { isCompact } from "../model/message-record.ts";
 import type { SegmentRules } from "../model/segments.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import { chooseLinks } from "../links/choose-links.ts";
@@ -131,17 +132,18 @@ async function editedContent(tx: Tx, message: Message, { body, template_variable
 /** Writes a change of a message that this transaction has locked, and returns its record as the response. */
 async function writeChange(tx: Tx, change: Change): Promise<WriteResponse> {
   await advanceLocked(tx, [change]);
-  return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };
+  return { status: 200, location: null, body: JSON.stringify(messageRecord(change.after)), eventId: change.entry.id };
 }
 
 // A timeline has fewer entries: at most a hundred ignored signals are kept.
 const MAX_ENTRIES = 1_000;
 
+/** A compact record has nothing of what a redaction removes. */
 async function redactEntries(tx: Tx, message: Message): Promise<void> {
   const { accountId, environment } = message;
   const entries = await listEntries(tx, message, MAX_UUID, MAX_ENTRIES);
   const redacted = entries.flatMap(({ id, record }) =>
-    record === null ? [] : [{ accountId, environment, entry: { id, record: redactRecord(record) } }],
+    record === null || isCompact(record) ? [] : [{ accountId, environment, entry: { id, record: redactRecord(record) } }],
   );
   if (redacted.length > 0) await rewriteRecords(tx, redacted);
 }

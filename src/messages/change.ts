@@ -1,12 +1,26 @@
 /** Decides how a signal changes a message. `advance.ts` writes the change. */
+import { recordToStore } from "../database/stored-record.ts";
 import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newIdAfter } from "../model/id.ts";
-import { messageRecord, type Message, type MessageError } from "./message.ts";
-import type { ProviderReference } from "./provider-reference.ts";
+import type { Message, MessageError } from "./message.ts";
 import type { QueueMove } from "./queue-entry.ts";
 import { mayBecome, type Status } from "./states.ts";
+
+/** The id that a carrier gives to a message or part. It is unique only within its link. */
+export type CarrierId = { link: string; providerMessageId: string };
+
+/** A carrier id of a message, and the time until which the carrier may report about the message with it. */
+export type ProviderReference = CarrierId & {
+  expiresAtMs: number;
+  /** The parts that the carrier has accepted, for a message in several parts. */
+  parts?: StoredParts;
+};
+
+/** The carrier ids of a message's first parts, the number of all its parts, and the number that ties them together. The latter is
+ *  null if the carrier has accepted all parts. */
+export type StoredParts = { ids: readonly string[]; total: number; reference: number | null };
 
 /** One change of a message, decided on the version `before`. It is written only if the message still has that version. */
 export type Change = {
@@ -72,45 +86,37 @@ export function changeBy(before: Message, signal: Signal, nowMs: number): Change
 }
 
 /** Returns an entry of the timeline without a transition: an ignored signal, or a note about an attempt. */
-export const noteOn = (
-  message: Message,
-  nowMs: number,
-  note: { type: string; isIgnored: boolean; detail: Detail; move: QueueMove },
-): Change =>
+export const noteOn = (message: Message, nowMs: number, note: Pick<EntryFacts, "type" | "isIgnored" | "detail" | "move">): Change =>
   toChange(
     message,
     { ...message, updatedAtMs: Math.max(nowMs, message.updatedAtMs + 1) },
     { ...note, nowMs, isEvent: false, reference: null },
   );
 
-type EntryFacts = {
-  nowMs: number;
-  type: string;
-  isEvent: boolean;
-  isIgnored: boolean;
-  detail: Detail;
-  move: QueueMove;
-  reference: ProviderReference | null;
-};
+type EntryFacts = Pick<NewEntry, "type" | "isIgnored"> &
+  Pick<Change, "move" | "reference"> & { nowMs: number; isEvent: boolean; detail: Detail };
 
 /** The time at which the message is due again, by the clock of the decision. */
 const dueMove = (move: QueueMove, nowMs: number): QueueMove =>
   move.kind === "wait" && move.afterMs !== undefined ? { ...move, atMs: nowMs + move.afterMs } : move;
 
-const toChange = (before: Message, after: Message, { nowMs, type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change => ({
-  before,
-  after,
-  entry: {
-    id: newIdAfter("evt", before.updatedAtMs, nowMs),
-    type,
-    record: isEvent ? JSON.stringify(messageRecord(after)) : null,
-    previousStatus: before.status,
-    detail: JSON.stringify(detail),
-    isIgnored,
-  },
-  move: dueMove(move, nowMs),
-  reference,
-});
+function toChange(before: Message, after: Message, { nowMs, type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change {
+  const id = newIdAfter("evt", before.updatedAtMs, nowMs);
+  return {
+    before,
+    after,
+    entry: {
+      id,
+      type,
+      record: isEvent ? recordToStore(after, id) : null,
+      previousStatus: before.status,
+      detail: JSON.stringify(detail),
+      isIgnored,
+    },
+    move: dueMove(move, nowMs),
+    reference,
+  };
+}
 
 /** The times that a status sets. A status also sets the times of the statuses that it implies: a message that was read was delivered. */
 function statusTimes(message: Message, status: Status, atMs: number): Partial<Message> {

@@ -6,14 +6,14 @@ import { encodeId, newId, type BatchId } from "../model/id.ts";
 import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import { findOptionFaults } from "../links/carrier-options.ts";
+import { findOptionFaults } from "../links/link-settings.ts";
 import type { Channel } from "../links/channel.ts";
-import { chooseLinks, chooseToWait, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
+import { chooseLinks, chooseToWait, explainNoRoute, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
-import { explainNoRoute } from "../links/explain-no-route.ts";
 import { candidatesOn, pickFrom, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
-import type { Clock } from "../database/database-clock.ts";
+import { linkWeights, type LinkWeight } from "../links/strategy.ts";
+import type { DueClock } from "../database/database-clock.ts";
 import type { Owner } from "../model/owner.ts";
 import { fillTemplate, usableFor } from "../templates/fill-template.ts";
 import type { Templates } from "../templates/find-template.ts";
@@ -24,8 +24,15 @@ import type { LastSenders } from "./last-senders.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 
-/** `secret` is the content for the carrier, if the message shows something else. */
-export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };
+/** `secret` is the content for the carrier, if the message shows something else. `weights`: the numbers by which a route with a strategy chose
+ *  the link. */
+export type Composed = {
+  message: Message;
+  link: Link;
+  steps: readonly FallbackStep[];
+  secret: Content | null;
+  weights?: readonly LinkWeight[] | undefined;
+};
 
 /** The batch and the trace of a message. `conceal` returns the content that the record shows, if the content is a secret. A trial is never
  *  sent, and has no effect on the senders of other messages. */
@@ -39,12 +46,12 @@ export type CheckedRequest = {
   problems: Problem[];
 };
 
-export type ChosenLink = { link: Link; linkReason: LinkReason };
+export type ChosenLink = { link: Link; linkReason: LinkReason; weights?: readonly LinkWeight[] };
 
-export type ComposerParts = { clock: Clock; linkDirectory: LinkDirectory; templates: Templates; lastSenders: LastSenders };
+export type ComposerParts = { clock: DueClock; linkDirectory: LinkDirectory; templates: Templates; lastSenders: LastSenders };
 
-/** Templates by the id or name in the request. */
-type TemplatesByName = ReadonlyMap<string, Template | undefined>;
+/** Templates by the id or name in the request. For an unknown one, a text that says so. */
+type TemplatesByName = ReadonlyMap<string, Template | string>;
 
 type ComposeParts = ChosenLink &
   SenderChoice & { request: NewMessage; owner: Owner; origin: Origin; content: Content; steps: CheckedRequest["steps"] };
@@ -90,41 +97,47 @@ export class Composer {
     const query = { accountId, environment, recipient };
     const candidates = candidatesOn(linkDirectory.current, link, query);
     const last = candidates === undefined || candidates.pool.length < 2 ? null : await lastSenders.find(query, candidates.pool);
-    return pickFrom(candidates, link, { recipient, last }, linkDirectory.pacing.waitOf);
+    return pickFrom(candidates, link, { recipient, last }, linkDirectory.waitOf);
   }
 
   async #findTemplates(request: NewMessage, owner: Owner): Promise<TemplatesByName> {
     const names = templateNames(request);
     if (names.length === 0) return new Map();
-    return new Map(await Promise.all(names.map(async (name) => [name, await this.#parts.templates.find(owner, name)] as const)));
+    const { templates } = this.#parts;
+    const find = async (name: string) => (await templates.find(owner, name)) ?? templates.explainUnknown(owner, name);
+    return new Map(await Promise.all(names.map(async (name) => [name, await find(name)] as const)));
   }
 
-  #composeFrom({ request, owner, origin, content, steps, link, linkReason, sender, senderReason }: ComposeParts): Composed {
+  #composeFrom({ request, owner, origin, content, steps, link, linkReason, weights, sender, senderReason }: ComposeParts): Composed {
     const { conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
     const nowMs = this.#parts.clock.now();
     const id = newId("msg", nowMs);
     const hasFallback = steps.length > 0;
     const chosen = { link, linkReason, sender, senderReason };
-    const message = fromRequest({ request, owner, id, nowMs, content, shown, ...chosen, batchId, hasFallback, trace });
+    const dueMs = this.#parts.clock.dueNow();
+    const message = fromRequest({ request, owner, id, nowMs, dueMs, content, shown, ...chosen, batchId, hasFallback, trace });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     if (origin.isTrial !== true) this.#note(message, link);
-    return { message, link, steps: kept, secret: shown && content };
+    return { message, link, steps: kept, secret: shown && content, weights };
   }
 
   /** Takes note of the sender that a message got, for the choice of later ones. */
   #note(message: Message, link: Link): void {
     const { sender, senderReason } = message;
     if (sender === null) return;
-    this.#parts.linkDirectory.pacing.assigned(link.name, sender);
+    this.#parts.linkDirectory.assigned(link.name, sender);
     if (senderReason === "pool" || senderReason === "sticky" || senderReason === "preferred") this.#parts.lastSenders.note(message, sender);
   }
 
   linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
     const { linkDirectory } = this.#parts;
     const choice = mayWait ? chooseToWait(linkDirectory.current, query) : chooseLinks(linkDirectory.current, query);
-    if (choice.kind === "chosen") return { link: choice.links[0], linkReason: choice.reason };
+    if (choice.kind === "chosen") {
+      const chosen = { link: choice.links[0], linkReason: choice.reason };
+      return choice.weighed === undefined ? chosen : { ...chosen, weights: linkWeights(choice.weighed) };
+    }
     return choice.kind === "no_route"
       ? new Problem("no_route", { detail: explainNoRoute(linkDirectory.current, query) })
       : new Problem(choice.kind);
@@ -162,8 +175,8 @@ export class Composer {
 
 const linkOf = (route: ChosenLink | Problem): Link | Problem => (route instanceof Problem ? route : route.link);
 
-const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: TemplatesByName): Template | undefined =>
-  typeof name === "string" ? templates.get(name) : undefined;
+const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: TemplatesByName): Template | string =>
+  (typeof name === "string" ? templates.get(name) : undefined) ?? "";
 
 function templateNames(request: NewMessage): string[] {
   const own = typeof request.template_id === "string" ? [request.template_id] : [];
@@ -180,11 +193,10 @@ type ContentFields = {
 };
 
 /** Returns the content that the fields define. `pointer` is the position of the fields in the request. */
-function makeContent(fields: ContentFields, template: Template | undefined, pointer = ""): Content | Problem {
+function makeContent(fields: ContentFields, template: Template | string, pointer = ""): Content | Problem {
   if (typeof fields.body === "string") return { body: fields.body, template: null };
   const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
-  if (template === undefined)
-    return new Problem("template_not_found", fault("template_not_found", "no template of this environment has this id or name"));
+  if (typeof template === "string") return new Problem("template_not_found", fault("template_not_found", template));
   const unusable = usableFor(template, fields.channel);
   if (unusable !== undefined) return new Problem(unusable.code, fault(unusable.code, unusable.detail));
   const variables = fields.template_variables ?? {};
@@ -251,6 +263,8 @@ type RequestParts = Pick<Message, "id"> &
     owner: Owner;
     /** The present time. The time of the id can be ahead of it. */
     nowMs: number;
+    /** A later `send_at` has not come. Absent for a message without `send_at`. */
+    dueMs?: number;
     content: Content;
     /** The content that the record shows, if the content is a secret. */
     shown: Content | null;
@@ -260,11 +274,11 @@ type RequestParts = Pick<Message, "id"> &
 
 /** Makes the message of a request. */
 export function fromRequest(parts: RequestParts): Message {
-  const { request, owner, id, nowMs, content, shown, link, linkReason, sender, senderReason } = parts;
+  const { request, owner, id, nowMs, dueMs = nowMs, content, shown, link, linkReason, sender, senderReason } = parts;
   const { batchId = null, fallbackOf = null, hasFallback = false, trace = null } = parts;
   const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
-  const isScheduled = sendAtMs !== null && sendAtMs > nowMs;
+  const isScheduled = sendAtMs !== null && sendAtMs > dueMs;
   return newMessage(owner, id, {
     direction: "outbound",
     channel: request.channel,

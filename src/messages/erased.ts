@@ -2,6 +2,7 @@
  *  timeline. The rest stays, so that lists, counts and late receipts are not affected. */
 import type { EntryRow } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
+import { eraseCompact, isCompact } from "../model/message-record.ts";
 import { ERASED } from "../model/phone-number.ts";
 import type { Change } from "./change.ts";
 import type { Message, MessageError, MessageRecord } from "./message.ts";
@@ -34,9 +35,12 @@ const eraseError = (error: MessageError | null): MessageError | null => error &&
 /** An entry of a timeline without the data of the person. */
 export const eraseEntry = ({ id, record, detail }: Pick<EntryRow, "id" | "record" | "detail">) => ({
   id,
-  record: record === null ? null : JSON.stringify(eraseRecord(JSON.parse(record) as MessageRecord)),
+  record: record && eraseRecordText(record),
   detail: detail === null ? null : JSON.stringify(eraseDetail(detail)),
 });
+
+const eraseRecordText = (text: string): string =>
+  isCompact(text) ? eraseCompact(text) : JSON.stringify(eraseRecord(JSON.parse(text) as MessageRecord));
 
 function eraseRecord(record: MessageRecord): MessageRecord {
   const { direction, recipient, sender, error, provider } = record;

@@ -26,15 +26,15 @@ export type DueFallback = { message_id: MessageId; account_id: AccountId; enviro
  *  transaction can remove the row. */
 export const claimDueFallbacks = (
   db: Queryable,
-  { nowMs, leaseMs }: { nowMs: number; leaseMs: number },
+  { dueMs, leaseEndMs }: { dueMs: number; leaseEndMs: number },
   most: number,
 ): Promise<DueFallback[]> =>
   db.rows<DueFallback>(sql`
   update fallbacks f
-     set due_at = ${new Date(nowMs + leaseMs)}
+     set due_at = ${new Date(leaseEndMs)}
    where f.message_id = any (array(select message_id
                                      from fallbacks
-                                    where due_at <= ${new Date(nowMs)}
+                                    where due_at <= ${new Date(dueMs)}
                                     order by due_at
                                     limit ${most}
                                       for update skip locked))

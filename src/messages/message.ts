@@ -1,9 +1,9 @@
 /** The message: its type, its constructor, its record in the API and the schema of that record. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../model/id.ts";
+import type { BatchId, MessageId } from "../model/id.ts";
+import { recordOf } from "../model/message-record.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Segments } from "../model/segments.ts";
-import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
@@ -20,7 +20,6 @@ export type Priority = (typeof PRIORITIES)[number];
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 type Direction = (typeof DIRECTIONS)[number];
 
-/** The default time to live of a message. */
 export const DEFAULT_TTL_SECONDS = 172_800;
 
 /** The limit of a record. Every event contains the whole record, and a webhook request stays below 20 kB. */
@@ -125,9 +124,10 @@ export type TemplateUse = {
 
 export type Content = { body: string; template: TemplateUse | null };
 
+export type OwnedMessage = Owner & { id: MessageId };
+
 /** A message as it is stored. */
-export type Message = Owner & {
-  id: MessageId;
+export type Message = OwnedMessage & {
   direction: Direction;
   channel: Channel;
   recipient: Recipient;
@@ -223,44 +223,4 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   trace: fields.trace ?? null,
 });
 
-const idOrNull = <P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>> | null): string | null => (id === null ? null : encodeId(prefix, id));
-const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
-
-export function messageRecord(message: Message): MessageRecord {
-  const { provider, template } = message;
-  return {
-    id: encodeId("msg", message.id),
-    object: "message",
-    environment: message.environment,
-    direction: message.direction,
-    channel: message.channel,
-    recipient: message.recipient,
-    sender: message.sender,
-    sender_reason: message.senderReason,
-    link_reason: message.linkReason,
-    body: message.body,
-    template_id: template?.id ?? null,
-    template_version: template?.version ?? null,
-    template_variables: template?.variables ?? null,
-    status: message.status,
-    sequence: message.sequence,
-    error: message.error,
-    segments: message.segments,
-    priority: message.priority,
-    client_reference: message.clientReference,
-    metadata: message.metadata,
-    send_at: timeOrNull(message.sendAtMs),
-    expires_at: timeOrNull(message.expiresAtMs),
-    provider: provider && { name: provider.name, link: provider.link, message_id: provider.messageId, attempts: message.attempts },
-    fallback_of: idOrNull("msg", message.fallbackOf),
-    in_reply_to: idOrNull("msg", message.inReplyTo),
-    batch_id: idOrNull("batch", message.batchId),
-    created_at: isoTime(uuidTimeMs(message.id)),
-    updated_at: isoTime(message.updatedAtMs),
-    sent_at: timeOrNull(message.sentAtMs),
-    delivered_at: timeOrNull(message.deliveredAtMs),
-    read_at: timeOrNull(message.readAtMs),
-    failed_at: timeOrNull(message.failedAtMs),
-    canceled_at: timeOrNull(message.canceledAtMs),
-  };
-}
+export const messageRecord = (message: Message): MessageRecord => recordOf(message);

@@ -1,15 +1,13 @@
 /** The parts of an SMS that was sent in several: their rows, their records in the API, and the receipts that carriers send for a part.
  *  The advance statement writes the rows; all other SQL of parts is here. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import type { MessageId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { AcceptedParts } from "../providers/provider.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import type { Owner } from "../model/owner.ts";
 import { sql } from "../database/sql.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "./change.ts";
-import { MessageError, type Message } from "./message.ts";
+import { MessageError, type Message, type OwnedMessage } from "./message.ts";
 import { lockMessage } from "./queries.ts";
 import { isUnsuccessful, mayBecome, STATUSES, type Status } from "./states.ts";
 
@@ -23,9 +21,6 @@ type PartRow = {
   updated_at: Date;
 };
 
-type OwnedMessage = Owner & { id: MessageId };
-
-/** Reads the parts of a message, in their order. */
 const readParts = (db: Queryable, { accountId, environment, id }: OwnedMessage): Promise<PartRow[]> =>
   db.rows<PartRow>(sql`
   select number, provider_message_id, status, error, total, reference, updated_at

@@ -12,7 +12,6 @@ import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, messageOfRow, metadataText, type MessageRow } from "./rows.ts";
 
-/** The event of an inbound message. */
 export type ReceivedEvent = { type: "message.received" | "message.unrouted"; record: string };
 
 const receive = batchStatement<ReceivedEvent & { message: Message }>(
@@ -69,9 +68,8 @@ select 1`,
 );
 
 /** Stores an inbound message with its event, its webhook deliveries and its usage. */
-export const storeReceived = async (tx: Tx, message: Message, event: ReceivedEvent): Promise<void> => {
-  await tx.rows(receive([{ message, ...event }]));
-};
+export const storeReceived = (tx: Tx, message: Message, event: ReceivedEvent): Promise<unknown> =>
+  tx.rows(receive([{ message, ...event }]));
 
 const HELP_MS = 24 * 3_600_000;
 // More messages to one person in a day are rare, and then a second reply does no harm.
@@ -175,6 +173,11 @@ export type MessageFilter = {
   errorCode: string | null;
 };
 
+const FOUND = `
+  select ${MESSAGE_COLUMNS}
+    from messages m
+   where m.account_id = $1 and m.environment = $2 and m.id = found.id`;
+
 const listBy = (condition: string): Prepared =>
   scanStatement({
     scan: `
@@ -188,10 +191,7 @@ const listBy = (condition: string): Prepared =>
      and ($11::text is null or direction = $11)
      and ($12::uuid is null or batch_id = $12)
      and ($13::text is null or error ->> 'code' = $13)`,
-    whole: `
-  select ${MESSAGE_COLUMNS}
-    from messages m
-   where m.account_id = $1 and m.environment = $2 and m.id = found.id`,
+    whole: FOUND,
   });
 
 const listAll = listBy("");
@@ -205,10 +205,7 @@ const listByWriter = scanStatement({
     from messages
    where account_id = $1 and environment = $2 and id < $5 and inbound_sender = $6`,
   filter: "true",
-  whole: `
-  select ${MESSAGE_COLUMNS}
-    from messages m
-   where m.account_id = $1 and m.environment = $2 and m.id = found.id`,
+  whole: FOUND,
 });
 
 /** A page of the inbound messages of a person, newest first. */

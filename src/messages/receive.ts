@@ -25,7 +25,7 @@ import { acceptReply } from "./reply.ts";
 export type WordPair = Pair & { isOfNumber: boolean };
 
 /** An inbound message as its carrier delivers it. */
-export type Received = {
+type Received = {
   channel: Channel;
   /** The person who wrote the message. Empty if the carrier does not name the person. */
   sender: Recipient;
@@ -35,16 +35,19 @@ export type Received = {
   inReplyTo: MessageId | null;
   /** The meaning of the text that the carrier reports, in place of our own lists of words. */
   reported?: OptKind | undefined;
-  /** Whether the message was written to a group. */
   isToGroup?: boolean | undefined;
+  /** When the person wrote the message. If it is absent, the message was written when it arrived. */
+  writtenAtMs?: number | undefined;
   /** Contents besides the text, by their names. */
   details?: Readonly<Record<string, string>> | undefined;
   provider: { name: string; link: string; messageId: string | null };
   /** No sender, reply or route led to the account: its event is `message.unrouted`. */
   isUnrouted: boolean;
-  /** The pairs whose consent an opt-out word changes. */
   pairs: readonly WordPair[];
 };
+
+/** A message as the carrier delivers it, before its owner is known. */
+export type Unowned = Omit<Received, "inReplyTo" | "isUnrouted" | "pairs">;
 
 type Arrival = { nowMs: number; owner: Owner; received: Received };
 
@@ -60,10 +63,10 @@ export async function receiveMessage(
   const message = truncate(fromInbound(nowMs, owner, received));
   const type = received.isUnrouted ? "message.unrouted" : "message.received";
   await storeReceived(tx, message, { type, record: JSON.stringify(messageRecord(message)) });
-  const { channel, sender, recipient, isToGroup, reported } = received;
+  const { channel, sender, recipient, isToGroup, reported, writtenAtMs = nowMs } = received;
   // Consent is stored for outbound messages: the writer of this message is their recipient, and the account's number their sender.
   const pair = { ...owner, recipient: sender, sender: recipient };
-  if (channel === "whatsapp" && isToGroup !== true && sender !== NO_RECIPIENT) await openWindow(tx, pair, nowMs);
+  if (channel === "whatsapp" && isToGroup !== true && sender !== NO_RECIPIENT) await openWindow(tx, pair, Math.min(writtenAtMs, nowMs));
   const kind = await applyOptWord(tx, nowMs, received, { defaults, message });
   // If the carrier reports the meaning of a text, it has replied itself.
   if (kind === undefined || replyLink === undefined || reported !== undefined) return { message, reply: undefined };
@@ -106,7 +109,6 @@ async function applyTo(tx: Tx, nowMs: number, pair: WordPair, { kind, cause }: {
   return pair.isOfNumber && (await optIn(tx, nowMs, pair, cause)) !== undefined;
 }
 
-/** The message that a carrier brings. */
 function fromInbound(nowMs: number, owner: Owner, received: Received): Message {
   const { channel, sender, recipient, inReplyTo, provider } = received;
   const body = storable(received.text);

@@ -27,8 +27,8 @@ export type ReplyContext = { kind: OptKind; settings: ConsentSettings; link: Lin
 export async function acceptReply(tx: Tx, inbound: Message, context: ReplyContext): Promise<Acceptance | undefined> {
   const { kind, settings, link } = context;
   const text = settings.replies[TEXTS[kind]];
-  const { sender: recipient, channel } = inbound;
-  if (text === null || recipient === null || !person.test(recipient) || !link.channels.includes(channel)) return undefined;
+  const { sender: recipient } = inbound;
+  if (text === null || recipient === null || !person.test(recipient)) return undefined;
   if (kind === "help" && (await hasHelpReply(tx, inbound, text, context.nowMs))) return undefined;
   const acceptance = toAcceptance({ message: toReply(inbound, text, context), link, steps: [], secret: null });
   const { refused } = await storeAcceptances(tx, [acceptance]);

@@ -1,9 +1,10 @@
 /** The HTTP routes of messages. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route, type Urgency } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
+import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
 import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId, NO_ID } from "../model/id.ts";
@@ -61,12 +62,14 @@ const URGENCIES: Readonly<Record<string, Urgency>> = { high: "urgent", bulk: "bu
 const urgencyOf = (body: unknown): Urgency => URGENCIES[(body as { priority?: string }).priority ?? ""] ?? "usual";
 
 const READ = { tag: "Messages", scope: "messages:read", isIdempotent: false } as const;
+const SEND = { tag: "Messages", scope: "messages:send", isIdempotent: true, body: NewMessageBody, check: checkNewMessage } as const;
 const CHANGE = { tag: "Messages", scope: "messages:send", isIdempotent: true, params: IdParams } as const;
 
 export type MessageRouteParts = { db: Database; acceptor: Acceptor; composer: Composer; changer: MessageChanger };
 
 export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteParts): Route[] => [
   route({
+    ...SEND,
     method: "POST",
     path: "/v1/messages",
     weight: "send",
@@ -74,37 +77,24 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     summary: "Send a message",
     description:
       "Accepts a message for delivery and responds with 202 as soon as it is stored durably. The message is then sent in the background: follow its `status` with [webhooks](/docs/webhooks), the event stream or `GET /v1/messages/{id}`. Send an `Idempotency-Key`: a repeated request with the same key and body returns the first response for 24 hours, and the message is sent once. See [Send a message](/docs/sending).",
-    tag: "Messages",
-    scope: "messages:send",
-    isIdempotent: true,
     keepsTrace: true,
-    body: NewMessageBody,
-    check: checkNewMessage,
     reply: { status: 202, description: "The message was accepted. The body is its record.", schema: MessageRecord, hasLocation: true },
     problems: SEND_PROBLEMS,
-    handle: async (call) => {
-      const { kind, status, location, body } = await acceptor.accept(call.body, call);
-      return { status, location, body, isReplay: kind === "replay" };
-    },
+    handle: async (call) => toResponse(await acceptor.accept(call.body, call)),
   }),
   route({
+    ...SEND,
     method: "POST",
     path: "/v1/messages/validate",
     summary: "Validate a message",
     description:
       "Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).",
-    tag: "Messages",
-    scope: "messages:send",
     isIdempotent: false,
-    body: NewMessageBody,
-    check: checkNewMessage,
     reportsFaults: true,
     reply: { status: 200, description: "The result of the validation.", schema: MessageValidation },
     problems: [],
-    handle: async ({ body, faults, credential }) => ({
-      status: 200,
-      body: JSON.stringify(await validateMessage(db, composer, { request: body, owner: credential, faults })),
-    }),
+    handle: async ({ body, faults, credential }) =>
+      jsonResponse(await validateMessage(db, composer, { request: body, owner: credential, faults })),
   }),
   route({
     ...READ,
@@ -116,10 +106,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     params: IdParams,
     reply: { status: 200, description: "The message.", schema: MessageRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => {
-      const message = await findOwn(db, credential, params.id);
-      return { status: 200, body: JSON.stringify(messageRecord(message)) };
-    },
+    handle: async ({ params, credential }) => jsonResponse(messageRecord(await findOwn(db, credential, params.id))),
   }),
   route({
     ...READ,
@@ -132,7 +119,10 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     query: ListQuery,
     reply: { status: 200, description: "A page of messages.", schema: pageOf("MessagePage", MessageRecord) },
     problems: [],
-    handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
+    handle: async ({ query, credential }) => {
+      const { items, next } = await listMessages(db, credential, toFilter(query), query.limit ?? DEFAULT_LIMIT);
+      return jsonResponse(toPage(items.map(messageRecord), next));
+    },
   }),
   route({
     ...CHANGE,
@@ -189,12 +179,8 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     problems: ["not_found"],
     handle: async ({ params, query, credential }) => {
       const message = await findOwn(db, credential, params.id);
-      const limit = query.limit ?? DEFAULT_LIMIT;
-      const { before } = idRange(query);
-      const entries = await listEntries(db, message, before, limit + 1);
-      const page = entries.slice(0, limit);
-      const next = entries.length > limit ? (page.at(-1)?.id ?? null) : null;
-      return { status: 200, body: JSON.stringify(toPage(page.map(toTimelineEntry), next)) };
+      const page = await pageFrom(query, (before, limit) => listEntries(db, message, before, limit), toTimelineEntry);
+      return jsonResponse(page);
     },
   }),
   route({
@@ -207,10 +193,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     params: IdParams,
     reply: { status: 200, description: "The parts, all on one page.", schema: pageOf("MessagePartPage", PartRecord) },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => {
-      const parts = await listParts(db, await findOwn(db, credential, params.id));
-      return { status: 200, body: JSON.stringify(toPage(parts, null)) };
-    },
+    handle: async ({ params, credential }) => jsonResponse(toPage(await listParts(db, await findOwn(db, credential, params.id)), null)),
   }),
 ];
 
@@ -219,11 +202,6 @@ async function findOwn(db: Database, { accountId, environment }: Credential, tex
   const message = id && (await findMessage(db, accountId, environment, id));
   if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
   return message;
-}
-
-async function listPage(db: Database, credential: Credential, query: Static<typeof ListQuery>): Promise<object> {
-  const { items, next } = await listMessages(db, credential, toFilter(query), query.limit ?? DEFAULT_LIMIT);
-  return toPage(items.map(messageRecord), next);
 }
 
 function toFilter(query: Static<typeof ListQuery>): MessageFilter {

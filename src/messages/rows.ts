@@ -43,16 +43,6 @@ export const joinMessage = (owner: string): string => `
                         and whole.id = ${owner}.message_id
                       limit 1) m`;
 
-/** An expression for the trace of an event's message. `event`: the relation that has the events. One index probe, and none for an event
- *  without a message. */
-export const traceOfEvent = (event: string): string => `
-       case when ${event}.message_id is not null
-            then (select m.trace
-                    from messages m
-                   where m.account_id = ${event}.account_id and m.environment = ${event}.environment and m.id = ${event}.message_id
-                   limit 1)
-       end`;
-
 const timeOrNull = (time: Date | null): number | null => (time === null ? null : time.getTime());
 
 export function messageOfRow(row: MessageRow): Message {

@@ -6,13 +6,15 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { Channel } from "../links/channel.ts";
 import { hasSender } from "../links/choose-links.ts";
 import { senderOn, type SenderChoice } from "../links/choose-sender.ts";
-import type { Tx } from "../database/database.ts";
+import type { DueClock } from "../database/database-clock.ts";
+import { isDatabaseTrouble, type Database, type Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { storeAcceptances, toAcceptance, type Acceptance } from "./accept-statement.ts";
 import { advanceLocked } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import { carrierProblem, fromRequest, segmentProblem, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
-import { removeFallback, type FallbackStep } from "./fallbacks.ts";
+import { claimDueFallbacks, removeFallback, type DueFallback, type FallbackStep } from "./fallbacks.ts";
+import type { Handover } from "./handover.ts";
 import { messageRecord, type Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
 import { lockMessage } from "./queries.ts";
@@ -162,3 +164,38 @@ function startedNote(message: Message, { message: { id } }: Acceptance, nowMs: n
 /** A note about a step that cannot be sent. The next step follows. */
 const refusedNote = (message: Message, reason: RefusalCode, nowMs: number): Change =>
   noteOn(message, nowMs, { type: "fallback.refused", isIgnored: true, detail: { reason }, move: { kind: "stay" } });
+
+const BATCH = 20;
+
+type DueFallbackParts = Omit<FallbackParts, "nowMs"> & {
+  db: Database;
+  clock: DueClock;
+  handover: Handover;
+  wakeWebhooks: () => void;
+  leaseMs: number;
+};
+
+/** Starts the steps that are due, for messages that were not delivered in time. Returns the number of due fallbacks; there may be more until it is
+ *  zero. A fallback that fails delays no other, and is due again after its lease. */
+export async function startDueFallbacks(parts: DueFallbackParts): Promise<number> {
+  const { db, clock, leaseMs } = parts;
+  const due = await claimDueFallbacks(db, { dueMs: clock.dueNow(), leaseEndMs: clock.now() + leaseMs }, BATCH);
+  const failures: unknown[] = [];
+  for (const each of due) {
+    try {
+      await startDue(parts, each);
+    } catch (error) {
+      if (isDatabaseTrouble(error)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} fallbacks could not be started: ${String(failures[0])}`);
+  return due.length;
+}
+
+async function startDue({ db, clock, composer, box, handover, wakeWebhooks }: DueFallbackParts, due: DueFallback): Promise<void> {
+  const { account_id: accountId, environment, message_id: id } = due;
+  const accepted = await db.transaction((tx) => startFallback(tx, { composer, box, nowMs: clock.now() }, { accountId, environment, id }));
+  wakeWebhooks();
+  if (accepted !== undefined) handover.queued(accepted.queueEntry.lane, [accepted.message]);
+}

@@ -6,6 +6,7 @@ import { encodingOf, segmentsOf, USUAL_RULES, type Alphabet } from "../model/seg
 import { NO_RECIPIENT } from "../links/address.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import { LINK_REASONS } from "../links/choose-links.ts";
+import { LinkWeight } from "../links/strategy.ts";
 import { SENDER_REASONS, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../database/database.ts";
@@ -47,6 +48,12 @@ export const MessageValidation = Type.Object(
           provider: Type.String({ description: "The provider of the link." }),
           link: Type.String({ description: "The link that would be used." }),
           link_reason: openEnum(LINK_REASONS, "Why this link would be used."),
+          links: nullable(
+            Type.Array(LinkWeight, {
+              description:
+                "The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price).",
+            }),
+          ),
           sender: nullable(Type.String({ description: "The sender that would be used. Null if the carrier chooses." })),
           sender_reason: nullable(openEnum(SENDER_REASONS, "Why this sender would be used.")),
         },
@@ -124,7 +131,14 @@ const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
 const routeRecord = ({ route, sender, senderReason }: CheckedRequest & SenderChoice): MessageValidation["route"] =>
   route === undefined
     ? null
-    : { provider: route.link.provider, link: route.link.name, link_reason: route.linkReason, sender, sender_reason: senderReason };
+    : {
+        provider: route.link.provider,
+        link: route.link.name,
+        link_reason: route.linkReason,
+        links: route.weights === undefined ? null : [...route.weights],
+        sender,
+        sender_reason: senderReason,
+      };
 
 type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest & SenderChoice; hasContent: boolean; nowMs: number };
 
@@ -161,13 +175,10 @@ const toError = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer
 const MAX_CHARACTERS = 1_600;
 
 function describeText(channel: Channel | null, body: string | null, link: Link | undefined): Pick<MessageValidation, keyof typeof Text> {
-  const isSms = channel === "sms" && body !== null;
-  return {
-    channel,
-    body,
-    segments: isSms ? segmentsOf(body, link?.segmentRules) : null,
-    ucs2_characters: isSms ? ucs2Characters(body, (link?.segmentRules ?? USUAL_RULES).alphabet) : [],
-  };
+  if (channel !== "sms" || body === null) return { channel, body, segments: null, ucs2_characters: [] };
+  const rules = link?.segmentRules ?? USUAL_RULES;
+  const segments = segmentsOf(body, rules);
+  return { channel, body, segments, ucs2_characters: segments.encoding === "ucs2" ? ucs2Characters(body, rules.alphabet) : [] };
 }
 
 function ucs2Characters(body: string, alphabet: Alphabet): MessageValidation["ucs2_characters"] {

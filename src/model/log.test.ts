@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import pg from "pg";
-import { errorFields, type LoggedError } from "./log.ts";
+import { errorFields, logTo, type LoggedError } from "./log.ts";
 
 const logged = (error: unknown): LoggedError => errorFields(error).error;
 
@@ -70,6 +72,21 @@ test("any thrown value can be logged", () => {
   assert.equal(logged(AbortSignal.abort().reason).name, "AbortError");
 });
 
+test("the last lines are written, also by a flush during another write, and in many blocks", async () => {
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const { log, flush } = createLog("json", { isShared: true });
+    log.info("first");
+    const flushed = flush();
+    for (let line = 1; line <= 200; line += 1) log.info({ line }, "x".repeat(100));
+    await Promise.all([flushed, flush()]);
+    process.kill(process.pid, "SIGKILL");`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]).catch(
+    (ended: { stdout: string }) => ended,
+  );
+  assert.equal(stdout.trim().split("\n").length, 201);
+});
+
 function thrownBy(run: () => unknown): unknown {
   try {
     return run();
@@ -77,3 +94,16 @@ function thrownBy(run: () => unknown): unknown {
     return error;
   }
 }
+
+test("a failure that repeats has ten lines in a second, also through a log of its own, and the level leaves out others", () => {
+  const lines: string[] = [];
+  const { log, writeLine } = logTo({ write: (text) => void lines.push(text) }, { level: "warn" });
+  log.info("not written");
+  writeLine(',"msg":"request"');
+  const child = log.child({ link: "one" });
+  const fail = (code: string): void =>
+    child.error({ event: "usage.fold_failed", ...errorFields(Object.assign(new Error("x"), { code })) }, "failed");
+  for (let count = 0; count < 50; count += 1) fail("ECONNREFUSED");
+  fail("57P01");
+  assert.equal(lines.length, 11);
+});

@@ -1,7 +1,8 @@
 /** The log: JSON lines, or readable lines. Callers log ids and codes, and never a body, a full number or a secret. */
 import { Writable } from "node:stream";
-import pino, { type DestinationStream } from "pino";
-import type { EventOf } from "./log-events.ts";
+import pino, { type DestinationStream, type Logger } from "pino";
+import { LineLimit } from "./line-limit.ts";
+import type { EventOf, LogEvent } from "./log-events.ts";
 import { isoTime } from "../lib/time.ts";
 import { within } from "../lib/wait.ts";
 
@@ -16,6 +17,8 @@ export type Log = {
   child(fields: object): Log;
 };
 export type LogStyle = "json" | "pretty" | "silent";
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Lines are written in blocks, so that a busy service makes few system calls. `flush` empties the buffer before an exit. */
 const BUFFER_BYTES = 16_000;
@@ -37,10 +40,12 @@ export type LogOutput = {
   flush: () => Promise<void>;
 };
 
-/** `isShared`: several processes write to the same output. */
-export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput {
+type LogOptions = { isShared?: boolean; level?: LogLevel };
+
+/** `isShared`: several processes write to the same output. Lines below the level are left out. */
+export function createLog(style: LogStyle, { isShared = false, level = "info" }: LogOptions = {}): LogOutput {
   if (style === "silent") return { log: pino({ level: "silent" }), writeLine: () => undefined, flush: () => Promise.resolve() };
-  if (style === "pretty") return logTo(prettyStream());
+  if (style === "pretty") return logTo(prettyStream(), { level });
   const sizes = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
   const destination = pino.destination({ dest: 1, ...sizes, maxLength: MAX_BUFFER_BYTES, sync: false });
   let dropped = 0;
@@ -52,19 +57,33 @@ export function createLog(style: LogStyle, { isShared = false } = {}): LogOutput
       );
     dropped = 0;
   });
-  const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
-  timer.unref();
-  return logTo(destination, async () => {
-    clearInterval(timer);
-    // Not `flushSync`, which never returns if the reader is gone.
-    await within(new Promise<void>((resolve) => destination.flush(() => resolve())), LAST_FLUSH_MS);
-  });
+  setInterval(() => destination.flush(), FLUSH_INTERVAL_MS).unref();
+  return logTo(destination, { level, flush: () => within(emptied(destination), LAST_FLUSH_MS) });
+}
+
+/** Resolves when the buffer is empty. A flush during a write only waits for that write, and each writes one block: it is repeated until two in
+ *  a row wrote nothing. Not `flushSync`, which never returns if the reader is gone. */
+async function emptied(destination: ReturnType<typeof pino.destination>): Promise<void> {
+  let written = 0;
+  const count = (bytes: number): void => void (written += bytes);
+  destination.on("write", count);
+  for (let idle = 0; idle < 2;) {
+    const before = written;
+    await new Promise<void>((resolve) => destination.flush(() => resolve()));
+    idle = written === before ? idle + 1 : 0;
+  }
+  destination.off("write", count);
 }
 
 const INFO = 30;
 
 /** A log of JSON lines on any stream; `flush` empties the stream's own buffer. */
-export function logTo(stream: DestinationStream, flush: () => Promise<void> = () => Promise.resolve()): LogOutput {
+export function logTo(
+  stream: DestinationStream,
+  { level = "info", flush = () => Promise.resolve() }: { level?: LogLevel; flush?: () => Promise<void> } = {},
+): LogOutput {
+  const log = pino({ level, base: null, timestamp }, stream);
+  const hasRequests = log.isLevelEnabled("info");
   // Lines of one turn of the event loop are written to the stream together.
   let pending = "";
   const writePending = (): void => {
@@ -72,8 +91,9 @@ export function logTo(stream: DestinationStream, flush: () => Promise<void> = ()
     pending = "";
   };
   return {
-    log: pino({ level: "info", base: null, timestamp }, stream),
+    log: limited(log, new LineLimit()),
     writeLine: (fields) => {
+      if (!hasRequests) return;
       if (pending === "") setImmediate(writePending);
       pending += `{"level":${INFO}${timestamp()}${fields}}\n`;
     },
@@ -81,6 +101,22 @@ export function logTo(stream: DestinationStream, flush: () => Promise<void> = ()
       if (pending !== "") writePending();
       return flush();
     },
+  };
+}
+
+/** The log with a limit for the lines of each warning and error. A failure is an event with the code of its error. */
+function limited(log: Logger, limit: LineLimit): Log {
+  const write = (level: "warn" | "error", fields: { event: LogEvent; error?: LoggedError }, message: string): void => {
+    const { event, error } = fields;
+    const left = limit.take(`${event} ${error?.code ?? error?.name ?? ""}`, performance.now());
+    if (left !== undefined) log[level](left === 0 ? fields : { ...fields, lines_left_out: left }, message);
+  };
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: (fields: object | string, message?: string) => (typeof fields === "string" ? log.info(fields) : log.info(fields, message)),
+    warn: (fields, message) => write("warn", fields, message),
+    error: (fields, message) => write("error", fields, message),
+    child: (fields) => limited(log.child(fields), limit),
   };
 }
 

@@ -53,11 +53,40 @@ const CODE_LENGTHS = [1, 2, 3] as const;
 /** The library's own check parses the number, which takes longer than all other validation. So the table of lengths is used first, and
  *  the parser only for numbers that the table refuses. */
 export function isPossibleNumber(e164: string): boolean {
+  const plan = planOf(e164);
+  return plan !== undefined && (plan.lengths.has(e164.length - 1 - plan.code.length) || isPossiblePhoneNumber(e164));
+}
+
+// E.164 has at most fifteen digits. Six is the shortest form that requests may have.
+const MAX_DIGITS = 15;
+
+/** Says why a text is no possible number, by its digits. The text may have any length, and is not repeated. */
+export function explainNumber(text: string): string {
+  if (text.length > 64 || !/\d/.test(text) || !/^[+\d\s()./-]+$/.test(text)) return E164_HINT;
+  if (!text.startsWith("+")) return "must begin with + and the calling code of the country, such as +14155550123";
+  if (!/^\+\d+$/.test(text)) return "must have only digits after the +, such as +14155550123";
+  if (text.startsWith("+0")) return "must begin with + and the calling code of the country: no calling code begins with 0";
+  const plan = planOf(text);
+  if (plan === undefined)
+    return text.length > MAX_DIGITS + 1 ? "is too long: a number has at most 15 digits" : "begins with no calling code of a country";
+  const { code, lengths } = plan;
+  const digits = text.length - 1 - code.length;
+  const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)];
+  const rule = `numbers of +${code} have ${shortest === longest ? shortest : `${shortest} to ${longest}`} digits after it, this one has ${digits}`;
+  if (digits < shortest) return `is too short: ${rule}`;
+  return digits > longest ? `is too long: ${rule}` : `has a length that is not in use: ${rule}`;
+}
+
+const E164_HINT = "must be an E.164 number such as +14155550123";
+
+/** The calling code at the beginning of a number, and the possible lengths of the rest. */
+function planOf(e164: string): { code: string; lengths: ReadonlySet<number> } | undefined {
   for (const length of CODE_LENGTHS) {
-    const lengths = possibleLengths.get(e164.slice(1, 1 + length));
-    if (lengths !== undefined) return lengths.has(e164.length - 1 - length) || isPossiblePhoneNumber(e164);
+    const code = e164.slice(1, 1 + length);
+    const lengths = possibleLengths.get(code);
+    if (lengths !== undefined) return { code, lengths };
   }
-  return false;
+  return undefined;
 }
 
 /** The country of a recipient, as two letters; undefined if the numbering plan does not determine it. A user id names it. */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { partsOf, segmentsOf, USUAL_RULES, type Encoding } from "./segments.ts";
+import { NATIONAL_LANGUAGES, NATIONAL_TABLES } from "./national-alphabets.ts";
+import { codingOf, partsOf, segmentsOf, USUAL_RULES, type Encoding, type SegmentRules } from "./segments.ts";
 
 const part = (count: number, character = "a"): string => character.repeat(count);
+const splitBy = (text: string, rules: SegmentRules = USUAL_RULES): string[] => partsOf(text, codingOf(text, rules));
 const FAMILY = "👨‍👩‍👧‍👦";
 
 type Row = readonly [what: string, text: string, count: number, encoding: Encoding, characters: number];
@@ -106,10 +108,10 @@ for (const [what, arbitrary] of [
     fc.assert(
       fc.property(arbitrary, (text) => {
         assert.deepEqual(
-          partsOf(text),
+          splitBy(text),
           naiveParts(text).parts.map((characters) => characters.join("")),
         );
-        assert.equal(partsOf(text).length, segmentsOf(text).count);
+        assert.equal(splitBy(text).length, segmentsOf(text).count);
       }),
       { numRuns: 60 },
     );
@@ -120,19 +122,19 @@ const LONG_HEADER = { ...USUAL_RULES, headerBytes: 7 };
 
 test("a longer header leaves less room, and a single part has no header", () => {
   assert.deepEqual(
-    partsOf(part(160), LONG_HEADER).map(({ length }) => length),
+    splitBy(part(160), LONG_HEADER).map(({ length }) => length),
     [160],
   );
   assert.deepEqual(
-    partsOf(part(161), LONG_HEADER).map(({ length }) => length),
+    splitBy(part(161), LONG_HEADER).map(({ length }) => length),
     [152, 9],
   );
   assert.deepEqual(
-    partsOf(part(71, "ж"), LONG_HEADER).map(({ length }) => length),
+    splitBy(part(71, "ж"), LONG_HEADER).map(({ length }) => length),
     [66, 5],
   );
   assert.deepEqual(
-    partsOf(`${part(65, "ж")}😀${part(10, "ж")}`, LONG_HEADER).map(({ length }) => length),
+    splitBy(`${part(65, "ж")}😀${part(10, "ж")}`, LONG_HEADER).map(({ length }) => length),
     [65, 12],
   );
 });
@@ -147,7 +149,7 @@ test("a character that the carrier's alphabet lacks makes the text UCS-2, for th
     const rules = { ...USUAL_RULES, alphabet };
     const { count } = segmentsOf(text, rules);
     assert.deepEqual(
-      [segmentsOf(text, rules).encoding, count, partsOf(text, rules).length],
+      [segmentsOf(text, rules).encoding, count, splitBy(text, rules).length],
       [encoding, encoding === "gsm7" ? 1 : 2, count],
     );
     assert.equal(segmentsOf(part(100, "é"), rules).encoding, "gsm7", "in all three, or by another data coding");
@@ -157,6 +159,53 @@ test("a character that the carrier's alphabet lacks makes the text UCS-2, for th
 
 test("with a longer header the count equals the number of parts", () => {
   for (const text of [part(160), part(304), part(305), part(306), part(132, "ж"), part(133, "ж"), `${part(65, "ж")}😀${part(66, "ж")}`])
-    assert.equal(segmentsOf(text, LONG_HEADER).count, partsOf(text, LONG_HEADER).length, String(text.length));
+    assert.equal(segmentsOf(text, LONG_HEADER).count, splitBy(text, LONG_HEADER).length, String(text.length));
   assert.deepEqual([segmentsOf(part(306)).count, segmentsOf(part(306), LONG_HEADER).count], [2, 3]);
+});
+
+const TURKISH = { ...USUAL_RULES, languages: ["tr"] } as const;
+
+test("national tables are used if they save a part", () => {
+  const rows: readonly (readonly [text: string, rules: SegmentRules, encoding: Encoding, lengths: readonly number[]])[] = [
+    // Ş takes two septets with the single shift table, whose header leaves 155.
+    [`${part(153)}ş`, TURKISH, "gsm7", [154]],
+    [`${part(154)}ş`, TURKISH, "gsm7", [155]],
+    [part(80, "ş"), TURKISH, "gsm7", [80]],
+    // Above half of such letters, the locking shift table takes one septet for each.
+    [part(155, "ş"), TURKISH, "gsm7", [155]],
+    [part(156, "ş"), TURKISH, "gsm7", [149, 7]],
+    // UCS-2 takes one part as well.
+    [part(70, "ş"), TURKISH, "ucs2", [70]],
+    [part(80, "ж"), TURKISH, "ucs2", [67, 13]],
+    [part(80, "ş"), USUAL_RULES, "ucs2", [67, 13]],
+    [part(80, "ş"), { ...TURKISH, alphabet: "latin1" }, "ucs2", [67, 13]],
+    [part(100, "á"), { ...USUAL_RULES, languages: ["tr", "es", "pt"] }, "gsm7", [100]],
+    [part(150, "न"), { ...USUAL_RULES, languages: ["hi"] }, "gsm7", [150]],
+  ];
+  for (const [text, rules, encoding, lengths] of rows) {
+    assert.deepEqual(
+      splitBy(text, rules).map((each) => each.length),
+      lengths,
+      text,
+    );
+    const { count, encoding: counted } = segmentsOf(text, rules);
+    assert.deepEqual([count, counted], [lengths.length, encoding], text);
+  }
+});
+
+test("a text of any national characters has as many parts as are counted, and none is lost", () => {
+  const characters = NATIONAL_LANGUAGES.flatMap((language) => {
+    const { locking, single } = NATIONAL_TABLES[language];
+    return [...(locking?.values() ?? []), ...single.values()];
+  });
+  const rules: SegmentRules = { ...USUAL_RULES, languages: NATIONAL_LANGUAGES };
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...characters), maxLength: 300, size: "max" }), (text) => {
+      const parts = splitBy(text, rules);
+      assert.equal(parts.join(""), text);
+      assert.equal(parts.length, segmentsOf(text, rules).count);
+      assert.ok(parts.length <= segmentsOf(text).count);
+    }),
+    { numRuns: 60 },
+  );
 });

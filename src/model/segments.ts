@@ -1,7 +1,8 @@
 /** Splits a text into the parts of an SMS. A single part holds 160 septets or 70 UTF-16 units. Each of several parts has a header of six
  *  bytes, which leaves 153 or 67, and less on a link with longer headers. No escape sequence or surrogate pair is split. A carrier whose
- *  alphabet lacks a character of the GSM alphabet gets the text in UCS-2. */
-import { hasExtended, isGsm7, septets } from "./gsm7.ts";
+ *  alphabet lacks a character of the GSM alphabet gets the text in UCS-2, or in national tables if they take fewer parts. */
+import { hasExtended, isGsm7, septets, shiftedSeptets, type Shifts } from "./gsm7.ts";
+import type { NationalLanguage } from "./national-alphabets.ts";
 
 export type Encoding = "gsm7" | "ucs2";
 export type Segments = { count: number; encoding: Encoding; characters: number };
@@ -20,6 +21,8 @@ export type SegmentRules = {
   /** The bytes of the header in each part of a long text. */
   headerBytes: number;
   alphabet: Alphabet;
+  /** The languages whose national tables may be used. */
+  languages?: readonly NationalLanguage[] | undefined;
 };
 export const USUAL_RULES: SegmentRules = { headerBytes: HEADER_BYTES, alphabet: "gsm7" };
 
@@ -31,47 +34,98 @@ const ONLY_LATIN1 = /^[\0-\xff]*$/;
 export const encodingOf = (text: string, alphabet: Alphabet): Encoding =>
   isGsm7(text) && (alphabet === "gsm7" || ONLY_LATIN1.test(text)) ? "gsm7" : "ucs2";
 
-const partCapacity = (encoding: Encoding, headerBytes: number): number =>
+const capacityOf = (encoding: Encoding, headerBytes: number): number =>
   Math.floor(encoding === "gsm7" ? ((PART_BYTES - headerBytes) * 8) / 7 : (PART_BYTES - headerBytes) / 2);
 
-export function segmentsOf(text: string, { headerBytes, alphabet }: SegmentRules = USUAL_RULES): Segments {
-  const encoding = encodingOf(text, alphabet);
+// The length of a header, which the header of several parts has already, and an element that names a table.
+const LENGTH_BYTES = 1;
+const SHIFT_BYTES = 3;
+
+/** How a text is encoded and split. */
+export type Coding = {
+  encoding: Encoding;
+  /** The national tables, if it has some. */
+  shifts: Shifts | undefined;
+  /** The septets or units that a part holds, if it is the only one, and if it is one of several. */
+  single: number;
+  several: number;
+  costOf: (character: string) => number;
+};
+
+const unitsOf = (character: string): number => character.length;
+
+const plainCoding = (encoding: Encoding, headerBytes: number): Coding => ({
+  encoding,
+  shifts: undefined,
+  single: SINGLE_CAPACITY[encoding],
+  several: capacityOf(encoding, headerBytes),
+  costOf: encoding === "gsm7" ? septets : unitsOf,
+});
+
+function shiftedCoding(shifts: Shifts, headerBytes: number): Coding {
+  const bytes = SHIFT_BYTES * Object.keys(shifts).length;
+  return {
+    encoding: "gsm7",
+    shifts,
+    single: capacityOf("gsm7", LENGTH_BYTES + bytes),
+    several: capacityOf("gsm7", headerBytes + bytes),
+    costOf: (character) => shiftedSeptets(character, shifts) ?? Infinity,
+  };
+}
+
+/** The coding of a text with the fewest parts. National tables must save a part, because every phone reads UCS-2. */
+export function codingOf(text: string, { headerBytes, alphabet, languages = [] }: SegmentRules): Coding {
+  const plain = plainCoding(encodingOf(text, alphabet), headerBytes);
+  if (plain.encoding === "gsm7" || alphabet !== "gsm7" || languages.length === 0) return plain;
+  const characters = [...text];
+  let best = { coding: plain, parts: countParts(characters.map(unitsOf), plain) };
+  for (const language of languages)
+    for (const shifts of [{ single: language }, { locking: language }, { locking: language, single: language }]) {
+      const coding = shiftedCoding(shifts, headerBytes);
+      const parts = countParts(characters.map(coding.costOf), coding);
+      if (parts < best.parts) best = { coding, parts };
+    }
+  return best.coding;
+}
+
+export function segmentsOf(text: string, rules: SegmentRules = USUAL_RULES): Segments {
+  const coding = codingOf(text, rules);
+  const { encoding, shifts, single, several, costOf } = coding;
   // Every character of the GSM alphabet is one UTF-16 unit.
-  const isUniform = encoding === "gsm7" && !hasExtended(text);
-  const costs = isUniform ? undefined : Array.from(text, encoding === "gsm7" ? septets : (character) => character.length);
-  const total = costs === undefined ? text.length : costs.reduce((sum, cost) => sum + cost, 0);
-  const characters = costs?.length ?? text.length;
-  if (total <= SINGLE_CAPACITY[encoding]) return { count: 1, encoding, characters };
-  const multi = partCapacity(encoding, headerBytes);
-  return { count: costs === undefined ? Math.ceil(total / multi) : countParts(costs, multi), encoding, characters };
+  if (encoding === "gsm7" && shifts === undefined && !hasExtended(text)) {
+    const { length } = text;
+    return { count: length <= single ? 1 : Math.ceil(length / several), encoding, characters: length };
+  }
+  const costs = Array.from(text, costOf);
+  return { count: countParts(costs, coding), encoding, characters: costs.length };
 }
 
 /** Fills part after part. A character that does not fit starts the next part. */
-function countParts(costs: readonly number[], capacity: number): number {
+function countParts(costs: readonly number[], { single, several }: Pick<Coding, "single" | "several">): number {
   let parts = 1;
   let used = 0;
+  let total = 0;
   for (const cost of costs) {
-    if (used + cost > capacity) {
+    if (used + cost > several) {
       parts += 1;
       used = 0;
     }
     used += cost;
+    total += cost;
   }
-  return parts;
+  if (total === Infinity) return Infinity;
+  return total <= single ? 1 : parts;
 }
 
 /** The texts of the parts, as many as `segmentsOf` counts. */
-export function partsOf(text: string, { headerBytes, alphabet }: SegmentRules = USUAL_RULES): string[] {
-  const encoding = encodingOf(text, alphabet);
-  const costOf = encoding === "gsm7" ? septets : (character: string): number => character.length;
-  const capacity = partCapacity(encoding, headerBytes);
+export function partsOf(text: string, { single, several, costOf }: Coding): string[] {
   const parts: string[] = [];
   let total = 0;
   let part = "";
   let used = 0;
   for (const character of text) {
     const cost = costOf(character);
-    if (used + cost > capacity) {
+    if (used + cost > several) {
       parts.push(part);
       part = "";
       used = 0;
@@ -80,5 +134,5 @@ export function partsOf(text: string, { headerBytes, alphabet }: SegmentRules = 
     used += cost;
     total += cost;
   }
-  return total <= SINGLE_CAPACITY[encoding] ? [text] : [...parts, part];
+  return total <= single ? [text] : [...parts, part];
 }

@@ -1,9 +1,8 @@
 /** Decides which addresses may be connected to for customers: those of their webhooks, and of the carriers of links that they create. A
  *  name is looked up once for a connection, every address is checked, and the socket connects to the very address that was checked. The
  *  operator's own links connect anywhere and have no gate. */
-import type { LookupAddress } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
-import { callbackify } from "node:util";
+import { parseBoundedUrl } from "../lib/urls.ts";
+import { isIP } from "node:net";
 import { hostOf, type AddressSet } from "../lib/addresses.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
@@ -21,8 +20,6 @@ const MAX_ADDRESSES = 4;
 export class AddressGate {
   readonly #rules: AddressRules;
   readonly #resolve: Resolve;
-  readonly #secure = this.#lookup(true);
-  readonly #plain = this.#lookup(false);
 
   constructor(rules: AddressRules, resolve: Resolve = createResolve()) {
     this.#rules = rules;
@@ -41,46 +38,27 @@ export class AddressGate {
   /** Returns why a host may never be connected to, whatever its name resolves to; undefined when it may be. */
   hostRefusal(host: string, isTls: boolean): string | undefined {
     const name = host.includes(":") ? `[${host}]` : host;
-    const url = URL.parse(`${isTls ? "https" : "http"}://${name}`);
+    const url = parseBoundedUrl(`${isTls ? "https" : "http"}://${name}`);
     if (url === null) return "is no host";
     const reason = this.urlRefusal(url);
     return reason === "must be https" ? "must be reached with TLS" : reason;
   }
 
-  /** Returns the failure of a connection to a host that is an address and not allowed. A socket looks up names only. */
-  addressFailure(host: string, isTls: boolean): Error | undefined {
-    return isIP(host) === 0 || this.#isAllowed(host, isTls) ? undefined : notAllowed(`${host} may not be connected to`);
-  }
-
-  /** The look-up of a socket. */
-  lookup(isTls: boolean): LookupFunction {
-    return isTls ? this.#secure : this.#plain;
+  /** Returns the addresses of a host that may be connected to. A name without an address fails like one whose addresses are not allowed.
+   *  Otherwise a customer could find out which names exist in the operator's network. */
+  async addressesOf(host: string, isTls: boolean): Promise<readonly string[]> {
+    const isName = isIP(host) === 0;
+    const addresses = isName ? await this.#resolve(host) : [host];
+    if (addresses.length === 0) throw notAllowed(`no address is known for ${host}`);
+    const allowed = addresses.filter((address) => this.#isAllowed(address, isTls)).slice(0, MAX_ADDRESSES);
+    if (allowed.length > 0) return allowed;
+    throw notAllowed(isName ? `${host} is at ${addresses.slice(0, MAX_ADDRESSES).join(", ")}` : `${host} may not be connected to`);
   }
 
   /** Public addresses are reached only with TLS, addresses that the operator allows also without. */
   #isAllowed(address: string, isTls: boolean): boolean {
     const { allow, deny } = this.#rules;
     return !deny.has(address) && (allow.has(address) || (isTls && isPublicAddress(address)));
-  }
-
-  #lookup(isTls: boolean): LookupFunction {
-    const find = callbackify((name: string) => this.#find(name, isTls));
-    return (name, { all = false }, callback) =>
-      find(name, (error: NodeJS.ErrnoException | null, found) => {
-        const [first = { address: "", family: 0 }] = found ?? [];
-        if (error === null && all) callback(null, found);
-        else callback(error, first.address, first.family);
-      });
-  }
-
-  /** A name without an address fails like one whose addresses are not allowed. Otherwise a customer could find out which names exist in the
-   *  operator's network. */
-  async #find(name: string, isTls: boolean): Promise<LookupAddress[]> {
-    const addresses = await this.#resolve(name);
-    if (addresses.length === 0) throw notAllowed(`no address is known for ${name}`);
-    const allowed = addresses.filter((address) => this.#isAllowed(address, isTls)).slice(0, MAX_ADDRESSES);
-    if (allowed.length === 0) throw notAllowed(`${name} is at ${addresses.slice(0, MAX_ADDRESSES).join(", ")}`);
-    return allowed.map((address) => ({ address, family: isIP(address) }));
   }
 }
 

@@ -31,6 +31,11 @@ describe("a response is returned unchanged", () => {
     [OK, 200, "ok"],
     ["HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
     ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok"],
+    [
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${[..."0123456789"].map((digit) => `1\r\n${digit}\r\n`).join("")}0\r\n\r\n`,
+      200,
+      "0123456789",
+    ],
     ["HTTP/1.1 410 Gone\r\ncontent-length: 4\r\n\r\ngone", 410, "gone"],
     ["HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\ncontent-length: 0\r\n\r\n", 429, "", 7_000],
     ["HTTP/1.1 503 No\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\n\r\n", 503, "", 7_000],
@@ -424,7 +429,8 @@ describe("TLS", { skip }, () => {
   test("a handshake that hangs delays no other call to the same receiver", async () => {
     await using behind = await Receiver.listen(answer(OK), { certificate });
     await using receiver = await Receiver.listen((socket, number) => {
-      if (number > 1) socket.pipe(connect(behind.port, "127.0.0.1")).pipe(socket);
+      const destroy = (): unknown => socket.destroy();
+      if (number > 1) socket.pipe(connect(behind.port, "127.0.0.1").on("error", destroy)).pipe(socket);
     });
     await using sender = new Sender({ ca, resolve, timeoutMs: 4_000 });
     const slow = sender.post(receiver.url(NAME, "https"));

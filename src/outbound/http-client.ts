@@ -1,6 +1,7 @@
 /** Calls over HTTP: to webhooks, to carriers and to the collector of traces. Connections, bytes and time are limited, no redirect is
  *  followed, and no request is sent twice. The outcome says exactly whether bytes may have left. */
-import { Agent, type Dispatcher } from "undici";
+import { requireUrl, withoutFinalSlashes } from "../lib/urls.ts";
+import { Agent, type Client, type Dispatcher } from "undici";
 import type { AddressGate } from "./address-gate.ts";
 import { HttpConnections } from "./http-connections.ts";
 import { failureOf, timedOut, type Failure } from "./failure.ts";
@@ -36,7 +37,6 @@ export type HttpClientOptions = {
   connections?: number;
   /** The time for a connection, with the look-up of the name. */
   connectMs?: number;
-  /** The time for the whole call. */
   timeoutMs: number;
   /** The time for the body, once the status is known; undefined for the rest of `timeoutMs`. */
   bodyMs?: number;
@@ -48,54 +48,43 @@ export type HttpClientOptions = {
   ca?: string;
 };
 
-type Limits = { timeoutMs: number; bodyMs: number | undefined; maxBodyBytes: number; keptBytes: number };
+export type HttpLimits = { timeoutMs: number; bodyMs: number | undefined; maxBodyBytes: number; keptBytes: number };
 
-const CONNECT_MS = 5_000;
+export const CONNECT_MS = 5_000;
 // Shorter than servers keep an idle connection: a request on a connection that the server just closes has an unknown outcome.
-const IDLE_MS = 10_000;
+export const IDLE_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
 // The response to a message has a few hundred bytes.
-const MAX_BODY_BYTES = 65_536;
+export const MAX_BODY_BYTES = 65_536;
+
+/** The options of each connection. */
+export const connectionOptions = (timeoutMs: number): Client.Options => ({
+  pipelining: 1,
+  allowH2: false,
+  keepAliveTimeout: IDLE_MS,
+  keepAliveMaxTimeout: IDLE_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  // `Call` has a shorter limit for the whole call.
+  headersTimeout: 2 * timeoutMs,
+  bodyTimeout: 2 * timeoutMs,
+});
 
 export class HttpClient {
   readonly #connections: HttpConnections;
   readonly #agent: Agent;
-  readonly #limits: Limits;
+  readonly #limits: HttpLimits;
 
   constructor({ gate, connections, connectMs = CONNECT_MS, ca, ...limits }: HttpClientOptions) {
     const { timeoutMs, bodyMs, maxBodyBytes = MAX_BODY_BYTES, keptBytes = maxBodyBytes } = limits;
     this.#limits = { timeoutMs, bodyMs, maxBodyBytes, keptBytes };
-    this.#connections = new HttpConnections({ gate, connectMs, idleMs: IDLE_MS, ca });
-    this.#agent = new Agent({
-      connections: connections ?? null,
-      pipelining: 1,
-      allowH2: false,
-      connect: this.#connections.connect,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // `Call` has a shorter limit for the whole call.
-      headersTimeout: 2 * timeoutMs,
-      bodyTimeout: 2 * timeoutMs,
-    });
-  }
-
-  get isConnected(): boolean {
-    return this.#connections.count > 0;
-  }
-
-  /** Makes sure that there is a connection, and sends nothing: for a client with one origin. Resolves with the failure, if there is one. */
-  async connect(origin: string): Promise<Error | undefined> {
-    return this.isConnected ? undefined : this.#connections.openEarly(origin);
+    this.#connections = new HttpConnections({ gate, connectMs, ca });
+    const connect = this.#connections.connect;
+    this.#agent = new Agent({ ...connectionOptions(timeoutMs), connections: connections ?? null, connect });
   }
 
   /** Never rejects. */
   call(request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> {
-    return new Promise((resolve) => {
-      const call = new Call(this.#limits, signal, resolve);
-      if (signal.aborted) call.stop();
-      else this.#agent.dispatch(request, call);
-    });
+    return dispatchCall(this.#agent, this.#limits, request, signal);
   }
 
   async close(): Promise<void> {
@@ -114,13 +103,22 @@ export async function callOnce(options: HttpClientOptions, request: HttpRequest,
   }
 }
 
+/** Never rejects. */
+export const dispatchCall = (to: Dispatcher, limits: HttpLimits, request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> =>
+  new Promise((resolve) => {
+    const call = new Call(limits, signal, resolve);
+    if (signal.aborted) call.stop();
+    else to.dispatch(request, call);
+  });
+
 /** One call: collects the response and ends once. */
 class Call implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
-  readonly #limits: Limits;
+  readonly #limits: HttpLimits;
   readonly #signal: AbortSignal;
   readonly #resolve: (outcome: HttpOutcome) => void;
-  readonly #chunks: Buffer[] = [];
+  /** Grows by doubling: a list of chunks, which may have one byte each, would take a hundred times the memory. */
+  #body = Buffer.alloc(0);
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #hasEnded = false;
@@ -128,7 +126,7 @@ class Call implements Dispatcher.DispatchHandler {
   #retryAfterMs: number | null = null;
   #bytes = 0;
 
-  constructor(limits: Limits, signal: AbortSignal, resolve: (outcome: HttpOutcome) => void) {
+  constructor(limits: HttpLimits, signal: AbortSignal, resolve: (outcome: HttpOutcome) => void) {
     this.#limits = limits;
     this.#signal = signal;
     this.#resolve = resolve;
@@ -160,7 +158,13 @@ class Call implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const { keptBytes, maxBodyBytes } = this.#limits;
-    if (this.#bytes < keptBytes) this.#chunks.push(chunk.subarray(0, keptBytes - this.#bytes));
+    const length = Math.min(this.#bytes + chunk.length, keptBytes);
+    if (length > this.#body.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, Math.min(2 * this.#body.length, keptBytes)));
+      this.#body.copy(larger);
+      this.#body = larger;
+    }
+    if (this.#bytes < length) chunk.copy(this.#body, this.#bytes, 0, length - this.#bytes);
     this.#bytes += chunk.length;
     if (this.#bytes > maxBodyBytes) this.#cut();
   }
@@ -193,7 +197,7 @@ class Call implements Dispatcher.DispatchHandler {
 
   #respond(): void {
     if (this.#hasEnded) return;
-    const text = Buffer.concat(this.#chunks).toString("utf8");
+    const text = this.#body.toString("utf8", 0, Math.min(this.#bytes, this.#limits.keptBytes));
     this.#end({ kind: "response", status: this.#status, retryAfterMs: this.#retryAfterMs, text, durationMs: this.#tookMs() });
   }
 
@@ -215,8 +219,8 @@ class Call implements Dispatcher.DispatchHandler {
 
 /** The origin and the path of a request below a base URL, which may have a path itself. */
 export function targetBelow(baseUrl: string, path: string): { origin: string; path: string } {
-  const { origin, pathname } = new URL(baseUrl);
-  return { origin, path: pathname.replace(/\/+$/, "") + path };
+  const { origin, pathname } = requireUrl(baseUrl);
+  return { origin, path: withoutFinalSlashes(pathname) + path };
 }
 
 /** `Retry-After` in milliseconds from now: a number of seconds or a date; null for anything else. */

@@ -1,9 +1,10 @@
 /** Opens a TCP or TLS connection, with a limit of time. */
-import { connect as connectPlain, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { hostOf } from "../lib/addresses.ts";
 import type { AddressGate } from "./address-gate.ts";
 import { timedOut } from "./failure.ts";
+import { connectPiecewise } from "./piecewise.ts";
+import { TlsThreads } from "./tls-threads.ts";
 
 export type SocketTarget = {
   host: string;
@@ -18,6 +19,8 @@ export type SocketTarget = {
   key?: string | null | undefined;
   /** The addresses that may be connected to; undefined for all. */
   gate?: AddressGate | undefined;
+  /** The most bytes that one turn of the event loop reads; undefined for those of HTTP. */
+  pieceBytes?: number | undefined;
 };
 
 export function targetOf(url: URL): SocketTarget {
@@ -25,34 +28,69 @@ export function targetOf(url: URL): SocketTarget {
   return { host: hostOf(url), port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port), isTls };
 }
 
-/** Resolves with the connected socket, or with the failure. Never rejects. */
-export function openSocket(target: SocketTarget, limitMs: number, stop?: AbortSignal): Promise<Socket | Error> {
-  const { host, port, isTls, gate } = target;
-  const refusal = stop?.aborted === true ? new Error("stopped") : gate?.addressFailure(host, isTls);
-  if (refusal !== undefined) return Promise.resolve(refusal);
-  const at = { host, port, ...(gate === undefined ? {} : { lookup: gate.lookup(isTls) }) };
-  const socket = isTls ? connectTls({ ...at, ...tlsOptions(target) }) : connectPlain(at);
-  return new Promise((resolve) => {
-    const settle = (outcome: Socket | Error): void => {
-      clearTimeout(timer);
-      stop?.removeEventListener("abort", abort);
-      socket.removeAllListeners("error");
-      if (outcome instanceof Error) socket.on("error", () => undefined).destroy();
-      resolve(outcome);
+const tlsThreads = new TlsThreads();
+
+// Each address of a name but the last has this time to accept. Far networks take half a second.
+const ATTEMPT_MS = 1_000;
+
+/** Resolves with the connected socket, or with the failure. Never rejects. The limit includes the look-up of the name. */
+export async function openSocket(target: SocketTarget, limitMs: number, stop?: AbortSignal): Promise<Socket | Error> {
+  const ended = new AbortController();
+  const abort = (): void => ended.abort(new Error("stopped"));
+  const timer = setTimeout(() => ended.abort(timedOut(`no connection within ${limitMs / 1_000} s`)), limitMs);
+  stop?.addEventListener("abort", abort, { once: true });
+  if (stop?.aborted === true) abort();
+  try {
+    return await connectTo(target, ended.signal);
+  } catch (error) {
+    return error as Error;
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener("abort", abort);
+  }
+}
+
+async function connectTo(target: SocketTarget, signal: AbortSignal): Promise<Socket> {
+  const { host, port, isTls, gate, serverName, ca, cert, key, pieceBytes } = target;
+  const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  aborted.catch(() => undefined);
+  signal.throwIfAborted();
+  const addresses = await Promise.race([gate?.addressesOf(host, isTls), aborted]);
+  if (!isTls) return connectPlain(target, addresses, signal);
+  const known = { host, port, ...(addresses && { addresses }), ...(serverName && { serverName }), ...(ca && { ca }) };
+  // The thread may still be starting.
+  return Promise.race([tlsThreads.open({ ...known, ...(cert && key ? { cert, key } : {}) }, signal, pieceBytes), aborted]);
+}
+
+function connectPlain(target: SocketTarget, addresses: readonly string[] | undefined, signal: AbortSignal): Promise<Socket> {
+  const { host, port, pieceBytes } = target;
+  const lookup = addresses && lookUpIn(addresses);
+  const options = { host, port, noDelay: true, autoSelectFamilyAttemptTimeout: ATTEMPT_MS, ...(lookup && { lookup }) };
+  const socket = connectPiecewise(options, pieceBytes);
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      signal.removeEventListener("abort", abort);
+      socket.off("error", fail);
+      act();
     };
-    const abort = (): void => settle(new Error("stopped"));
-    const timer = setTimeout(() => settle(timedOut(`no connection within ${limitMs / 1_000} s`)), limitMs);
-    stop?.addEventListener("abort", abort, { once: true });
-    socket.once("error", settle);
-    socket.once(isTls ? "secureConnect" : "connect", () => settle(socket.setNoDelay(true)));
+    const fail = (error: Error): void =>
+      settle(() => {
+        socket.on("error", () => undefined).destroy();
+        reject(error);
+      });
+    const abort = (): void => fail(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    socket.once("error", fail);
+    socket.once("connect", () => settle(() => resolve(socket)));
   });
 }
 
-function tlsOptions({ host, serverName, ca, cert, key }: SocketTarget) {
-  // A name in a certificate does not end in a dot.
-  const name = serverName || (isIP(host) === 0 ? host.replace(/\.$/, "") : "");
-  return { ...(name === "" ? {} : { servername: name }), ...(ca ? { ca } : {}), ...(cert && key ? { cert, key } : {}) };
-}
+/** A look-up that returns these addresses. */
+const lookUpIn = (addresses: readonly string[]): LookupFunction => {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  const [first = { address: "", family: 0 }] = found;
+  return (_name, { all }, callback) => (all === true ? callback(null, found) : callback(null, first.address, first.family));
+};
 
 /** Connects, and sends nothing. Resolves with the failure, if there is one. */
 export async function reach(target: SocketTarget, limitMs: number): Promise<Error | undefined> {

@@ -4,7 +4,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import { addressSet, groupsOf, ipv4Of, type AddressSet } from "../lib/addresses.ts";
 
 const setOf = (...ranges: readonly `${string}/${number}`[]): AddressSet =>
-  addressSet(ranges.map((range) => ({ address: range.replace(/\/.*/, ""), bits: Number(range.replace(/.*\//, "")) })));
+  addressSet(ranges.map((range) => range.split("/")).map(([address = "", bits]) => ({ address, bits: Number(bits) })));
 
 const NOT_PUBLIC_IPV4 = setOf(
   "0.0.0.0/8",

@@ -30,7 +30,6 @@ export type ReviewableTemplate = ReviewableContent & {
 /** `pending`: the carrier has not decided yet. `deleted`: the carrier has deleted the template, or is about to. */
 export type CarrierTemplateStatus = "pending" | "approved" | "rejected" | "paused" | "deleted";
 
-/** A template as the carrier has it. */
 export type CarrierTemplate = {
   id: string;
   name: string;
@@ -51,18 +50,17 @@ export type AccountFailure =
   | { kind: "blocked"; reason: string };
 
 /** `isComplete`: the list has every template of the account; a template that is not listed does not exist. */
-export type TemplateList = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
-export type SubmitResult =
+type TemplateList = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
+type SubmitResult =
   | { kind: "submitted"; id: string; status: CarrierTemplateStatus }
   /** The carrier has a template with this name and language by now: the next list shows it. */
   | { kind: "exists" }
   /** A permanent refusal, with a reason for the author of the template. */
   | { kind: "refused"; reason: string };
-export type RemoveResult = { kind: "removed" } | { kind: "refused"; reason: string };
+type RemoveResult = { kind: "removed" } | { kind: "refused"; reason: string };
 
 /** Every call ends within seconds, or soon after `signal` is aborted, and never rejects. */
 export type BusinessAccountClient = {
-  /** The carrier's code for a language. */
   readonly languageCode: (language: string) => string;
   /** Whether the two contents are the same for the carrier's review. */
   readonly isSame: (ours: ReviewableContent, theirs: ReviewableContent) => boolean;

@@ -4,7 +4,15 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { errorFields } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
 import type { ReviewUpdate } from "./business-account.ts";
-import type { CarrierResponse, Host, InboundMessage, Preference, Receipt, UnmatchedReports } from "./provider.ts";
+import {
+  ReportsThrottled,
+  type CarrierResponse,
+  type Host,
+  type InboundMessage,
+  type Preference,
+  type Receipt,
+  type UnmatchedReports,
+} from "./provider.ts";
 
 /** The contents of one request. */
 export type CarrierReports = {
@@ -58,6 +66,7 @@ export async function storeReports(
       "a carrier's report was not stored in time: the carrier sends it again",
     );
   } catch (error) {
+    if (error instanceof ReportsThrottled) return false;
     host.log.warn(
       { event: "providers.receive_failed", ...errorFields(error) },
       "a carrier's report was not stored: the carrier sends it again",

@@ -1,4 +1,5 @@
 /** The test of a connection to a carrier: connects and signs in, and sends no message. */
+import { requireUrl } from "../lib/urls.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { causeOf, failureOf } from "../outbound/failure.ts";
 import { callOnce, targetBelow, type HttpResponse } from "../outbound/http-client.ts";
@@ -48,7 +49,7 @@ export async function testCall(
 
 /** Opens a connection, for carriers without a call that only checks the credentials. */
 export async function testConnection({ baseUrl, gate }: Carrier): Promise<ConnectionTest> {
-  const failure = await reach({ ...targetOf(new URL(baseUrl)), gate }, TIMEOUT_MS);
+  const failure = await reach({ ...targetOf(requireUrl(baseUrl)), gate }, TIMEOUT_MS);
   if (failure !== undefined) return connectionFailure(failure);
   return succeeded("The carrier can be reached. It checks the credentials with the first message.");
 }

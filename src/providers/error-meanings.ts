@@ -1,7 +1,7 @@
 /** The meanings that error codes of carriers can have, and their consequences for the link and the message. */
 import { unreachable } from "../lib/assert.ts";
 import type { ResponseOutcome } from "./http-link.ts";
-import { ACCOUNT_BLOCKED } from "./provider.ts";
+import { ACCOUNT_BLOCKED, type CarrierError } from "./provider.ts";
 
 export type Meaning =
   | { kind: "throttled" }
@@ -25,7 +25,6 @@ export const meaningsOf = (
 
 type Waits = { retryAfterMs: number | null; recipientMs: number | null };
 
-/** The outcome of a message whose response has this meaning. */
 export function outcomeOf(meaning: Meaning, providerCode: string, { retryAfterMs, recipientMs }: Waits): ResponseOutcome {
   switch (meaning.kind) {
     case "throttled":
@@ -43,7 +42,7 @@ export function outcomeOf(meaning: Meaning, providerCode: string, { retryAfterMs
 }
 
 /** The error of a message that the carrier accepted and did not deliver. */
-export function receiptError(carrier: string, meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
+export function receiptError(carrier: string, meaning: Meaning): Omit<CarrierError, "providerCode"> {
   switch (meaning.kind) {
     case "throttled":
     case "recipient_throttled": {

@@ -1,15 +1,17 @@
 /** A link to a carrier with an HTTP API. Sends at the carrier's rate and within its window, and stops while the carrier asks for it.
  *  The provider supplies the requests and the meaning of the responses.
  *
- *  A message begins only if there is a connection. When none can be opened the link is down: it takes no messages, and tries to connect,
- *  less and less often, until it succeeds. */
+ *  A message begins only when it has its own open connection. When none can be opened the link is down: it takes no messages, and tries to
+ *  connect, less and less often, until it succeeds. */
 import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { causeOf } from "../outbound/failure.ts";
-import { HttpClient, type HttpOutcome, type HttpRequest, type HttpResponse } from "../outbound/http-client.ts";
+import type { HttpOutcome, HttpRequest, HttpResponse } from "../outbound/http-client.ts";
+import { HeldConnection, OriginClient } from "../outbound/origin-client.ts";
+import type { Place } from "./last-second.ts";
 import { Pace } from "./pace.ts";
-import { hasLease, LINK_CLOSED, LINK_ELSEWHERE, NOT_SENT, WITHDRAWN } from "./provider.ts";
+import { hasLease, LINK_CLOSED, LINK_ELSEWHERE, NOT_SENT, throttled, WITHDRAWN } from "./provider.ts";
 import type { Begin, Connection, LeasedHost, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 import { RecipientThrottle } from "./recipient-throttle.ts";
 
@@ -19,24 +21,36 @@ export type ResponseOutcome = SendOutcome | { kind: "paused"; reason: string; pr
 /** The waits between attempts to connect to a carrier that cannot be reached: doubled from the first to the longest. */
 export type Reconnect = { firstMs: number; maxMs: number };
 
-/** The settings that links of all HTTP carriers have. */
 export type HttpLinkSettings = {
-  window?: number;
+  window: number;
   /** How long a response may take. */
   timeoutMs?: number;
   reconnect?: Reconnect;
   /** The addresses that the owner of the link may connect to; undefined for all. */
   gate?: AddressGate | undefined;
+  /** Certificates to trust instead of the system's, for tests. */
+  ca?: string | undefined;
+};
+
+/** Why there are no credentials for a request. `isRefused`: a person must act. */
+export type CredentialsFailure = { isRefused: boolean; reason: string };
+
+/** Credentials that must be obtained before a request is made. */
+export type LinkCredentials = {
+  /** Resolves with the failure, if there is one. */
+  ready: (signal: AbortSignal) => Promise<CredentialsFailure | undefined>;
+  /** Whether a response refuses credentials that new ones may replace. The request is then made once more. */
+  isStale: (request: HttpRequest, response: HttpResponse) => boolean;
 };
 
 export type HttpCarrier = {
   name: string;
   /** The origin of all requests. */
   origin: string;
-  window: number;
   /** The rate, in the unit of `sizeOf`. */
   perSecond: number;
   settings: HttpLinkSettings;
+  credentials?: LinkCredentials | undefined;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
@@ -45,10 +59,15 @@ export type HttpCarrier = {
   stop?: (() => Promise<void>) | undefined;
 };
 
+/** A message that may be sent, as far as the rate and the connection are concerned. */
+type Ready = { connection: HeldConnection; place: Place; message: Outgoing };
+
 // Carriers respond within a second or two. This time, the wait for a turn and the opening of a connection together stay below the limit of
 // an attempt.
 const TIMEOUT_MS = 30_000;
 const MAX_TURN_WAIT_MS = 10_000;
+// A message that has no connection for longer takes another turn: otherwise all messages that waited for slow handshakes would leave together.
+const TURN_LASTS_MS = 1_000;
 // A message waits at most half of MAX_TURN_WAIT_MS for its turn, if every message has size 1.
 const WINDOW_SECONDS = 5;
 const MAX_WINDOW = 500;
@@ -56,6 +75,8 @@ const MAX_WINDOW = 500;
 const PAUSE_MS = 180_000;
 // The wait if the carrier names none.
 const DEFAULT_WAIT_MS = 1_000;
+// The wait after a token could not be obtained, for whatever reason.
+const CREDENTIALS_WAIT_MS = 5_000;
 // A carrier that restarts is back within seconds. In an outage of hours a message waits two minutes more at most, and the carrier's network
 // sees one attempt in this time.
 const RECONNECT: Reconnect = { firstMs: 1_000, maxMs: 120_000 };
@@ -65,7 +86,7 @@ const CONNECTED: LinkState = { kind: "connected", reason: null };
 export class HttpLink implements Connection {
   readonly #carrier: HttpCarrier;
   readonly #host: LeasedHost;
-  readonly #client: HttpClient;
+  readonly #client: OriginClient;
   readonly #pace: Pace;
   readonly #recipients = new RecipientThrottle();
   readonly #window: number;
@@ -82,14 +103,14 @@ export class HttpLink implements Connection {
   #isClosed = false;
 
   constructor(carrier: HttpCarrier, host: LeasedHost) {
-    const { window, perSecond, settings } = carrier;
-    const { timeoutMs = TIMEOUT_MS, reconnect = RECONNECT, gate } = settings;
+    const { perSecond, settings } = carrier;
+    const { window, timeoutMs = TIMEOUT_MS, reconnect = RECONNECT, gate, ca } = settings;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
     this.#carrier = carrier;
     this.#host = host;
     this.#window = Math.min(window, MAX_WINDOW, Math.ceil(perSecond * WINDOW_SECONDS));
-    this.#client = new HttpClient({ gate, connections: this.#window, timeoutMs });
+    this.#client = new OriginClient(carrier.origin, { gate, connections: this.#window, timeoutMs, ca });
     this.#pace = new Pace(perSecond, MAX_TURN_WAIT_MS);
     this.#reconnect = reconnect;
   }
@@ -114,30 +135,84 @@ export class HttpLink implements Connection {
     if (waitMs > 0) return throttled(waitMs, null);
     const recipientMs = this.#recipients.waitMs(message.recipient, performance.now());
     if (recipientMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: recipientMs, providerCode: null };
-    if (!(await this.#pace.waitTurn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
-    const startedAt = performance.now();
-    const failure = this.#client.isConnected ? undefined : await unlessAborted(this.#client.connect(this.#carrier.origin), signal);
-    if (signal.aborted || this.#isClosed) return NOT_SENT;
-    if (failure !== undefined) return this.#goDown(failure, startedAt);
+    for (;;) {
+      const refused = this.#carrier.credentials && (await this.#awaitCredentials(this.#carrier.credentials, signal));
+      if (refused !== undefined) return refused;
+      const connection = await this.#takeConnection(this.#carrier.sizeOf(message), signal);
+      if (!(connection instanceof HeldConnection)) return connection;
+      const outcome = await this.#postInPlace(connection, message, signal, begin).finally(() => this.#client.giveBack(connection));
+      if (outcome !== undefined) return outcome;
+    }
+  }
+
+  /** Waits for a turn and an open connection, or returns why the message is not sent. */
+  async #takeConnection(size: number, signal: AbortSignal): Promise<HeldConnection | SendOutcome> {
+    for (let connection: HeldConnection | undefined; ;) {
+      if (!(await this.#pace.waitTurn(size, signal))) {
+        if (connection !== undefined) this.#client.giveBack(connection);
+        return NOT_SENT;
+      }
+      if (connection?.isOpen === true) return connection;
+      const turnAt = performance.now();
+      const taken = await this.#client.take(signal);
+      if (taken === undefined || this.#isClosed) return NOT_SENT;
+      if (taken instanceof Error) return this.#goDown(taken, turnAt);
+      connection = taken;
+      if (performance.now() - turnAt <= TURN_LASTS_MS) return connection;
+    }
+  }
+
+  /** Sends a message on its connection when there is a place in the last second: messages whose commits end together do not leave together.
+   *  Returns undefined if it must be sent again. */
+  async #postInPlace(connection: HeldConnection, message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome | undefined> {
+    const place = await this.#pace.waitPlace(this.#carrier.sizeOf(message), signal);
+    if (place === undefined) return NOT_SENT;
+    return this.#post({ connection, place, message }, signal, begin).finally(() => place.release());
+  }
+
+  /** Returns undefined if the message must be sent again: the connection was closed before the first byte, or the carrier refused credentials
+   *  that new ones replace. */
+  async #post({ connection, place, message }: Ready, signal: AbortSignal, begin: Begin): Promise<SendOutcome | undefined> {
+    if (!connection.isOpen) return undefined;
     if (!hasLease(this.#host)) return LINK_ELSEWHERE;
     // The response to another message may have blocked the link during the wait.
     if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
-    return this.#post(message, signal, begin);
-  }
-
-  /** Sends a message for which there is a connection. */
-  async #post(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (!(await begin())) return WITHDRAWN;
+    if (this.#isClosed) return LINK_CLOSED;
     if (!hasLease(this.#host)) return LINK_ELSEWHERE;
+    if (!connection.isOpen) return undefined;
     const startedAt = performance.now();
-    return this.#settle(await this.#client.call(this.#carrier.toRequest(message), signal), message, startedAt);
+    const request = this.#carrier.toRequest(message);
+    place.write(performance.now());
+    const outcome = await connection.call(request, signal);
+    if (outcome.kind === "response" && this.#carrier.credentials?.isStale(request, outcome) === true) return undefined;
+    return this.#settle(outcome, message, startedAt);
   }
 
+  /** Returns why the message is not sent. Others may have taken the next turns meanwhile. */
+  async #awaitCredentials(credentials: LinkCredentials, signal: AbortSignal): Promise<SendOutcome | undefined> {
+    const failure = await credentials.ready(signal);
+    if (failure !== undefined) return this.#withoutCredentials(failure);
+    const waitMs = this.#pace.excessMs;
+    return waitMs > 0 ? throttled(waitMs, null) : undefined;
+  }
+
+  /** Nothing has left, and the message is not the cause. */
+  #withoutCredentials({ isRefused, reason }: CredentialsFailure): SendOutcome {
+    const providerCode = "no_access_token";
+    if (isRefused) return this.#applyToLink({ kind: "paused", reason, providerCode }, performance.now());
+    this.#blockFor(CREDENTIALS_WAIT_MS);
+    this.#changeState({ kind: "throttled", reason }, performance.now());
+    return throttled(CREDENTIALS_WAIT_MS, providerCode);
+  }
+
+  /** Sends nothing more. Calls under way end by themselves. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#reconnecting);
     this.#pace.stop();
-    await Promise.all([this.#carrier.stop?.(), this.#client.close()]);
+    this.#client.close();
+    await this.#carrier.stop?.();
   }
 
   #blockedMs(): number {
@@ -177,7 +252,7 @@ export class HttpLink implements Connection {
   }
 
   async #connectAgain(): Promise<void> {
-    const failure = await this.#client.connect(this.#carrier.origin);
+    const failure = await this.#client.connect();
     if (this.#isClosed) return;
     if (failure !== undefined) return this.#connectLater(failure);
     this.#isDown = false;
@@ -237,22 +312,6 @@ export class HttpLink implements Connection {
     this.#host.changed();
   }
 }
-
-/** Resolves like the promise, or with undefined as soon as `signal` is aborted. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const abort = (): void => resolve(undefined);
-    signal.addEventListener("abort", abort, { once: true });
-    void promise.then(resolve).finally(() => signal.removeEventListener("abort", abort));
-  });
-}
-
-const throttled = (retryAfterMs: number, providerCode: string | null): SendOutcome => ({
-  kind: "throttled",
-  scope: "link",
-  retryAfterMs,
-  providerCode,
-});
 
 // These statuses reject the request itself, whether the carrier or a proxy responds.
 const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 414, 422, 431]);

@@ -56,21 +56,18 @@ export type OutgoingTemplate = {
 };
 export type Variable = { name: string; value: string };
 
+/** The error of a message that a carrier refused or did not deliver: our code and message, and the carrier's own code. */
+export type CarrierError = { code: string; message: string; providerCode: string | null; isPermanent: boolean };
+
 /** The outcome of an attempt. `unknown` is the honest outcome whenever bytes may have left and no definite response came: the message is
  *  never sent again blindly. A provider that throws has the outcome `unknown` too. */
 export type SendOutcome =
-  /** Carriers may give each part of a message its own id: `providerMessageId` is the first, `furtherPartIds` are the others, in order. */
-  | { kind: "accepted"; providerMessageId: string; furtherPartIds?: readonly string[] }
+  /** Carriers may give each part of a message its own id: `providerMessageId` is the first, `furtherPartIds` are the others, in order.
+   *  `isOurs`: the carrier gives no ids and returns our public id in its receipts, so `providerMessageId` is that id. */
+  | { kind: "accepted"; providerMessageId: string; isOurs?: true; furtherPartIds?: readonly string[] }
   /** `isPermanent`: the carrier would refuse the same message again. Otherwise another attempt follows later. The code `RECIPIENT_OPTED_OUT`
    *  suppresses the recipient. */
-  | {
-      kind: "refused";
-      code: string;
-      message: string;
-      providerCode: string | null;
-      isPermanent: boolean;
-      acceptedParts?: AcceptedParts | undefined;
-    }
+  | ({ kind: "refused"; acceptedParts?: AcceptedParts | undefined } & CarrierError)
   /** The rate is too high, for the whole link or for this recipient. The message is not the cause. */
   | { kind: "throttled"; scope: "link" | "recipient"; retryAfterMs: number | null; providerCode: string | null }
   /** Bytes may have left. */
@@ -85,8 +82,12 @@ export const RECIPIENT_OPTED_OUT = "recipient_opted_out";
 export const ACCOUNT_BLOCKED = "carrier_account_blocked";
 
 /** Stores the message as `sending`. Resolves to false if the message must not be sent any more: it was canceled, or its recipient opted
- *  out. The provider calls it when the message has its turn and its place in the window, and writes the first byte right after it. */
+ *  out. The provider calls it when the message has its connection, its turn and its place in the window, and writes the first byte right after
+ *  it. If something delays that byte, the provider calls it again: more than a second after the last call the message is checked again. */
 export type Begin = () => Promise<boolean>;
+
+/** The field in `raw` of a receipt that stands for a late response to the submission. */
+export const LATE_RESPONSE = "answer";
 
 export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "expired", "failed"] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
@@ -99,7 +100,7 @@ export type Receipt = {
   reference: string | null;
   status: ReceiptStatus;
   /** The code `RECIPIENT_OPTED_OUT` suppresses the recipient. */
-  error: { code: string; message: string; providerCode: string | null; isPermanent: boolean } | null;
+  error: CarrierError | null;
   /** The carrier's own fields, for the timeline. No text of the message. */
   raw: Readonly<Record<string, string>>;
   /** The carrier ids of all parts, if a late response completes a message in parts. */
@@ -146,10 +147,33 @@ export type InboundMessage = InboundAddresses & {
   /** The meaning that the carrier found in the text: an opt-out, an opt-in, or a request for help. It counts in place of our own lists of
    *  words, and the carrier has replied. */
   reported?: "out" | "in" | "help";
+  /** When the person wrote the message, if the carrier names the time. */
+  writtenAtMs?: number;
   /** The message was written to a group, and not to our number only. It neither opts out nor opens a service window. */
   isToGroup?: boolean;
   /** Contents besides the text, by their names: ids and links of media, a place, the id of a chosen button. They become its metadata. */
   details?: Readonly<Record<string, string>>;
+};
+
+/** One part of a message that a carrier delivers in several, in any order. The parts of a message have the same addresses, `reference` and
+ *  `total`. The host keeps the contents, and `joinParts` reads them when all parts are there. */
+export type InboundPart = PartContent & {
+  addresses: InboundAddresses & { to: string };
+  reference: string;
+  /** From 2 to 255. */
+  total: number;
+  /** From 1. */
+  number: number;
+  /** How long the message waits for its other parts, from its first one on. */
+  waitMs: number;
+};
+
+/** The bytes of a part, as the carrier sent them. */
+export type PartContent = {
+  dataCoding: number;
+  /** A user data header precedes the text. */
+  hasHeader: boolean;
+  userData: Buffer;
 };
 
 /** The choice of a person, in the carrier's app, whether our number may write to them. */
@@ -178,6 +202,11 @@ export type UnmatchedReports = {
   links: readonly string[];
 };
 
+/** The host refuses reports because their link brings too many. The carrier is asked to send them again. The host has logged it. */
+export class ReportsThrottled extends Error {
+  override name = "ReportsThrottled";
+}
+
 /** The functions of this service that a provider may call. */
 export type Host = {
   /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. Returns those that are no receipts:
@@ -185,6 +214,9 @@ export type Host = {
   receive(receipts: readonly Receipt[]): Promise<readonly Receipt[]>;
   /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
+  /** Resolves when the part is committed: acknowledge the carrier only then. Rejects when it is not. Call the returned function when the response
+   *  was written: until then, the same part counts as a repetition. */
+  receivePart(part: InboundPart): Promise<() => void>;
   /** Resolves when the choices are committed: acknowledge the carrier only then. Rejects when they are not. */
   receivePreferences(preferences: readonly Preference[]): Promise<void>;
   /** Applies the receipts that name a message of ours, and keeps the rest for the operator. Resolves when everything is committed:
@@ -230,7 +262,7 @@ export type CarrierRequest = {
   /** The unchanged bytes, which signatures cover. */
   body: Buffer;
 };
-export type CarrierResponse = { status: number; contentType: string; body: string };
+export type CarrierResponse = { status: number; contentType: string; body: string; headers?: Record<string, string> };
 
 /** One open link. */
 export type Connection = {
@@ -240,7 +272,7 @@ export type Connection = {
   readonly window: number;
   /** False while nothing can be submitted; then no message is claimed for the link. */
   readonly isReady: boolean;
-  /** Submits one message. Waits for its turn, then calls `begin`, and writes at once if that resolves to true. Always settles soon
+  /** Submits one message. Waits for a connection and its turn, then calls `begin`, and writes at once if that resolves to true. Always settles soon
    *  after `signal` is aborted: a message that has left without a response is `unknown`, and one that waits is `throttled`. `renew`
    *  returns a signal that replaces `signal` and allows as much time again: for a message in parts, when the carrier has accepted one. */
   send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome>;
@@ -270,8 +302,9 @@ export type Provider<Settings> = {
   /** The account at the carrier that owns the templates of a link, without secrets. Links with the same name share their templates.
    *  Undefined if the link has no such account. */
   businessAccountName?(settings: Settings): string | undefined;
-  /** Opens the business account of a link that has one. */
   openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
+  /** The text of a message in parts. Undefined stands for a part that did not come. Required if the provider passes on parts. */
+  joinParts?(settings: Settings, parts: readonly (PartContent | undefined)[]): string;
   /** Tests the settings of a link that is not open: connects and signs in, and sends no message. */
   test?(settings: Settings, log: Log, signal: AbortSignal): Promise<ConnectionTest>;
   /** Shown as `provider.name` in the API. */
@@ -286,9 +319,16 @@ export const WITHDRAWN: SendOutcome = { kind: "withdrawn" };
 // A closed link is mostly opened again, on this node or on another, within this time.
 const NOT_SENT_WAIT_MS = 1_000;
 
+export const throttled = (retryAfterMs: number, providerCode: string | null): SendOutcome => ({
+  kind: "throttled",
+  scope: "link",
+  retryAfterMs,
+  providerCode,
+});
+
 /** The outcome of a message that was not sent at all, because of the link. The message returns to the front of its lane, for the
  *  node that has the link next, and the attempt does not count. */
-const notSent = (providerCode: string): SendOutcome => ({ kind: "throttled", scope: "link", retryAfterMs: NOT_SENT_WAIT_MS, providerCode });
+const notSent = (providerCode: string): SendOutcome => throttled(NOT_SENT_WAIT_MS, providerCode);
 
 export const LINK_CLOSED = notSent("link_closed");
 export const LINK_ELSEWHERE = notSent("link_elsewhere");

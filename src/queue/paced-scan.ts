@@ -1,5 +1,6 @@
 /** The pace at which a queue is scanned for rows that no node announced: regularly, and soon after a request. A scan of a long queue takes
- *  long, so the pauses grow with its duration. */
+ *  long, so the pauses grow with its duration. A scan that took longer than the one before may have waited for a lock, or its process was
+ *  frozen, and the rows of a node that died must not wait for twenty times as long: the shorter of the last two scans counts. */
 import type { Turn } from "../lib/background-job.ts";
 import { pause } from "../lib/wait.ts";
 
@@ -10,6 +11,7 @@ const REQUESTED_PAUSES = 3;
 export class PacedScan {
   readonly #scan: () => Promise<void>;
   readonly #pollMs: number;
+  #lastMs = 0;
   /** Aborted to end the pause before the next scan. */
   #request = new AbortController();
 
@@ -29,9 +31,11 @@ export class PacedScan {
     const startedAt = performance.now();
     await this.#scan();
     const tookMs = performance.now() - startedAt;
-    const leastMs = tookMs * REQUESTED_PAUSES;
+    const paceMs = Math.min(tookMs, this.#lastMs);
+    this.#lastMs = tookMs;
+    const leastMs = paceMs * REQUESTED_PAUSES;
     await pause(leastMs, stopping);
-    await pause(Math.max(this.#pollMs, tookMs * REGULAR_PAUSES) - leastMs, AbortSignal.any([stopping, this.#request.signal]));
+    await pause(Math.max(this.#pollMs, paceMs * REGULAR_PAUSES) - leastMs, AbortSignal.any([stopping, this.#request.signal]));
     return 0;
   };
 }

@@ -30,6 +30,8 @@ export type ClaimedPlace = { rank: number; key: string; dueAtMs: number };
 // The group is being claimed, and nothing is known of further rows.
 const UNKNOWN = Number.POSITIVE_INFINITY;
 const anyRoom = (): boolean => true;
+const mayBeDue = ({ dueAtMs, hasBacklog }: Entry<unknown>, nowMs: number): boolean =>
+  dueAtMs <= nowMs || (dueAtMs === UNKNOWN && hasBacklog);
 
 export class WaitingGroups<G extends Group> {
   /** For each rank the groups in the order of turns: the group that was claimed last is the last one. */
@@ -68,7 +70,14 @@ export class WaitingGroups<G extends Group> {
   mayBeDue(rank: number, key: string, nowMs: number): boolean {
     if (!this.#isScanned) return true;
     const entry = this.#entry(rank, key);
-    return entry !== undefined && (entry.dueAtMs <= nowMs || (entry.dueAtMs === UNKNOWN && entry.hasBacklog));
+    return entry !== undefined && mayBeDue(entry, nowMs);
+  }
+
+  /** Whether any group of the rank may have a row that is due. */
+  mayAnyBeDue(rank: number, nowMs: number): boolean {
+    if (!this.#isScanned) return true;
+    for (const entry of this.#ranks[rank]?.values() ?? []) if (mayBeDue(entry, nowMs)) return true;
+    return false;
   }
 
   /** Whether a group with room may have a due row that no claim of this node is taking. */

@@ -2,7 +2,7 @@
  *  response, the audit entry and the opt-outs. A page finds its rows by the number, which it removes from them. So a page that is repeated
  *  finds nothing, and an erasure that was interrupted is continued by the next one. */
 import type { Credential } from "../access/authenticate.ts";
-import type { RecipientHasher } from "../access/recipient-hash.ts";
+import type { HashRecipient } from "../access/recipient-hash.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { eraseConsent } from "../consent/change-consent.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
@@ -22,7 +22,6 @@ import type { Owner, Environment } from "../model/owner.ts";
 import { environmentField, Type, type Static } from "../http/schema.ts";
 import {
   deleteFallbacks,
-  deleteKeptInbound,
   eraseResponses,
   eraseVerifications,
   listCalledEndpoints,
@@ -42,7 +41,7 @@ import {
   type StoredEntry,
 } from "./queries.ts";
 
-type EraserParts = { db: Database; clock: Clock; hasher: RecipientHasher; wakeWebhooks: () => void };
+type EraserParts = { db: Database; clock: Clock; hashRecipient: HashRecipient; wakeWebhooks: () => void };
 
 type EraseCall = Pick<AuditedCall, "claim" | "origin"> & { credential: Credential };
 
@@ -88,8 +87,8 @@ export class RecipientEraser {
   }
 
   #recordErasure(tx: Tx, { credential, origin }: EraseCall, recipient: Recipient, changes: Record<string, unknown>): Promise<void> {
-    const { clock, hasher } = this.#parts;
-    const target = { type: "recipient", id: hasher.hash(credential.accountId, recipient) } as const;
+    const { clock, hashRecipient } = this.#parts;
+    const target = { type: "recipient", id: hashRecipient(credential.accountId, recipient) } as const;
     return recordChange(tx, clock.now(), { ...credential, origin: origin() }, { action: "recipient.erased", target, changes });
   }
 }
@@ -168,12 +167,9 @@ class PersonErasure {
       changes.map(({ id }) => ({ id, bytes: 0 })),
       eraseSuppressionEvent,
     );
-    // Kept messages came to numbers of the live environment.
-    const kept = this.#person.environment === "live" ? await deleteKeptInbound(tx, this.#person, SMALL_PAGE) : 0;
-    this.counts.messages += kept;
     this.counts.verifications += verifications;
     this.counts.stored_responses += responses;
-    return Math.max(verifications, responses, changes.length, kept) < SMALL_PAGE;
+    return Math.max(verifications, responses, changes.length) < SMALL_PAGE;
   }
 
   /** Returns false at the limit of one request. */

@@ -1,7 +1,7 @@
 /** Exports the data of a person as a stream of lines, at the pace of the client. An export is recorded in the audit log before its first byte. */
 import type { Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
-import type { RecipientHasher } from "../access/recipient-hash.ts";
+import type { HashRecipient } from "../access/recipient-hash.ts";
 import { recordChange } from "../audit/record-change.ts";
 import { Problem } from "../http/problem.ts";
 import { idKey, encodeId } from "../model/id.ts";
@@ -10,6 +10,7 @@ import type { Recipient } from "../model/phone-number.ts";
 import { pause } from "../lib/wait.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import { recordText, type RecordRow } from "../database/stored-record.ts";
 import {
   ANY_SENDER,
   listChanges,
@@ -20,7 +21,7 @@ import {
   type ServiceWindow,
 } from "../consent/queries.ts";
 import { changeRecord, suppressionRecord, type Suppression } from "../consent/suppression.ts";
-import { listEntries, type EntryRow } from "../events/queries.ts";
+import { listEntriesWithRecords, type EntryRow } from "../events/queries.ts";
 import { toTimelineEntry } from "../events/timeline.ts";
 import { isoTime } from "../lib/time.ts";
 import { MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
@@ -42,7 +43,7 @@ const CHECK_EVERY_MS = 5_000;
 type RecipientExporterParts = {
   db: Database;
   clock: Clock;
-  hasher: RecipientHasher;
+  hashRecipient: HashRecipient;
   limiter: Pick<Limiter, "take">;
   /** Runs the query of a page when it is the account's turn. */
   readInTurn: <T>(owner: Credential, work: () => Promise<T>) => Promise<T>;
@@ -98,8 +99,8 @@ export class RecipientExporter {
   }
 
   #record({ credential, origin }: ExportCall, recipient: Recipient): Promise<void> {
-    const { db, clock, hasher } = this.#parts;
-    const target = { type: "recipient", id: hasher.hash(credential.accountId, recipient) } as const;
+    const { db, clock, hashRecipient } = this.#parts;
+    const target = { type: "recipient", id: hashRecipient(credential.accountId, recipient) } as const;
     return db.transaction((tx) =>
       recordChange(tx, clock.now(), { ...credential, origin: origin() }, { action: "recipient.exported", target }),
     );
@@ -172,23 +173,24 @@ async function* exportLines(person: Person, read: ReadPage, nowMs: () => number)
     const suppressions = itemsOf((before) => read((db) => listSuppressions(db, person, { ...filter, before }, PAGE)));
     for await (const suppression of suppressions) yield* suppressionLines(suppression, read);
   }
-  const optOuts = (after: string | null) => read((db) => listErasedOptOuts(db, person, { recipient, after }, ENTRIES));
+  const optOuts = (after: string | null) => read((db) => listErasedOptOuts(db, person, after, ENTRIES));
   for await (const each of bySender(optOuts)) yield optOutLine(each);
-  const windows = (after: string | null) => read((db) => listWindows(db, person, { recipient, after }, ENTRIES));
+  const windows = (after: string | null) => read((db) => listWindows(db, person, after, ENTRIES));
   for await (const each of bySender(windows)) yield windowLine(each);
-  const verifications = (before: Uuid) => read((db) => listVerifications(db, person, { recipient, before }, ENTRIES));
+  const verifications = (before: Uuid) => read((db) => listVerifications(db, person, before, ENTRIES));
   for await (const each of byId(verifications)) yield toLine(verificationRecord(each, nowMs()));
 }
 
 async function* messageLines(message: Message, read: ReadPage): AsyncGenerator<ExportLine> {
   yield toLine(messageRecord(message));
-  for await (const entry of byId((before) => read((db) => listEntries(db, message, before, ENTRIES)))) yield entryLine(message, entry);
+  for await (const entry of byId((before) => read((db) => listEntriesWithRecords(db, message, before, ENTRIES))))
+    yield entryLine(message, entry);
 }
 
 /** An entry of the timeline, with the record of the message at that moment. The record is JSON already. */
-function entryLine({ id }: Message, entry: EntryRow): ExportLine {
+function entryLine({ id }: Message, entry: EntryRow & RecordRow): ExportLine {
   const fields = JSON.stringify({ ...toTimelineEntry(entry), message_id: encodeId("msg", id) });
-  return { object: "timeline_entry", text: `${fields.slice(0, -1)},"message":${entry.record ?? "null"}}` };
+  return { object: "timeline_entry", text: `${fields.slice(0, -1)},"message":${recordText(entry) ?? "null"}}` };
 }
 
 async function* suppressionLines(suppression: Suppression, read: ReadPage): AsyncGenerator<ExportLine> {

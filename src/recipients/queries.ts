@@ -116,7 +116,6 @@ delete from fallbacks f
 returning 1`,
 );
 
-/** Deletes the fallbacks of locked messages, and returns their number. */
 export const deleteFallbacks = async (tx: Tx, messages: readonly OwnedMessage[]): Promise<number> =>
   (await tx.rows(deleteSteps(messages))).length;
 
@@ -159,7 +158,9 @@ export type StoredEntry = { id: EventId; record: string | null; detail: Record<s
 
 export const readEntries = (tx: Tx, events: readonly OwnedEvent[]): Promise<StoredEntry[]> => tx.rows<StoredEntry>(readAll(events));
 
-const storeEntries = batchStatement<OwnedEvent & { record: string | null; detail: string | null }>(
+type ErasedEntry = OwnedEvent & { record: string | null; detail: string | null };
+
+const storeEntries = batchStatement<ErasedEntry>(
   [...ownedColumns, column("record", "text", ({ record }) => record), column("detail", "text", ({ detail }) => detail)],
   (items) => `
 update events e
@@ -169,10 +170,7 @@ update events e
  where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id`,
 );
 
-export const storeErasedEntries = async (
-  tx: Tx,
-  entries: readonly (OwnedEvent & { record: string | null; detail: string | null })[],
-): Promise<void> => {
+export const storeErasedEntries = async (tx: Tx, entries: readonly ErasedEntry[]): Promise<void> => {
   await tx.rows(storeEntries(entries));
 };
 
@@ -298,16 +296,3 @@ export const takeConsentChanges = (tx: Tx, { accountId, environment, recipient }
            limit ${most}) taken
    where c.account_id = ${accountId} and c.environment = ${environment} and c.suppression_id = taken.suppression_id and c.id = taken.id
   returning c.id`);
-
-/** Deletes some of the inbound messages and notifications that were kept for the operator and name the person. They belong to no account.
- *  Returns their number. */
-export const deleteKeptInbound = async (tx: Tx, { recipient }: Person, most: number): Promise<number> =>
-  (
-    await tx.rows(sql`
-  delete from kept_inbound
-   where id = any (array(select id
-                           from kept_inbound
-                          where sender = ${recipient}
-                          limit ${most}))
-  returning 1`)
-  ).length;

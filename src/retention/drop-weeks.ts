@@ -72,7 +72,7 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Re
   const kept: string[] = [];
   let inUse: string | null = null;
   for (const week of weeks) {
-    const name = nameOf(week);
+    const name = new Date(week.fromMs).toISOString().slice(0, 10);
     if (await hasUnfinished(run, week)) kept.push(name);
     else if (await tryDrop(run, week)) {
       dropped.push(name);
@@ -86,8 +86,6 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Re
   if (kept.length > 0) log.warn({ event: "retention.weeks_kept", weeks: kept }, "old weeks were kept: they have unfinished messages");
   return { dropped, kept, inUse };
 }
-
-const nameOf = ({ fromMs }: Week): string => new Date(fromMs).toISOString().slice(0, 10);
 
 /** Drops all tables of a week or none. Returns false if several short attempts did not get the locks. */
 async function tryDrop(run: Run, week: Week): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** The job that deletes old rows that belong to no week. Each kind of rows has its own turn, in small batches: a batch that left rows is
  *  followed by a pause of ten times its duration, so that a turn takes at most a tenth of one connection. */
-import { deleteOldEntries } from "../audit/retention.ts";
+import type { ChainKey } from "../audit/chain.ts";
+import { deleteOldEntries } from "../audit/seal.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { walkExpiredKeys } from "../idempotency/forget-keys.ts";
@@ -21,7 +22,7 @@ const FIRST_AFTER_MS = MINUTE_MS;
 const AFTER_ERROR_MS = MINUTE_MS;
 const STOP_WITHIN_MS = 5_000;
 
-export type OldRowsParts = { db: Database; clock: Clock; retentionDays: number; auditRetentionDays: number };
+export type OldRowsParts = { db: Database; clock: Clock; retentionDays: number; auditRetentionDays: number; chainKey: ChainKey };
 
 type OldRows = {
   table: string;
@@ -31,7 +32,7 @@ type OldRows = {
   deleteBatch: (nowMs: number, stopping: AbortSignal) => Promise<boolean>;
 };
 
-export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsParts): OldRows[] {
+export function listOldRows({ db, retentionDays, auditRetentionDays, chainKey }: OldRowsParts): OldRows[] {
   const olderThan = (days: number, table: AgingTableName): OldRows => ({
     table,
     everyMs: HOUR_MS,
@@ -41,8 +42,9 @@ export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsPa
     olderThan(retentionDays, "batches"),
     olderThan(retentionDays, "verifications"),
     olderThan(retentionDays, "message_parts"),
-    olderThan(retentionDays, "messages_default"),
+    // Events first, because a message stays for as long as it has events there.
     olderThan(retentionDays, "events_default"),
+    olderThan(retentionDays, "messages_default"),
     olderThan(retentionDays, "webhook_deliveries_default"),
     // The operator has this time to assign an inbound message, whatever the retention of messages is.
     olderThan(30, "kept_inbound"),
@@ -50,6 +52,8 @@ export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsPa
     olderThan(3, "parked_receipts"),
     // Cloud APIs retry a webhook for up to seven days.
     olderThan(8, "inbound_names"),
+    // The parts of a link that is no longer configured: delivery stores or deletes all others within minutes.
+    olderThan(1, "inbound_parts"),
     // A key stays for half an hour more than its 24 hours, which makes the table 2 % larger. A small table is hardly ever read.
     { table: "idempotency_keys", everyMs: 30 * MINUTE_MS, deleteBatch: walkExpiredKeys(db) },
     { table: "usage_hours", everyMs: DAY_MS, deleteBatch: (nowMs) => deleteOldHours(db, nowMs) },
@@ -58,7 +62,8 @@ export function listOldRows({ db, retentionDays, auditRetentionDays }: OldRowsPa
     {
       table: "audit_events",
       everyMs: HOUR_MS,
-      deleteBatch: async (nowMs, stopping) => (await deleteOldEntries(db, { nowMs, keptMs: auditRetentionDays * DAY_MS }, stopping)) > 0,
+      deleteBatch: async (nowMs, stopping) =>
+        (await deleteOldEntries(db, { nowMs, keptMs: auditRetentionDays * DAY_MS, chainKey }, stopping)) > 0,
     },
   ];
 }

@@ -62,11 +62,10 @@ export const readUnfinished = async (db: Queryable, week: Week, most: number): P
   (await db.rows<MessageRow>({ ...prepare(unfinishedOf(week)), values: [most] })).map(messageOfRow);
 
 /** Deletes what the queue has of the messages of a week. */
-export const deleteQueueRows = async (db: Queryable, { fromMs, toMs }: Week): Promise<void> => {
-  await db.rows(sql`
+export const deleteQueueRows = (db: Queryable, { fromMs, toMs }: Week): Promise<unknown> =>
+  db.rows(sql`
   delete from delivery_queue
    where message_id >= ${firstUuidAt(fromMs)} and message_id < ${firstUuidAt(toMs)}`);
-};
 
 export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>
   deliveries === undefined ? [messages, events] : [messages, events, deliveries];
@@ -90,10 +89,15 @@ const AGING_TABLES = {
   kept_inbound: { age: "id" },
   parked_receipts: { age: "received_at", isUnsorted: true },
   inbound_names: { age: "received_at" },
+  inbound_parts: { age: "received_at", isUnsorted: true },
   messages_default: {
     age: "id",
     isUnsorted: true,
-    isOver: `status in ${FINISHED} and not exists (select from delivery_queue q where q.message_id = old.id)`,
+    // Compact events need their message.
+    isOver: `status in ${FINISHED} and not exists (select from delivery_queue q where q.message_id = old.id)
+          and not exists (select from events_default e
+                           where e.account_id = old.account_id and e.environment = old.environment and e.id = old.id)
+          and not exists (select from events_default e where e.message_id = old.id and e.id <> e.message_id)`,
   },
   // The timeline of an unfinished message stays.
   events_default: {

@@ -25,15 +25,10 @@ export class BusinessAccounts {
 
   /** In the order of the configuration, which may change at any time. */
   get all(): readonly BusinessAccount[] {
-    const linksByName = new Map<string, [Link, ...Link[]]>();
-    for (const link of this.#parts.linkDirectory.current.links) {
-      const name = this.nameOf(link);
-      if (name === undefined) continue;
-      const known = linksByName.get(name);
-      if (known === undefined) linksByName.set(name, [link]);
-      else known.push(link);
-    }
-    return Array.from(linksByName, ([name, links]) => ({ name, links }));
+    const byName = Map.groupBy(this.#parts.linkDirectory.current.links, (link) => this.nameOf(link));
+    return Array.from(byName).flatMap(([name, [first, ...others]]) =>
+      name === undefined || first === undefined ? [] : [{ name, links: [first, ...others] as const }],
+    );
   }
 
   nameOf(link: Link): string | undefined {

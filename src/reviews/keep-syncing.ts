@@ -9,20 +9,7 @@ import { claimSync, failSync, finishSync, renewSync, releaseSync, insertSyncs, t
 import { syncTemplates } from "./sync-templates.ts";
 import type { SyncStop, SyncParts, Tally, SyncResult } from "./sync.ts";
 
-/** Receives the outcome of every sync. */
-type SyncWatch = { synced(link: string, outcome: string): void };
-
-export function syncWatch(registry: Registry): SyncWatch {
-  const syncs = new Counter({
-    name: "godwit_template_syncs_total",
-    help: "Synchronizations with the business accounts that review templates, by outcome.",
-    labelNames: ["link", "outcome"],
-    registers: [registry],
-  });
-  return { synced: (link, outcome) => syncs.inc({ link, outcome }) };
-}
-
-type SyncerParts = SyncParts & { node: string; watch: SyncWatch };
+type SyncerParts = SyncParts & { node: string; registry: Registry };
 
 const EVERY_MS = 10 * 60_000;
 const MORE_MS = 60_000;
@@ -53,6 +40,7 @@ function waitMs(trouble: AccountFailure, failures: number): number {
 export class TemplateSyncer {
   readonly #parts: SyncerParts;
   readonly #job: RepeatingJob;
+  readonly #outcomes: Counter;
   readonly #stopping = new AbortController();
   /** How many templates the last sync of each business account skipped. A change is logged. */
   readonly #skipped = new Map<string, number>();
@@ -62,6 +50,12 @@ export class TemplateSyncer {
   constructor(parts: SyncerParts) {
     this.#parts = parts;
     this.#job = new RepeatingJob({ onError: reportError(parts.log, "templates.sync_failed", "a sync of templates failed") });
+    this.#outcomes = new Counter({
+      name: "godwit_template_syncs_total",
+      help: "Synchronizations with the business accounts that review templates, by outcome.",
+      labelNames: ["link", "outcome"],
+      registers: [parts.registry],
+    });
   }
 
   start(): void {
@@ -98,21 +92,21 @@ export class TemplateSyncer {
   }
 
   async #sync(businessAccount: BusinessAccount, claimed: ClaimedSync): Promise<void> {
-    const { db, clock, node, watch } = this.#parts;
+    const { db, clock, node } = this.#parts;
     const { name, links } = businessAccount;
-    const claim = new SyncClaim(this.#parts, name);
+    const claim = keepClaim(this.#parts, name);
     const timeoutMs = isCreated(businessAccount) ? CREATED_SYNC_TIMEOUT_MS : SYNC_TIMEOUT_MS;
-    const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([this.#stopping.signal, claim.lost, AbortSignal.timeout(timeoutMs)]);
     let outcome: SyncResult | SyncStop;
     try {
-      outcome = await syncTemplates(this.#parts, businessAccount, { isHeld: () => claim.isHeld && !signal.aborted, signal });
+      outcome = await syncTemplates(this.#parts, businessAccount, { isHeld: () => claim.isHeld() && !signal.aborted, signal });
     } finally {
       await claim.end();
     }
     // An aborted sync says nothing about the carrier.
-    const isBrokenOff = this.#stopping.signal.aborted || claim.signal.aborted;
+    const isBrokenOff = this.#stopping.signal.aborted || claim.lost.aborted;
     const end: SyncResult | SyncStop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
-    watch.synced(links[0].name, end.kind);
+    this.#outcomes.inc({ link: links[0].name, outcome: end.kind });
     const nowMs = clock.now();
     switch (end.kind) {
       case "lost":
@@ -143,36 +137,20 @@ export class TemplateSyncer {
   }
 }
 
-/** The claim of a business account during its sync. */
-class SyncClaim {
-  readonly #lost = new AbortController();
-  readonly #renewing: RepeatingJob;
-  /** On the monotonic clock, taken before the renewal: a process that was frozen does not believe that it still has the claim. */
-  #heldAt = performance.now();
-
-  constructor({ db, clock, node, log }: SyncerParts, businessAccount: string) {
-    this.#renewing = new RepeatingJob({
-      onError: (error) =>
-        log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
-    });
-    this.#renewing.repeat(async () => {
-      const askedAt = performance.now();
-      if (await renewSync(db, businessAccount, node, clock.now() + CLAIM_MS)) this.#heldAt = askedAt;
-      else this.#lost.abort();
-      return RENEW_EVERY_MS;
-    });
-  }
-
-  /** Aborted when another node has the claim. */
-  get signal(): AbortSignal {
-    return this.#lost.signal;
-  }
-
-  get isHeld(): boolean {
-    return performance.now() - this.#heldAt < CLAIM_MS - CALL_MS;
-  }
-
-  end(): Promise<void> {
-    return this.#renewing.stop();
-  }
+/** Renews the claim of a business account during its sync. `lost` is aborted when another node has the claim. */
+function keepClaim({ db, clock, node, log }: SyncerParts, businessAccount: string) {
+  const lost = new AbortController();
+  // On the monotonic clock, taken before the renewal: a process that was frozen does not believe that it still has the claim.
+  let heldAt = performance.now();
+  const renewing = new RepeatingJob({
+    onError: (error) =>
+      log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
+  });
+  renewing.repeat(async () => {
+    const askedAt = performance.now();
+    if (await renewSync(db, businessAccount, node, clock.now() + CLAIM_MS)) heldAt = askedAt;
+    else lost.abort();
+    return RENEW_EVERY_MS;
+  });
+  return { lost: lost.signal, isHeld: () => performance.now() - heldAt < CLAIM_MS - CALL_MS, end: () => renewing.stop() };
 }

@@ -13,7 +13,7 @@ import { TemplateChanger } from "../templates/change-template.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Owner } from "../model/owner.ts";
 import { BusinessAccounts } from "./business-accounts.ts";
-import { syncWatch, TemplateSyncer } from "./keep-syncing.ts";
+import { TemplateSyncer } from "./keep-syncing.ts";
 import { hastenSyncs, findReviewsByName } from "./queries.ts";
 import { noteReview, type ReviewParts } from "./sync.ts";
 import { reviewStatus, type Review } from "./review.ts";
@@ -33,30 +33,23 @@ export type ReviewsParts = {
   log: Log;
 };
 
-export type Reviews = {
-  changer: TemplateChanger;
-  apply(updates: readonly ReviewUpdate[]): Promise<void>;
-  doubt(link: Link): void;
-  stop(): Promise<void>;
-};
-
 // Several changes in a row share one sync.
 const CHANGE_GAP_MS = 2_000;
 // Many messages may report the same problem.
 const DOUBT_GAP_MS = 60_000;
 const DOUBT_EVERY_MS = 1_000;
 
-export function startReviews(parts: ReviewsParts): Reviews {
-  const { db, clock, node, wakeWebhooks, templates, accounts, isSyncing, log } = parts;
+export function startReviews(parts: ReviewsParts) {
+  const { db, clock, node, wakeWebhooks, templates, accounts, isSyncing, registry, log } = parts;
   const businessAccounts = new BusinessAccounts(parts);
   const requests = syncRequests(parts, businessAccounts);
   const changer = new TemplateChanger({ db, clock, wakeWebhooks, templates, changed: requests.changed });
-  const syncer = new TemplateSyncer({ db, clock, node, businessAccounts, changer, accounts, watch: syncWatch(parts.registry), log });
+  const syncer = new TemplateSyncer({ db, clock, node, businessAccounts, changer, accounts, registry, log });
   if (isSyncing) syncer.start();
   return {
     changer,
-    apply: (updates) => applyUpdates({ db, clock, businessAccounts, changer, requests, log }, updates),
-    doubt: (link) => requests.doubt(businessAccounts.nameOf(link)),
+    apply: (updates: readonly ReviewUpdate[]) => applyUpdates({ db, clock, businessAccounts, changer, requests, log }, updates),
+    doubt: (link: Link) => requests.doubt(businessAccounts.nameOf(link)),
     stop: () => syncer.stop(),
   };
 }

@@ -2,7 +2,7 @@
  *  imports templates that were not written here, and submits those that wait. No transaction is open during a call, and each step is
  *  stored before the next, so that the next sync completes one that was aborted. */
 import { unreachable } from "../lib/assert.ts";
-import type { CarrierTemplate, CarrierTemplateStatus, ReviewableTemplate } from "../providers/business-account.ts";
+import type { CarrierTemplate, ReviewableTemplate } from "../providers/business-account.ts";
 import type { TemplateId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
 import { readTemplates, readTemplate } from "../templates/find-template.ts";
@@ -78,7 +78,6 @@ async function syncOwners(sync: TemplateSync): Promise<SyncResult | SyncStop> {
   return { kind: "synced", tally };
 }
 
-/** A template with its stored review. */
 type ReviewedTemplate = { template: Template; review: Review | undefined };
 
 /** Returns the templates that are to be submitted at the end, or the reason why the sync stops. */
@@ -150,12 +149,14 @@ const isOlder =
 
 /** Takes over the status of a template that the carrier has already. */
 async function takeOver(sync: TemplateSync, planned: Template, theirs: CarrierTemplate): Promise<void> {
-  const status = reviewStatus(theirs.status);
   await writeReview(sync, reviewKey(sync, planned), (template, before) => {
-    if (!isUnchanged(sync, planned, template, before)) return undefined;
-    const { id: carrierId, reason } = theirs;
-    return { ...newReview(sync, template, before), carrierId, status, reason, wasApproved: status === "approved" };
+    return isUnchanged(sync, planned, template, before) ? { ...newReview(sync, template, before), ...decisionOf(theirs) } : undefined;
   });
+}
+
+function decisionOf({ id: carrierId, status: theirStatus, reason }: CarrierTemplate) {
+  const status = reviewStatus(theirStatus);
+  return { carrierId, status, reason, wasApproved: status === "approved" };
 }
 
 const TAKEN = "Another account of this service has a template of this name and language at the carrier, which says something else.";
@@ -163,7 +164,7 @@ const TAKEN = "Another account of this service has a template of this name and l
 /** Submits a template to the business account. The review is stored before the call: if the response is lost, the list of the carrier
  *  shows the outcome, and a report that arrives before the response finds its template. */
 async function submitTemplate(sync: TemplateSync, planned: Template, before: CarrierTemplate | undefined): Promise<SyncStop | undefined> {
-  const { client, businessAccount, signal, tally } = sync;
+  const { client, businessAccount, listed, signal, tally } = sync;
   let template: Template | undefined;
   await writeReview(sync, reviewKey(sync, planned), (now, known) => {
     // The template was changed after the step was planned. The next sync sees the change.
@@ -174,10 +175,10 @@ async function submitTemplate(sync: TemplateSync, planned: Template, before: Car
     return { ...review, isOurs: review.isOurs || before === undefined };
   });
   if (template === undefined) return undefined;
-  const { name, language } = template;
+  const { name } = template;
+  const code = client.languageCode(template.language);
   // The template of another account of this service must not be changed.
-  const isTaken =
-    before !== undefined && (await findNamesake(sync, { name, code: client.languageCode(language) }, template.id)) !== undefined;
+  const isTaken = before !== undefined && (await findNamesake(sync, { name, code }, template.id)) !== undefined;
   if (isTaken) return refuse(sync, template, TAKEN);
   if (!sync.isHeld()) return { kind: "lost" };
   tally.submitted += 1;
@@ -185,7 +186,8 @@ async function submitTemplate(sync: TemplateSync, planned: Template, before: Car
   switch (outcome.kind) {
     case "submitted":
       await settle(sync, template, { status: reviewStatus(outcome.status), reason: null, carrierId: outcome.id, isOurs: true });
-      addListed(sync, template, outcome);
+      // On the list, so that another account with the same template does not submit it again.
+      listed.set(listKey(name, code), { id: outcome.id, name, code, status: outcome.status, reason: null, template });
       return undefined;
     case "exists":
       tally.left += 1;
@@ -200,17 +202,6 @@ async function submitTemplate(sync: TemplateSync, planned: Template, before: Car
     default:
       return unreachable(outcome);
   }
-}
-
-/** Adds the template to the list, so that another account with the same template does not submit it again. */
-function addListed(
-  { listed, client }: TemplateSync,
-  template: Template,
-  { id, status }: { id: string; status: CarrierTemplateStatus },
-): void {
-  const { name } = template;
-  const code = client.languageCode(template.language);
-  listed.set(listKey(name, code), { id, name, code, status, reason: null, template });
 }
 
 async function refuse(sync: TemplateSync, template: Template, reason: string): Promise<undefined> {
@@ -280,9 +271,7 @@ async function importOne(sync: TemplateSync, owner: Owner, theirs: CarrierTempla
   if (theirs.status === "deleted") return false;
   const review = { status: theirs.status, statusReason: theirs.reason };
   const imported = await sync.changer.import(owner, request, review, async (tx, template) => {
-    const status = reviewStatus(theirs.status);
-    const { id: carrierId, reason } = theirs;
-    await storeReview(tx, { ...newReview(sync, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
+    await storeReview(tx, { ...newReview(sync, template, undefined), ...decisionOf(theirs) });
   });
   return imported !== undefined;
 }

@@ -2,10 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { createFirstAccount } from "../access/accounts.ts";
 import { createKey } from "../access/api-key.ts";
-import { openRecipientHasher, resealRecipientKey, type RecipientHasher } from "../access/recipient-hash.ts";
+import { openRecipientHasher, resealRecipientKey } from "../access/recipient-hash.ts";
 import { SCOPES } from "../access/scope.ts";
 import { checkSecretKey } from "../access/secret-key.ts";
 import { resealSigningKeys } from "../access/signing-keys.ts";
+import { openChainKey, resealChainKey } from "../audit/chain.ts";
 import type { Config } from "../config.ts";
 import { continuePositions } from "../events/positions.ts";
 import { reportError, type Log } from "../model/log.ts";
@@ -14,26 +15,24 @@ import { SecretBox } from "../lib/secret-box.ts";
 import { readOrMakeSecretKey } from "../embedded/data-directory.ts";
 import { DatabaseClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import { startCompactRecords } from "../database/earlier-releases.ts";
 import { missingDurability } from "../database/health.ts";
-import type { EmbeddedPostgres } from "../embedded/embedded-postgres.ts";
-import { migrate } from "../database/migrate.ts";
+import { migrate, requireMigrated } from "../database/migrate.ts";
 import { openDatabase } from "../embedded/open-database.ts";
 import { createPartitions, partitionJob, type PartitionReport } from "../database/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { resealLinks } from "../links/stored-link.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import { sharesOf } from "./shares.ts";
-import type { Stops } from "./stops.ts";
 
-export type Storage = {
-  db: Database;
-  embedded: EmbeddedPostgres | undefined;
-  box: SecretBox;
-  recipientHasher: RecipientHasher;
-  clock: DatabaseClock;
-  /** The test key that the first start creates. */
-  firstKey: string | undefined;
-};
+/** The functions that stop the started parts of a process, in the order of the start. A stop runs them in reverse. */
+export type Stops = (() => unknown)[];
+
+export async function stopAll(stops: Stops): Promise<void> {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+}
+
+export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
 /** Each start has another name. */
 export const newNodeName = (): string => randomBytes(6).toString("hex");
@@ -41,7 +40,7 @@ export const newNodeName = (): string => randomBytes(6).toString("hex");
 type StorageParts = { config: Config; node: string; isWorker: boolean; log: Log; say: (line: string) => void; stops: Stops };
 
 /** Opens the database and prepares it for this version. A worker joins the embedded server of its supervisor. */
-export async function openStorage({ config, node, isWorker, log, say, stops }: StorageParts): Promise<Storage> {
+export async function openStorage({ config, node, isWorker, log, say, stops }: StorageParts) {
   const { db, close, embedded } = await openDatabase({
     ...config,
     command: "serve",
@@ -52,18 +51,32 @@ export async function openStorage({ config, node, isWorker, log, say, stops }: S
     onLog: (line) => logPostgres(log, line),
   });
   stops.push(close);
-  const { applied } = await migrate(db);
-  if (applied.length > 0) log.info({ applied }, "database migrated");
+  if (config.isMigrating) {
+    const { applied } = await migrate(db);
+    if (applied.length > 0) log.info({ applied }, "database migrated");
+  } else await requireMigrated(db);
+  const compactRecords = await startCompactRecords(
+    db,
+    reportError(log, "storage.compact_records_failed", "whether nodes of earlier releases are connected could not be found out"),
+  );
+  stops.push(() => compactRecords.stop());
   await continuePositions(db);
   await warnAboutDurability(db, log);
   const box = await openSecrets(db, config);
-  const recipientHasher = await openRecipientHasher(db, box);
-  const clock = new DatabaseClock(db, (stepMs) =>
-    log.warn(
-      { event: "storage.clock_step", step_ms: stepMs },
-      "the database's clock made a step that the clock of this machine does not confirm: it is not followed",
-    ),
-  );
+  const hashRecipient = await openRecipientHasher(db, box);
+  const chainKey = await openChainKey(db, box);
+  const clock = new DatabaseClock(db, {
+    unconfirmed: (stepMs) =>
+      log.warn(
+        { event: "storage.clock_step", step_ms: stepMs },
+        "the database's clock made a step that the clock of this machine does not confirm: it is not followed",
+      ),
+    different: (differenceMs) =>
+      log.warn(
+        { event: "storage.clock_difference", difference_ms: differenceMs },
+        "the clocks of the database and of this machine differ: scheduled messages wait for the later one",
+      ),
+  });
   await clock.start();
   stops.push(() => clock.stop());
   const onError = reportError(log, "storage.partitions_failed", "partitions of the coming weeks could not be created");
@@ -74,7 +87,7 @@ export async function openStorage({ config, node, isWorker, log, say, stops }: S
   const partitions = partitionJob(db, () => clock.now(), { onReport, onError });
   stops.push(() => partitions.stop());
   partitions.start();
-  return { db, embedded, box, recipientHasher, clock, firstKey: await createFirstKey(db, clock) };
+  return { db, embedded, box, hashRecipient, chainKey, clock, firstKey: await createFirstKey(db, clock) };
 }
 
 /** The key of the first start. It belongs to `test`, so it has every scope. */
@@ -94,6 +107,7 @@ async function openSecrets(db: Database, { secretKey: given, previousSecretKey, 
     await resealLinks(tx, box);
     await resealSigningKeys(tx, box);
     await resealRecipientKey(tx, box);
+    await resealChainKey(tx, box);
   });
   return box;
 }

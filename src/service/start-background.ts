@@ -1,5 +1,5 @@
 /** The second phase of a start: everything that works in the background. */
-import { auditCounter, sealingJob } from "../audit/seal.ts";
+import { sealingJob } from "../audit/seal.ts";
 import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
@@ -8,23 +8,28 @@ import type { Config } from "../config.ts";
 import { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { announcingHandover } from "../delivery/announcements.ts";
 import { Delivery } from "../delivery/delivery.ts";
+import type { Peers } from "../delivery/peer-lanes.ts";
 import { ProviderHosts } from "../delivery/provider-hosts.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
+import type { WebhookHandover } from "../events/handover.ts";
 import type { WakeWebhooks } from "../events/publish.ts";
-import type { BackgroundJob } from "../lib/background-job.ts";
+import type { RepeatingJob } from "../lib/background-job.ts";
+import { metricsIn } from "../lib/metrics.ts";
 import { reportError, type Log } from "../model/log.ts";
+import { LinkMeter } from "../quality/meter.ts";
+import { windowsOf } from "../quality/windows.ts";
 import { LinkDirectory, type Accounts } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
-import { watchLinks } from "../links/metrics.ts";
+import { watchLinks, watchQuality } from "../links/metrics.ts";
 import { Composer } from "../messages/compose.ts";
 import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { retentionJob } from "../retention/drop-weeks.ts";
 import { oldRowsJob } from "../retention/old-rows.ts";
-import { startReviews, type Reviews } from "../reviews/reviews.ts";
+import { startReviews } from "../reviews/reviews.ts";
 import { CreatedPlans } from "../links/created-plan.ts";
-import { holdRestored } from "../links/hold.ts";
+import { holdRecovered, holdRestored } from "../links/hold.ts";
 import { LinkReader } from "../links/stored-link.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
@@ -33,63 +38,62 @@ import { Templates } from "../templates/find-template.ts";
 import type { Timings } from "../timings.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { usageFolding } from "../usage/fold.ts";
-import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
+import { watchOutbox, webhookWatch } from "../webhooks/metrics.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
 import { HttpClient } from "../outbound/http-client.ts";
 import { Signer } from "../webhooks/signature.ts";
 import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
 import { CALL_LIMITS } from "../webhooks/attempt.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
-import type { Storage } from "./open-storage.ts";
-import type { Stops } from "./stops.ts";
+import type { Stops, Storage } from "./open-storage.ts";
 
 /** The objects that all parts of a process share. */
 export type Process = Storage & {
   config: Config;
   timings: Timings;
-  /** The name of this node. */
   node: string;
   announcer: Announcer;
   metrics: Metrics;
   log: Log;
   tracing: Tracing | undefined;
+  /** The other workers of this machine. */
+  peers: Peers | undefined;
   stops: Stops;
 };
 
-export type Background = {
-  wakeWebhooks: WakeWebhooks;
-  linkDirectory: LinkDirectory;
-  reviews: Reviews;
-  hosts: ProviderHosts;
-  composer: Composer;
-  handover: Handover;
-  consentDefaults: ConsentDefaults;
-  gate: AddressGate;
-  linkReader: LinkReader;
-  createdPlans: CreatedPlans;
-  /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
-  reloadPlan: (config: ReloadedConfig) => Promise<void>;
-};
+export type Background = Awaited<ReturnType<typeof startBackground>>;
 
 /** The part of the configuration that a running process follows. */
 export type ReloadedConfig = Pick<Config, "plan" | "consent">;
 
-export async function startBackground(shared: Process): Promise<Background> {
+export async function startBackground(shared: Process) {
   const { config, db, clock, metrics, log, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
   const gate = new AddressGate(config.webhookAddresses);
-  const wakeWebhooks = startWebhooks(shared, gate);
+  const { wakeWebhooks, webhookHandover } = startWebhooks(shared, gate);
   const accounts = await findAccounts(db, config);
-  const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts);
+  const linkMeter = new LinkMeter({
+    db,
+    clock,
+    windows: windowsOf(shared.timings.qualityHalfLifeMs),
+    measuredLinks: () => linkDirectory.current.measuredLinks,
+    onError: reportError(log, "links.measurement_failed", "the outcomes on links could not be stored or read"),
+  });
+  const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts, () => linkMeter.scores);
   const linkReader = new LinkReader(shared.box, gate);
   const createdPlans = new CreatedPlans({ ...shared, linkReader, linkDirectory });
   await holdRestored(config, db, clock);
+  holdRecovered(db, clock, (hold) => {
+    linkDirectory.hold(hold);
+    log.warn({ event: "delivery.on_hold", reason: hold.detail }, "no message is handed over until godwit resume");
+  });
   await createdPlans.load();
   if (linkDirectory.current.hold !== undefined)
     log.warn({ event: "delivery.on_hold", reason: linkDirectory.current.hold.detail }, "no message is handed over until godwit resume");
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
   watchLinks(metrics.registry, { db, clock, linkDirectory });
+  watchQuality(metrics.registry, { db, clock, linkDirectory });
   const templates = new Templates(db);
   const reviews = startReviews({
     ...shared,
@@ -104,11 +108,13 @@ export async function startBackground(shared: Process): Promise<Background> {
   stops.push(() => reviews.stop());
   const hosts = new ProviderHosts({
     ...shared,
+    providers: PROVIDERS,
     linkDirectory,
     consentDefaults,
     wakeWebhooks,
+    webhookHandover,
     receiptWaitMs: config.receiptWaitMs,
-    watch: deliveryWatch(metrics.registry),
+    watch: deliveryWatch(metrics.registry, linkMeter.counts),
     reviews,
     pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
@@ -116,6 +122,7 @@ export async function startBackground(shared: Process): Promise<Background> {
   const composer = new Composer({ clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
   const { handover, reload } = await startDelivery(shared, { hosts, composer });
   startUpkeep(shared, wakeWebhooks);
+  /** Links that have not changed keep their connection. */
   const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
     const known = await findAccounts(db, reloaded);
     linkDirectory.replaceFile(reloaded.plan, known);
@@ -123,25 +130,37 @@ export async function startBackground(shared: Process): Promise<Background> {
     await reload();
   };
   createdPlans.start();
+  linkMeter.start();
+  stops.push(() => linkMeter.stop());
   stops.push(() => createdPlans.stop());
-  return { wakeWebhooks, linkDirectory, reviews, hosts, composer, handover, consentDefaults, gate, linkReader, createdPlans, reloadPlan };
+  return {
+    wakeWebhooks,
+    webhookHandover,
+    linkDirectory,
+    reviews,
+    hosts,
+    composer,
+    handover,
+    consentDefaults,
+    gate,
+    linkReader,
+    createdPlans,
+    reloadPlan,
+  };
 }
 
 /** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
-function startWebhooks(
-  { config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process,
-  gate: AddressGate,
-): WakeWebhooks {
+function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: WakeWebhooks; webhookHandover: WebhookHandover | undefined } {
+  const { config, timings, db, box, announcer, metrics, stops } = shared;
   watchOutbox(metrics.registry, db);
   const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
-  if (!config.roles.has("webhooks")) return announce;
+  if (!config.roles.has("webhooks")) return { wakeWebhooks: announce, webhookHandover: undefined };
   const wakeWebhooks: WakeWebhooks = (queued) => {
     worker.wake(queued);
     announce(queued);
   };
   const worker = new WebhookWorker({
-    db,
-    clock,
+    ...shared,
     client: new HttpClient({ gate, ...CALL_LIMITS }),
     signer: new Signer(box),
     wakeWebhooks,
@@ -149,17 +168,16 @@ function startWebhooks(
     leaseMs: timings.webhookLeaseMs,
     callMs: timings.webhookCallMs,
     pollMs: timings.webhookPollMs,
-    log,
-    tracing,
   });
-  watchWorker(metrics.registry, worker);
+  const { gauge } = metricsIn(metrics.registry);
+  gauge("godwit_webhook_calls", "Calls to endpoints that are under way in this process.", () => worker.inFlight);
   stops.push(() => worker.stop());
   announcer.onListening(() => worker.wake());
   announcer.hear((lane, announced) => {
     if (lane === WEBHOOK_LANE) worker.wake(deliveriesOf(announced));
   });
   worker.start();
-  return wakeWebhooks;
+  return { wakeWebhooks, webhookHandover: worker.handover };
 }
 
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
@@ -167,17 +185,15 @@ const RESPONSE_TIMEOUT_MS = 60_000;
 
 /** Delivers messages in this process if that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
-  { config, timings, db, node, box, announcer, metrics, stops }: Process,
-  { hosts, composer }: Pick<Background, "hosts" | "composer">,
+  shared: Process,
+  parts: Pick<Background, "hosts" | "composer">,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
+  const { config, timings, db, announcer, metrics, stops } = shared;
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
   const delivery = new Delivery({
-    node,
-    hosts,
-    providers: PROVIDERS,
-    composer,
-    box,
+    ...shared,
+    ...parts,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     queueLeaseMs: timings.queueLeaseMs,
     linkLeaseMs: timings.linkLeaseMs,
@@ -191,9 +207,9 @@ async function startDelivery(
 
 /** The jobs that keep the tables small and complete batches. */
 function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
-  const { config, db, clock, metrics, log, stops } = shared;
+  const { config, db, clock, chainKey, metrics, log, stops } = shared;
   const { roles, retentionDays, auditRetentionDays } = config;
-  const jobs: BackgroundJob[] = [
+  const jobs: RepeatingJob[] = [
     usageFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
     retentionJob(db, {
       retentionDays,
@@ -202,11 +218,11 @@ function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
       onError: reportError(log, "retention.drop_failed", "old weeks could not be dropped"),
     }),
     oldRowsJob(
-      { db, clock, retentionDays, auditRetentionDays },
+      { db, clock, retentionDays, auditRetentionDays, chainKey },
       reportError(log, "retention.cleanup_failed", "old rows could not be deleted"),
     ),
     sealingJob(
-      { db, clock, publish: publishAuditEvent, wakeWebhooks, onSealed: auditCounter(metrics.registry) },
+      { db, clock, chainKey, publish: publishAuditEvent, wakeWebhooks, registry: metrics.registry },
       reportError(log, "audit.seal_failed", "entries of the audit log could not be sealed"),
     ),
   ];
@@ -214,7 +230,7 @@ function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
     jobs.push(
       batchCompletion({ db, clock, wakeWebhooks }, reportError(log, "batches.completion_failed", "batches could not be completed")),
     );
-  for (const job of jobs) void job.start();
+  for (const job of jobs) job.start();
   stops.push(() => Promise.all(jobs.map((job) => job.stop())));
 }
 

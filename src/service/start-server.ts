@@ -3,20 +3,21 @@ import { Authenticator } from "../access/authenticate.ts";
 import { KeyChanger } from "../access/change-key.ts";
 import { Limiter } from "../access/limiter.ts";
 import { readInstallation } from "../access/queries.ts";
-import { keyRecognizer } from "../access/recognize-key.ts";
+import { keyRecognizer } from "../access/api-key.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
 import { AccountTurns } from "../api/admit.ts";
 import { intakeLimits } from "../api/intake.ts";
+import { responseLimits } from "../api/unread-responses.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
+import { metricsIn } from "../lib/metrics.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
 import { ConsentSettingsChanger } from "../consent/change-settings.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
-import { watchPositions } from "../events/metrics.ts";
 import { EventPositions } from "../events/positions.ts";
 import { EventStreams } from "../events/stream.ts";
 import { Once } from "../idempotency/once.ts";
@@ -39,10 +40,16 @@ const REQUESTS_WAITING = 500;
 
 export type ListeningServer = { url: string; reloadTls: () => boolean };
 
-type ServerOptions = { isReady: () => Promise<boolean>; readMetrics: () => Promise<string>; writeLine: (fields: string) => void };
+type ServerOptions = {
+  isDraining: () => boolean;
+  isDatabaseUp: () => Promise<boolean>;
+  readMetrics: () => Promise<string>;
+  writeLine: (fields: string) => void;
+  freePort: (() => Promise<void>) | undefined;
+};
 
 export async function startServer(shared: Process, background: Background, options: ServerOptions): Promise<ListeningServer> {
-  const { isReady, readMetrics, writeLine } = options;
+  const { isDraining, isDatabaseUp, readMetrics, writeLine, freePort } = options;
   const { config, clock, node, box, metrics, log, tracing, stops } = shared;
   const isApi = config.roles.has("api");
   const shares = sharesOf(config.workers);
@@ -62,11 +69,16 @@ export async function startServer(shared: Process, background: Background, optio
   const server = new Server({
     ...config,
     intake: intakeLimits(config),
+    responses: responseLimits(config),
     failureDelayMs: shared.timings.failureDelayMs,
     requestTimeoutMs: shared.timings.requestTimeoutMs,
+    responseStallMs: shared.timings.responseStallMs,
     tls: config.tls && readTlsFiles(config.tls),
     routes,
-    pages: [...publicPages({ isApi, readMetrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
+    pages: [
+      ...publicPages({ isApi, readMetrics, metricsAllow: config.metricsAllow, isDraining, isDatabaseUp }),
+      ...(isApi ? apiPages : []),
+    ],
     authenticator: access.authenticator,
     limiter,
     box,
@@ -75,10 +87,12 @@ export async function startServer(shared: Process, background: Background, optio
     log,
     tracing,
     writeLogLine: writeLine,
+    isDraining,
   });
   if (config.tls !== undefined && isKeyShared(config.tls))
     log.warn({ event: "http.tls_key_shared", file: config.tls.keyPath }, "the group of the file may read the private key");
   stops.push(() => server.stop());
+  await freePort?.();
   const url = await server.listen();
   const reloadTls = (): boolean => {
     if (config.tls !== undefined) server.reloadTls(readTlsFiles(config.tls));
@@ -89,8 +103,8 @@ export async function startServer(shared: Process, background: Background, optio
 
 type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator };
 
-async function openAccess({ config, db, clock, box }: Process, strangersDb: Database): Promise<Access> {
-  const signingKeys = new SigningKeys({ db, clock, box });
+async function openAccess({ config, db, clock, box, log }: Process, strangersDb: Database): Promise<Access> {
+  const signingKeys = new SigningKeys({ db, clock, box, log });
   // Created before the first request, so that a client that caches the published keys never caches an empty set.
   if (config.roles.has("api")) await signingKeys.signer();
   const installation = await readInstallation(db);
@@ -101,20 +115,37 @@ async function openAccess({ config, db, clock, box }: Process, strangersDb: Data
 }
 
 function makeRoutes(
-  { config, db, clock, box, recipientHasher: hasher, metrics, log, tracing }: Process,
-  { composer, handover, wakeWebhooks, linkDirectory, reviews, consentDefaults, gate, linkReader, createdPlans }: Background,
+  { config, db, clock, box, hashRecipient, metrics, log, tracing }: Process,
+  {
+    composer,
+    handover,
+    wakeWebhooks,
+    webhookHandover,
+    linkDirectory,
+    reviews,
+    consentDefaults,
+    gate,
+    linkReader,
+    createdPlans,
+  }: Background,
   { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
-  const accepting = { db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing };
+  const accepting = { db, clock, composer, handover, wakeWebhooks, webhookHandover, watch: metrics, tracing };
   const acceptor = new Acceptor(accepting, isOneOfSeveral);
-  metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
+  const { gauge } = metricsIn(metrics.registry);
+  gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const positions = new EventPositions(db);
-  watchPositions(metrics.registry, positions);
+  gauge(
+    "godwit_event_stream_stalled_seconds",
+    "Time for which an open transaction that has written events has delayed the event streams.",
+    async () => (await positions.readStalledMs()) / 1_000,
+    { aggregator: "max" },
+  );
   const streams = new EventStreams({ db, positions, limiter, readInTurn: turns.read });
-  metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
+  gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   const once = new Once(db, clock, box);
-  const setup = { db, clock, box, gate, once, linkReader, linkDirectory, changed: () => createdPlans.changed() };
+  const setup = { db, clock, box, gate, once, linkReader, linkDirectory, changed: createdPlans.changed };
   return allRoutes({
     db,
     clock,
@@ -131,7 +162,7 @@ function makeRoutes(
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),
     templates: reviews.changer,
-    eraser: new RecipientEraser({ db, clock, hasher, wakeWebhooks }),
-    exporter: new RecipientExporter({ db, clock, hasher, limiter, readInTurn: turns.read }),
+    eraser: new RecipientEraser({ db, clock, hashRecipient, wakeWebhooks }),
+    exporter: new RecipientExporter({ db, clock, hashRecipient, limiter, readInTurn: turns.read }),
   });
 }

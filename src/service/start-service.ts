@@ -8,12 +8,10 @@ import { Announcer } from "../queue/announcer.ts";
 import type { Database } from "../database/database.ts";
 import { watchStorage } from "../embedded/metrics.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
-import { spanWatch } from "../tracing/metrics.ts";
 import { VERSION } from "../version.ts";
-import { newNodeName, openStorage } from "./open-storage.ts";
+import { newNodeName, openStorage, stopAll, type Stops } from "./open-storage.ts";
 import { startServer } from "./start-server.ts";
 import { startBackground, type ReloadedConfig } from "./start-background.ts";
-import { stopAll, type Stops } from "./stops.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
 export type Service = {
@@ -24,15 +22,19 @@ export type Service = {
   reloadTls(): boolean;
   /** Follows another plan of links, senders and routes, and other consent settings; links that have not changed keep their connection. */
   reloadPlan(config: ReloadedConfig): Promise<void>;
+  /** Fails readiness and asks clients to leave, while requests are served. */
+  drain(): void;
   stop(): Promise<void>;
 };
 
-/** `channel` is present in a worker. */
+type StartOptions = { timings?: Timings; channel?: WorkerChannel | undefined; freePort?: () => Promise<void> };
+
+/** `channel` is present in a worker. `freePort` is called immediately before the service listens. */
 export async function startService(
   config: Config,
   { log, writeLine }: LogOutput,
   say: (line: string) => void,
-  { timings = TIMINGS, channel }: { timings?: Timings; channel?: WorkerChannel | undefined } = {},
+  { timings = TIMINGS, channel, freePort }: StartOptions = {},
 ): Promise<Service> {
   const node = newNodeName();
   const stops: Stops = [];
@@ -41,26 +43,40 @@ export async function startService(
     const { db, clock, embedded, firstKey } = storage;
     const metrics = createMetrics(VERSION);
     const isDatabaseUp = readiness(db);
-    const isReady = async (): Promise<boolean> => channel?.isDraining !== true && (await isDatabaseUp());
+    let hasDrained = false;
+    const isDraining = (): boolean => hasDrained || channel?.isDraining === true;
+    if (config.databaseUrl !== undefined) stops.push(keepCommitting(isDatabaseUp));
     watchStorage(metrics.registry, { db, clock, embedded, isReady: isDatabaseUp });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
-    const watch = spanWatch(metrics.registry);
     // Without a collector in the configuration the code of tracing is not loaded.
-    const tracing = config.tracing && new (await import("../tracing/recorder.ts")).Recorder(config.tracing, { node, watch, log });
+    const tracing = config.tracing && new (await import("../tracing/recorder.ts")).Recorder(config.tracing, { node, watch: metrics, log });
     stops.push(() => tracing?.stop());
-    const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
+    const shared = { ...storage, config, timings, node, announcer, metrics, log, tracing, peers: channel, stops };
     const background = await startBackground(shared);
     channel?.report(metrics.registry);
     const readMetrics = (): Promise<string> => channel?.readMetrics() ?? metrics.registry.metrics();
-    const { url, reloadTls } = await startServer(shared, background, { isReady, readMetrics, writeLine });
+    const { url, reloadTls } = await startServer(shared, background, {
+      isDraining,
+      isDatabaseUp,
+      readMetrics,
+      writeLine,
+      freePort,
+    });
     channel?.listening(url);
     log.info({ url, version: VERSION, node }, "listening");
-    return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: background.reloadPlan };
+    const drain = (): void => void (hasDrained = true);
+    return { url, firstKey, drain, stop: () => stopAll(stops), reloadTls, reloadPlan: background.reloadPlan };
   } catch (error) {
     await stopAll(stops);
     throw error;
   }
+}
+
+/** Commits once a second also without probes: the last commit that an idle node saw tells it that a server was recovered to an earlier time. */
+function keepCommitting(isDatabaseUp: () => Promise<boolean>): () => void {
+  const timer = setInterval(() => void isDatabaseUp(), READY_TRUST_MS);
+  return () => clearInterval(timer);
 }
 
 // A database that works responds in milliseconds. A node whose database takes longer than this must get no requests.

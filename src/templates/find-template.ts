@@ -2,17 +2,21 @@
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import { remembered } from "../lib/remembered.ts";
 import { decodeId, idKey, type TemplateId } from "../model/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { findTemplate, listTemplates, type Which } from "./queries.ts";
+import { findTemplate, listTemplates, templateNames, type Which } from "./queries.ts";
 import { MAX_TEMPLATES_EACH, NAME_PATTERN, type Template } from "./template.ts";
 
 // A paused or archived template must stop within about a second on every node.
 const TRUST_MS = 1_000;
 // Unknown names are cached as well. Otherwise each message of a client with a wrong name would query the database.
 const MAX_CACHED = 10_000;
+// Those that requests have named a wrong template in. Each has up to 500 names.
+const MAX_ENVIRONMENTS = 50;
 
 /** A query and its result. The query is shared while it runs, and its result until the time `until`. */
 type CachedTemplate = { found: Promise<Template | undefined>; until: number };
@@ -20,6 +24,8 @@ type CachedTemplate = { found: Promise<Template | undefined>; until: number };
 export class Templates {
   readonly #db: Queryable;
   readonly #cached = new BoundedMap<string, CachedTemplate>(MAX_CACHED);
+
+  readonly #names = new BoundedMap<string, () => Promise<string[]>>(MAX_ENVIRONMENTS);
 
   constructor(db: Queryable) {
     this.#db = db;
@@ -32,6 +38,14 @@ export class Templates {
     if (cached !== undefined && performance.now() < cached.until) return cached.found;
     const which = whichTemplate(idOrName);
     return which && this.#query(owner, key, which);
+  }
+
+  /** Says that an environment has no template with a name, and which one is near. The names are cached too. */
+  async explainUnknown(owner: Owner, idOrName: string): Promise<string> {
+    const key = environmentKey(owner);
+    const readNames = this.#names.get(key) ?? remembered(TRUST_MS, () => templateNames(this.#db, owner));
+    this.#names.set(key, readNames);
+    return `no template of this environment has this id or name${didYouMean(idOrName, await readNames())}`;
   }
 
   /** Forgets the templates of an environment, also those whose query is still running. Called after each change in this process; other

@@ -1,4 +1,5 @@
 /** Requests that create or edit a template: their schemas, and the rules of each field that a schema cannot express. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { escapePointer, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
@@ -224,7 +225,7 @@ function oneButtonFaults(button: Request, pointer: string): Fault[] {
 
 function urlFaults(text: string, pointer: string): Fault[] {
   if (hasBraces(text)) return noVariables(text, pointer);
-  const protocol = /[\s\p{Cc}]/u.test(text) ? undefined : URL.parse(text)?.protocol;
+  const protocol = /[\s\p{Cc}]/u.test(text) ? undefined : parseBoundedUrl(text)?.protocol;
   return protocol === "https:" || protocol === "http:"
     ? []
     : [{ pointer, code: "invalid_format", detail: "must be a URL such as https://example.com/orders" }];

@@ -8,7 +8,7 @@ import type { Owner } from "../model/owner.ts";
 import { rowReader, type StoredRow } from "../database/row-reader.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared, type Sql } from "../database/sql.ts";
-import type { Template, TemplateStatus } from "./template.ts";
+import { MAX_TEMPLATES_EACH, readableTemplate, type Template, type TemplateStatus } from "./template.ts";
 
 /** By id, archived or not, or by name, which an archived template does not have any more. With a version, the template has the content of that
  *  version; all other fields are current. */
@@ -17,7 +17,8 @@ export type Which = { id: TemplateId; version?: number } | { name: string };
 const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
        t.created_by, v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
 
-const toTemplate = rowReader<Template>(COLUMNS, ["updatedAtMs"]);
+const readRow = rowReader<Template>(COLUMNS, ["updatedAtMs"]);
+const toTemplate = (row: StoredRow): Template => readableTemplate(readRow(row));
 
 const BY_ID = "t.id = $3";
 const BY_NAME = "t.name = $3 and t.status <> 'archived'";
@@ -69,6 +70,16 @@ export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<
   const [row] = await tx.rows<{ id: TemplateId }>({ ...statement, values: [accountId, environment, value] });
   return row && findTemplate(tx, owner, { id: row.id });
 }
+
+/** The names of the templates of an environment except archived ones. */
+export const templateNames = async (db: Queryable, { accountId, environment }: Owner): Promise<string[]> =>
+  (
+    await db.rows<{ name: string }>(sql`
+  select name
+    from templates
+   where account_id = ${accountId} and environment = ${environment} and status <> 'archived'
+   limit ${MAX_TEMPLATES_EACH}`)
+  ).map(({ name }) => name);
 
 /** Counts the templates of an environment except archived ones. Other transactions that add one wait for this transaction. */
 export async function countTemplates(tx: Tx, owner: Owner): Promise<number> {

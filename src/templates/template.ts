@@ -1,6 +1,7 @@
 /** A template: a text with variables, which is reviewed before it may be sent. Its statuses, its record in the API and the schema of the
  *  record. */
-import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { environmentField, createdByField, nullable, oneOf, openEnum, optional, timestamp, Type, type Static } from "../http/schema.ts";
+import { compile } from "../http/validate.ts";
 import { encodeId, type AccountId, type TemplateId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -17,7 +18,8 @@ export type Category = (typeof CATEGORIES)[number];
 export const BUTTON_TYPES = ["quick_reply", "url", "phone_number"] as const;
 
 /** No name begins like an id, so that a text is either a name or an id. */
-export const NAME_PATTERN = "^(?!tmpl_)[a-z0-9_]{1,64}$";
+const MAX_NAME = 64;
+export const NAME_PATTERN = `^(?!tmpl_)[a-z0-9_]{1,${MAX_NAME}}$`;
 
 /** Templates of one environment. Archived ones do not count. */
 export const MAX_TEMPLATES_EACH = 500;
@@ -59,6 +61,49 @@ export type Template = {
   updatedAtMs: number;
   createdBy: string | null;
 };
+
+const storedText = Type.String({ maxLength: MAX_TEMPLATE_RECORD_BYTES });
+const checkStored = compile(
+  Type.Object({
+    name: Type.String({ maxLength: MAX_NAME }),
+    language: Type.String({ maxLength: 64 }),
+    channels: Type.Array(oneOf(CHANNELS), { maxItems: CHANNELS.length }),
+    body: storedText,
+    header: nullable(storedText),
+    footer: nullable(storedText),
+    buttons: nullable(
+      Type.Array(
+        Type.Object({ type: oneOf(BUTTON_TYPES), text: storedText, url: optional(storedText), phone_number: optional(storedText) }),
+        {
+          maxItems: 100,
+        },
+      ),
+    ),
+    examples: Type.Record(storedText, { maxProperties: 1_000 }),
+  }),
+  "body",
+);
+
+/** The template, which another release or a person may have written. One that cannot be read is paused, and a placeholder replaces its
+ *  content. */
+export function readableTemplate(template: Template): Template {
+  const [fault] = checkStored(template);
+  if (fault === undefined) return template;
+  const where = "pointer" in fault ? `${fault.pointer} ` : "";
+  return {
+    ...template,
+    name: template.name.slice(0, MAX_NAME),
+    language: template.language.slice(0, 64),
+    channels: CHANNELS.filter((channel) => template.channels.includes(channel)),
+    body: "",
+    header: null,
+    footer: null,
+    buttons: null,
+    examples: {},
+    status: template.status === "archived" ? "archived" : "paused",
+    statusReason: `the stored template cannot be read: ${where}${fault.detail}`,
+  };
+}
 
 export const TemplateRecord = Type.Object(
   {

@@ -2,12 +2,12 @@
  *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
 import { RepeatingJob } from "../lib/background-job.ts";
 import { backoffMs } from "../lib/backoff.ts";
+import { requireUrl } from "../lib/urls.ts";
 import type { Log } from "../model/log.ts";
 import { causeOf } from "../outbound/failure.ts";
 import { HttpClient } from "../outbound/http-client.ts";
 import type { EndedSpan } from "./otlp.ts";
 
-/** Counts spans. */
 export type SpanWatch = { exported(count: number): void; dropped(count: number): void };
 
 export type ExporterParts = {
@@ -48,7 +48,7 @@ export class Exporter {
 
   constructor(parts: ExporterParts) {
     this.#parts = parts;
-    this.#url = new URL(parts.url);
+    this.#url = requireUrl(parts.url);
     const onError = (error: unknown): void =>
       parts.log.warn({ event: "tracing.export_failed", reason: String(error) }, "traces cannot be exported");
     this.#job = new RepeatingJob({ turns: [(stopping) => this.#exportAll(stopping)], onError });

@@ -1,4 +1,5 @@
 /** The settings of tracing: the collector and the sampling, from the environment variables of OpenTelemetry's specification. */
+import { parseBoundedUrl } from "../lib/urls.ts";
 
 // The only sampler: the caller decides about its traces, and the ratio about those that begin here.
 const SAMPLER = "parentbased_traceidratio";
@@ -80,7 +81,7 @@ function tracesUrl(base: URL | undefined): URL | undefined {
 
 function readUrl({ text, from }: SettingText, faults: string[]): URL | undefined {
   if (text === undefined) return undefined;
-  const url = URL.parse(text);
+  const url = parseBoundedUrl(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "") return url;
   faults.push(`${from}: must be an http or https URL without a password in it, such as http://127.0.0.1:4318`);
   return undefined;

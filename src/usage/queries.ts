@@ -20,7 +20,7 @@ export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<numb
   return db.transaction(async (tx) => {
     const [lock] = await tryLock(tx);
     if (lock?.is_mine !== true) return 0;
-    const [fold] = await moveChanges(tx, maxRows);
+    const [fold] = await tx.rows<{ taken: number; empty_hours: string[]; empty_minutes: string[] }>({ ...moveChanges, values: [maxRows] });
     if (fold === undefined) return 0;
     if (fold.empty_hours.length > 0) await tx.rows({ ...emptyHours, values: [fold.empty_hours] });
     if (fold.empty_minutes.length > 0) await tx.rows({ ...emptyMinutes, values: [fold.empty_minutes] });
@@ -28,36 +28,36 @@ export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<numb
   });
 }
 
-/** Changes arrive in any order, so a count may be negative until all its changes are folded. A deleted minute takes no more changes,
- *  because a partial count would look like a whole one. */
-const moveChanges = (tx: Tx, maxRows: number) =>
-  tx.rows<{ taken: number; empty_hours: string[]; empty_minutes: string[] }>(sql`
+/** Half the range of a bigint. The sum of a turn is added without an overflow, which would stop the counts of all accounts. */
+const bounded = (column: string): string => `least(greatest(${column}, -(1::bigint << 62)), 1::bigint << 62)`;
+
+/** Adds the taken changes to the counts of a table. Changes arrive in any order, so a count may be negative until all its changes are folded. */
+const addTo = (table: string, unit: string, time: string, where = ""): string => `
+    insert into ${table} (account_id, environment, ${unit}, channel, status, error_code, delivery_bucket, messages, segments)
+    select account_id, environment, ${time}, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
+      from taken${where}
+     group by 1, 2, 3, 4, 5, 6, 7
+    having sum(messages) <> 0 or sum(segments) <> 0
+    on conflict (account_id, environment, ${unit}, channel, status, error_code, delivery_bucket) do update
+       set messages = ${bounded(`${table}.messages`)} + excluded.messages,
+           segments = ${bounded(`${table}.segments`)} + excluded.segments
+    returning ctid, messages, segments`;
+
+/** A deleted minute takes no more changes, because a partial count would look like a whole one. */
+const IS_KEPT = `
+     where minute >= (select usage_minutes_since from installation)`;
+
+/** Texts are cut to what an index accepts and times to what `date_bin` accepts, so that a row that cannot be counted stops no other. */
+const moveChanges = prepare(`
   with taken as (
     delete from usage_changes
-     where ctid = any (array(select ctid from usage_changes limit ${maxRows}))
-    returning account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments
-  ), hours as (
-    insert into usage_hours
-           (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
-    select account_id, environment, date_bin('1 hour', minute, to_timestamp(0)), channel, status, error_code, delivery_bucket,
-           sum(messages), sum(segments)
-      from taken
-     group by 1, 2, 3, 4, 5, 6, 7
-    having sum(messages) <> 0 or sum(segments) <> 0
-    on conflict (account_id, environment, hour, channel, status, error_code, delivery_bucket) do update
-       set messages = usage_hours.messages + excluded.messages, segments = usage_hours.segments + excluded.segments
-    returning ctid, messages, segments
-  ), minutes as (
-    insert into usage_minutes
-           (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
-    select account_id, environment, minute, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
-      from taken
-     where minute >= (select usage_minutes_since from installation)
-     group by 1, 2, 3, 4, 5, 6, 7
-    having sum(messages) <> 0 or sum(segments) <> 0
-    on conflict (account_id, environment, minute, channel, status, error_code, delivery_bucket) do update
-       set messages = usage_minutes.messages + excluded.messages, segments = usage_minutes.segments + excluded.segments
-    returning ctid, messages, segments
+     where ctid = any (array(select ctid from usage_changes limit $1))
+    returning account_id, left(environment, 100) as environment,
+              least(greatest(minute, to_timestamp(0)), timestamptz '3000-01-01 00:00:00Z') as minute,
+              left(channel, 100) as channel, left(status, 100) as status, left(error_code, 100) as error_code,
+              delivery_bucket, messages, segments
+  ), hours as (${addTo("usage_hours", "hour", "date_bin('1 hour', minute, to_timestamp(0))")}
+  ), minutes as (${addTo("usage_minutes", "minute", "minute", IS_KEPT)}
   )
   select (select count(*) from taken) as taken,
          array(select ctid::text from hours where messages = 0 and segments = 0) as empty_hours,

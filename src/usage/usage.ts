@@ -24,7 +24,6 @@ export const usageError = ({ error }: Pick<Countable, "error">): string => error
 
 export const usageSegments = ({ segments }: Pick<Countable, "segments">): number => segments?.count ?? 0;
 
-/** The bucket of the delivery time of a message. */
 export const usageBucket = ({ id, deliveredAtMs, sendAtMs }: Omit<Countable, "error" | "segments">): number =>
   deliveredAtMs === null ? NOT_DELIVERED : deliveryBucket(deliveredAtMs - Math.max(uuidTimeMs(id), sendAtMs ?? 0));
 

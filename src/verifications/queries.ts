@@ -6,9 +6,10 @@ import type { Queryable, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
 import type { Owner } from "../model/owner.ts";
 import { rowReader, type StoredRow } from "../database/row-reader.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql } from "../database/sql.ts";
 import { prefixOf, type Limits, type Recent } from "./limits.ts";
-import type { Verification } from "./verification.ts";
+import type { Verification, VerificationStatus } from "./verification.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -74,11 +75,47 @@ select ${COLUMNS}
 /** The verifications of a recipient, newest first, before `before`. */
 export const listVerifications = async (
   db: Queryable,
-  { accountId, environment }: Owner,
-  { recipient, before }: { recipient: Recipient; before: Uuid },
+  { accountId, environment, recipient }: Owner & { recipient: Recipient },
+  before: Uuid,
   limit: number,
 ): Promise<Verification[]> =>
   (await db.rows<StoredRow>({ ...listOf, values: [accountId, environment, recipient, before, limit] })).map(toVerification);
+
+export type VerificationFilter = { from: Uuid; before: Uuid; status: VerificationStatus | null; recipient: Recipient | null };
+
+/** A pending verification expires without a write: $8 is the present time. */
+const listWith = (recipient: string) =>
+  scanStatement({
+    scan: `
+  select id, case when status = 'pending' and expires_at <= $8 then 'expired' else status end as status
+    from verifications
+   where account_id = $1 and environment = $2 and id >= $5 and id < $6 and ${recipient}`,
+    filter: "($7::text is null or status = $7)",
+    whole: `
+  select ${COLUMNS}
+    from verifications
+   where account_id = $1 and environment = $2 and id = found.id`,
+  });
+
+// Two statements, because the index of recipients serves only one of them.
+const listAll = listWith("$9::text is null");
+const listOfRecipient = listWith("recipient = $9");
+
+/** A page of verifications, newest first. */
+export async function listPage(
+  db: Queryable,
+  owner: Owner,
+  { from, before, status, recipient }: VerificationFilter,
+  { limit, nowMs }: { limit: number; nowMs: number },
+): Promise<ListPage<Verification>> {
+  const { items, next } = await readPage<StoredRow & { id: VerificationId }>(db, recipient === null ? listAll : listOfRecipient, {
+    owner,
+    limit,
+    isFiltered: status !== null,
+    values: [from, before, status, new Date(nowMs), recipient],
+  });
+  return { items: items.map(toVerification), next };
+}
 
 /** Invalidates earlier codes, because each valid code makes guessing easier. Returns their messages. */
 export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: MessageId }[]> =>

@@ -1,14 +1,27 @@
 /** The HTTP routes of verifications. */
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
-import { Type } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
+import { recipientParameter } from "../links/address.ts";
 import { decodeId } from "../model/id.ts";
+import type { Recipient } from "../model/phone-number.ts";
 import type { Database } from "../database/database.ts";
 import { CheckBody, checkNewVerification, NewVerificationBody } from "./new-verification.ts";
-import { findVerification } from "./queries.ts";
-import { CheckedVerification, verificationRecord, VerificationRecord } from "./verification.ts";
+import { findVerification, listPage } from "./queries.ts";
+import { CheckedVerification, VERIFICATION_STATUSES, verificationRecord, VerificationRecord } from "./verification.ts";
 import { noSuchVerification, type Verifier } from "./verifier.ts";
 
+const ListQuery = Type.Object(
+  {
+    ...pageQuery,
+    status: optional(oneOf(VERIFICATION_STATUSES, { description: "Only verifications with this status." })),
+    recipient: optional(recipientParameter),
+    created_after: timeParameter("Only verifications that were created after this time."),
+    created_before: timeParameter("Only verifications that were created before this time."),
+  },
+  { additionalProperties: false },
+);
 const IdParams = Type.Object({ id: Type.String({ description: "The id of the verification." }) });
 
 const WRITE = { tag: "Verifications", scope: "verifications:write", isIdempotent: true } as const;
@@ -69,6 +82,28 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     reply: { status: 200, description: "The canceled verification.", schema: VerificationRecord },
     problems: ["not_found", "verification_not_pending"],
     handle: async (call) => toResponse(await verifier.cancel(call, decodeId("ver", call.params.id))),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/verifications",
+    weight: "heavy",
+    summary: "List verifications",
+    description:
+      "Returns the verifications of the environment, newest first. Filters can be combined. A filter that would have to read very many verifications may return a short page with `has_more: true`: continue with `next_cursor`. See [Verifications](/docs/verifications).",
+    tag: "Verifications",
+    scope: "verifications:read",
+    isIdempotent: false,
+    query: ListQuery,
+    reply: { status: 200, description: "A page of verifications.", schema: pageOf("VerificationPage", VerificationRecord) },
+    problems: [],
+    handle: async ({ query, credential }) => {
+      const recipient = typeof query.recipient === "string" ? (query.recipient as Recipient) : null;
+      const filter = { ...idRange(query), status: query.status ?? null, recipient };
+      const nowMs = verifier.now();
+      const { items, next } = await listPage(db, credential, filter, { limit: query.limit ?? DEFAULT_LIMIT, nowMs });
+      const records = items.map((found) => verificationRecord(found, nowMs));
+      return jsonResponse(toPage(records, next));
+    },
   }),
   route({
     method: "GET",

@@ -10,8 +10,8 @@ import type { Environment } from "../model/owner.ts";
 /** Five attempts find a code of six digits with a probability of 1 in 200,000. */
 export const MAX_ATTEMPTS = 5;
 
-const STATUSES = ["pending", "approved", "expired", "failed", "canceled"] as const;
-type Status = (typeof STATUSES)[number];
+export const VERIFICATION_STATUSES = ["pending", "approved", "expired", "failed", "canceled"] as const;
+export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number];
 
 const VerificationFields = {
   id: Type.String({ examples: ["ver_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the verification." }),
@@ -20,7 +20,7 @@ const VerificationFields = {
   recipient: Type.String({ description: "The phone number that the code is sent to." }),
   channels: Type.Array(openEnum(CHANNELS), { description: "The channels, in the order in which they are used." }),
   code_length: Type.Integer({ description: "The number of digits of the code." }),
-  status: openEnum(STATUSES, "The status. `failed`: there were too many wrong codes."),
+  status: openEnum(VERIFICATION_STATUSES, "The status. `failed`: there were too many wrong codes."),
   attempts: Type.Integer({ description: "The number of wrong codes so far." }),
   attempts_left: Type.Integer({ description: "The number of codes that can still be checked." }),
   message_id: Type.String({
@@ -52,7 +52,7 @@ export type Verification = {
   codeLength: number;
   codeHash: Buffer;
   /** The stored status. A pending verification expires by time, without a write. */
-  status: Exclude<Status, "expired">;
+  status: Exclude<VerificationStatus, "expired">;
   attempts: number;
   messageId: MessageId;
   expiresAtMs: number;
@@ -60,7 +60,7 @@ export type Verification = {
   updatedAtMs: number;
 };
 
-export const statusOf = ({ status, expiresAtMs }: Verification, nowMs: number): Status =>
+export const statusOf = ({ status, expiresAtMs }: Verification, nowMs: number): VerificationStatus =>
   status === "pending" && nowMs >= expiresAtMs ? "expired" : status;
 
 export const verificationRecord = (verification: Verification, nowMs: number): VerificationRecord => ({

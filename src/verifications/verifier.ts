@@ -145,6 +145,6 @@ function inTermsOfRequest({ code, detail, errors = [] }: Problem): Problem {
 
 /** Adds the name of the variable of the template to the detail. */
 function named(pointer: string, detail: string): string {
-  const variable = /\/template_variables\/(.+)$/.exec(pointer)?.[1];
+  const variable = pointer.split("/template_variables/")[1];
   return variable === undefined ? detail : `its variable ${variable} ${detail}; the only variable of a code's template is code`;
 }

@@ -2,8 +2,11 @@
 import { eventText } from "../events/event.ts";
 import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { childOf, traceHeaders } from "../lib/trace.ts";
-import type { HttpClient, HttpOutcome } from "../outbound/http-client.ts";
+import { parseBoundedUrl } from "../lib/urls.ts";
+import { childOf, traceHeaders, type Trace } from "../lib/trace.ts";
+import { describeFailure } from "../outbound/failure.ts";
+import type { HttpClient, HttpFailure, HttpOutcome, HttpRequest } from "../outbound/http-client.ts";
+import type { Clock } from "../database/database-clock.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
@@ -11,14 +14,12 @@ import type { Endpoint } from "./endpoint.ts";
 import type { Settlement } from "./queries.ts";
 import type { ClaimedRow } from "./queue.ts";
 import { retryDelayMs } from "./schedule.ts";
-import type { Signer } from "./signature.ts";
+import type { Signed, Signer } from "./signature.ts";
 
 /** One event for one endpoint, claimed by this process. */
 export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
-export type AttemptParts = { client: HttpClient; signer: Signer; now: () => number; tracing?: Tracing | undefined };
-
-export type DeliveryAttemptResult = { settlement: Settlement; reply: HttpOutcome; isGone: boolean };
+type AttemptParts = { client: HttpClient; signer: Signer; clock: Clock; tracing?: Tracing | undefined };
 
 /** The limits of a call. Only the status counts: the call does not wait for a slow or long body, whose first bytes are kept for the record.
  *  The look-up of a name takes up to seven seconds, if a name server is silent. */
@@ -26,39 +27,51 @@ export const CALL_LIMITS = { timeoutMs: 15_000, connectMs: 10_000, bodyMs: 1_000
 
 const GONE = 410;
 
-export async function attemptDelivery(
-  { client, signer, now, tracing }: AttemptParts,
-  delivery: ClaimedDelivery,
-  signal: AbortSignal,
-): Promise<DeliveryAttemptResult> {
-  const { row, endpoint } = delivery;
-  const id = encodeId("evt", row.event_id);
-  const body = eventText({ ...row, id: row.event_id });
-  const startedAt = now();
+export async function attemptDelivery({ client, signer, clock, tracing }: AttemptParts, delivery: ClaimedDelivery, signal: AbortSignal) {
+  const { row } = delivery;
+  const startedAt = clock.now();
   const span = tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
   const trace = span?.trace ?? (row.trace && childOf(row.trace));
-  const timestamp = String(Math.floor(startedAt / 1_000));
-  const { origin, pathname, search } = new URL(endpoint.url);
-  const reply = await client.call(
-    {
-      origin,
-      path: pathname + search,
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "user-agent": `Godwit/${VERSION}`,
-        "webhook-id": id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": signer.sign(endpoint, { id, timestamp, body }),
-        ...(trace && traceHeaders(trace)),
-      },
-      body,
-    },
-    signal,
-  );
+  const request = toRequest(signer, delivery, startedAt, trace);
+  const reply = request instanceof Error ? notCalled(request) : await client.call(request, signal);
   span?.end(outcomeOf(reply), !isSuccess(reply));
   return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "response" && reply.status === GONE };
 }
+
+/** The request, or the error of a stored endpoint that cannot be called: another release or a person has written its URL or its secret. */
+function toRequest(signer: Signer, { row, endpoint }: ClaimedDelivery, startedAtMs: number, trace: Trace | null): HttpRequest | Error {
+  const url = parseBoundedUrl(endpoint.url);
+  if (url === null) return new Error("the stored URL of the endpoint cannot be read");
+  const id = encodeId("evt", row.event_id);
+  const body = eventText({ ...row, id: row.event_id });
+  const timestamp = String(Math.floor(startedAtMs / 1_000));
+  const signature = trySign(signer, endpoint, { id, timestamp, body });
+  if (signature instanceof Error) return signature;
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "user-agent": `Godwit/${VERSION}`,
+      "webhook-id": id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": signature,
+      ...(trace && traceHeaders(trace)),
+    },
+    body,
+  };
+}
+
+function trySign(signer: Signer, endpoint: Endpoint, signed: Signed): string | Error {
+  try {
+    return signer.sign(endpoint, signed);
+  } catch (cause) {
+    return new Error("the stored secret of the endpoint cannot be opened", { cause });
+  }
+}
+
+const notCalled = (error: Error): HttpOutcome => ({ kind: "unreachable", failure: "connection_failed", error, durationMs: 0 });
 
 /** The attributes of the span. They hold neither the URL nor the response, which belong to the customer. */
 const attributesOf = ({ row, endpoint }: ClaimedDelivery): Attributes => ({
@@ -105,3 +118,26 @@ const toAttempt = (reply: HttpOutcome, startedAtMs: number): DeliveryAttempt => 
 
 /** The text for the record. PostgreSQL cannot store NUL. */
 const readable = (text: string): string => text.replaceAll(/[\p{Cc}\uFFFD]+/gu, " ").trim();
+
+/** Whether the event of the delivery still exists. */
+export const hasEvent = (row: ClaimedRow): row is ClaimedDelivery["row"] => row.type !== null && row.record !== null;
+
+// The record of a message begins with its id.
+const RECORD_ID = /^\{"id":"(msg_[0-9a-z]{26})"/;
+
+/** The endpoint, the event, and the message that the event is about. */
+export function subjectOf({ row, endpoint }: ClaimedDelivery): object {
+  const messageId = RECORD_ID.exec(row.record ?? "")?.[1];
+  return {
+    endpoint: encodeId("whe", endpoint.id),
+    event_id: encodeId("evt", row.event_id),
+    ...(messageId === undefined ? {} : { message_id: messageId }),
+  };
+}
+
+export const explain = (delivery: ClaimedDelivery, { failure, error, durationMs }: HttpFailure): object => ({
+  ...subjectOf(delivery),
+  failure,
+  cause: describeFailure(error),
+  ms: durationMs,
+});

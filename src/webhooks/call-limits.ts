@@ -1,6 +1,8 @@
 /** The limits of webhook calls: how many run at a time, and to which endpoints. The cap of an endpoint grows while it responds. An
  *  endpoint that fails, or keeps a call waiting, has a small cap. Calls have three rooms, by the health of their endpoints, so that an
- *  endpoint that responds never waits for endpoints that do not. */
+ *  endpoint that responds never waits for endpoints that do not. `planShares` decides how many due deliveries of each endpoint a claim takes. */
+import type { Share, TakenGroup } from "../queue/waiting-groups.ts";
+import { FRESH, RETRY, type QueuedEndpoint } from "./queue.ts";
 
 /** The last call succeeded, the endpoint was not called yet, or the last call failed. */
 export type HealthLevel = "proven" | "unproven" | "failing";
@@ -18,6 +20,8 @@ const MAX_CAP = 64;
 const FAILING_CAP = 2;
 // Deliveries are claimed for this many further calls per call, so that a call that ends is followed by the next one at once.
 const AHEAD = 2;
+// Of the room for endpoints that respond, deliveries that are taken over fill at most a half. The queue, which keeps the turns, has the other.
+const HANDED_ROOM = 96;
 // Beyond this number idle endpoints are forgotten. A forgotten endpoint is unproven again.
 const MAX_REMEMBERED = 10_000;
 
@@ -48,6 +52,13 @@ export class CallLimits {
     const health = state === undefined ? "unproven" : healthOf(state);
     const isCapReached = state !== undefined && waiting + state.underWay >= claimCap(state);
     return this.#underWay[health] < ROOM[health] && !isCapReached;
+  }
+
+  /** Whether deliveries may be taken over for the endpoint: its last call succeeded, and it has room. */
+  mayHandOver(name: string, waiting: number): boolean {
+    const state = this.#states.get(name);
+    if (state === undefined || healthOf(state) !== "proven") return false;
+    return this.#underWay.proven < HANDED_ROOM && waiting + state.underWay < claimCap(state);
   }
 
   /** Begins a call to an endpoint; undefined if its cap is reached or its room is full. */
@@ -103,3 +114,31 @@ const capOf = (state: State): number => (healthOf(state) === "failing" ? FAILING
 /** How many deliveries are claimed for each call. */
 const perCall = (health: HealthLevel): number => (health === "proven" ? 1 + AHEAD : 1);
 const claimCap = (state: State): number => capOf(state) * perCall(healthOf(state));
+
+// Deliveries to deleted and disabled endpoints need no call, only a statement.
+const MOST_TO_DROP = 100;
+// New deliveries come first, and retries still progress beside any number of them.
+const RETRY_PART = 1 / 4;
+
+/** Divides the room of each endpoint between its new deliveries and its retries. `roomOf` is undefined for an endpoint that cannot be called.
+ *  `random` returns a number from 0 up to 1. */
+export function planShares(
+  taken: readonly TakenGroup<QueuedEndpoint>[],
+  roomOf: (key: string) => number | undefined,
+  random: () => number,
+): Share<QueuedEndpoint>[] {
+  const keysOf = (rank: number): Set<string> => new Set(taken.filter((each) => each.rank === rank).map(({ group }) => group.key));
+  const [fresh, retries] = [keysOf(FRESH), keysOf(RETRY)];
+  const roomsForRetries = new Map<string, number>();
+  for (const key of retries) {
+    const room = roomOf(key) ?? 0;
+    // The rounding is random, so that neither new deliveries nor retries always take the last place.
+    roomsForRetries.set(key, fresh.has(key) ? Math.floor(room * RETRY_PART + random()) : room);
+  }
+  return taken.map((each) => {
+    const room = roomOf(each.group.key);
+    const forRetries = roomsForRetries.get(each.group.key) ?? 0;
+    const most = room === undefined ? MOST_TO_DROP : each.rank === RETRY ? forRetries : room - forRetries;
+    return { ...each, most };
+  });
+}

@@ -1,5 +1,6 @@
 /** The operations of clients on their endpoints. Each write is one transaction with its idempotency key and its stored response. A
  *  response that shows a secret is stored sealed. */
+import { withoutQuery } from "../lib/urls.ts";
 import type { Credential } from "../access/authenticate.ts";
 import type { AuditedChange } from "../audit/audit-event.ts";
 import { recordChange } from "../audit/record-change.ts";
@@ -192,9 +193,6 @@ export class EndpointChanger {
     return this.#once.write(call, async (tx) => work(tx, found(id && (await lock(tx, call.credential, id)))));
   }
 }
-
-/** The query of a URL often has a token. */
-const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, "");
 
 const changesOf = ({ url, ...rest }: EditEndpoint): Record<string, unknown> => ({
   ...(typeof url === "string" ? { url: withoutQuery(url) } : {}),

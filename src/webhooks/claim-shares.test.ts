@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { newId } from "../model/id.ts";
-import { planShares } from "./claim-shares.ts";
+import { planShares } from "./call-limits.ts";
 import { FRESH, queuedEndpoint, RETRY } from "./queue.ts";
 
 const ENDPOINT = queuedEndpoint(newId("acct", 1), "test", newId("whe", 1));

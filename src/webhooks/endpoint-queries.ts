@@ -124,16 +124,17 @@ select ${ENDPOINT_COLUMNS}
  limit $2
    for update`);
 
-export type EndpointHealth = { enabled: number; failing: number; gone: number; given_up: number };
+type EndpointHealth = { enabled: number; failing: number; gone: number; given_up: number };
 
-/** Counts the endpoints of all accounts by their health. */
-export const countHealth = (db: Queryable): Promise<EndpointHealth[]> =>
-  db.rows<EndpointHealth>(sql`
+export async function countHealth(db: Queryable): Promise<EndpointHealth> {
+  const [health] = await db.rows<EndpointHealth>(sql`
   select (count(*) filter (where status = 'enabled'))::integer as enabled,
          (count(*) filter (where status = 'enabled' and failing_since is not null))::integer as failing,
          (count(*) filter (where disabled_reason = 'gone'))::integer as gone,
          (count(*) filter (where disabled_reason = 'failing'))::integer as given_up
     from webhook_endpoints`);
+  return health ?? { enabled: 0, failing: 0, gone: 0, given_up: 0 };
+}
 
 /** Some of the enabled endpoints, failing ones first. */
 export const listEnabled = (db: Queryable, limit: number): Promise<{ id: EndpointId; url: string }[]> =>

@@ -10,7 +10,7 @@ export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 /** Why an endpoint is disabled: a client requested it, it responded with 410, or all attempts failed for days. */
-const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
+export const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 /** Endpoints of one environment. The transaction of an event matches it against all of them. */

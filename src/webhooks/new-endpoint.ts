@@ -1,11 +1,12 @@
 /** Requests that create, edit or recover an endpoint: their schemas, and the rules that a schema cannot express. */
+import { mustBeOneOf } from "../lib/nearest.ts";
+import { MAX_URL_LENGTH, parseBoundedUrl, requireUrl } from "../lib/urls.ts";
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 
-const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;
 // Longer than any type.
 const MAX_TYPE_LENGTH = 64;
@@ -61,7 +62,7 @@ export function checkEndpoint({ url: text, event_types: types }: Readonly<Record
 
 function urlFaults(text: string): Fault[] {
   const fault = (detail: string): Fault[] => [{ pointer: "/url", code: "invalid_format", detail }];
-  const parsed = URL.parse(text);
+  const parsed = parseBoundedUrl(text);
   // The parser drops invisible characters, or keeps them for people to misread, and takes a backslash for a slash.
   if (parsed === null || /[\s\p{Cc}\p{Cf}\\]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return fault("must be an https URL");
@@ -75,17 +76,20 @@ function urlFaults(text: string): Fault[] {
 const typeFaults = (types: readonly unknown[]): Fault[] =>
   types.flatMap((type, index) =>
     typeof type === "string" && !TYPE_PATTERNS.includes(type)
-      ? [{ pointer: `/event_types/${index}`, code: "unknown_value", detail: `must be one of ${TYPE_PATTERNS.join(", ")}` }]
+      ? [{ pointer: `/event_types/${index}`, code: "unknown_value", detail: mustBeOneOf(type, TYPE_PATTERNS) }]
       : [],
   );
 
 /** The URL as it is called, and so as it is stored and shown. */
-export const normalizedUrl = (text: string): string => new URL(text).href;
+export const normalizedUrl = (text: string): string => requireUrl(text).href;
+
+const LOCAL_URL =
+  "for a receiver on your machine run godwit listen --forward-to URL; the operator can allow private addresses with the setting GODWIT_WEBHOOK_ALLOW";
 
 /** Refuses a URL that may never be called. This is a refusal and no fault, because the operator decides which addresses are allowed. */
 export function refuseUrl(text: string, gate: AddressGate): Problem | undefined {
-  const reason = gate.urlRefusal(new URL(text));
+  const reason = gate.urlRefusal(requireUrl(text));
   return reason === undefined
     ? undefined
-    : new Problem("endpoint_url_refused", { errors: [{ pointer: "/url", code: "not_allowed", detail: reason }] });
+    : new Problem("endpoint_url_refused", { errors: [{ pointer: "/url", code: "not_allowed", detail: `${reason}; ${LOCAL_URL}` }] });
 }

@@ -1,16 +1,16 @@
 /** All SQL of webhook deliveries except the claims (queue.ts): lists, results of attempts, retries and recovery. */
 import { deliveryId, isDeliveryOf, wantsAnyType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../model/id.ts";
+import type { DeliveryId, EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column } from "../database/batch.ts";
+import { batchStatement, column, limitLockWait } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
-import type { Environment, Owner } from "../model/owner.ts";
+import type { Owner } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare } from "../database/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { ClaimedRow } from "./queue.ts";
+import type { ClaimedRow, EndpointRow } from "./queue.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
 
 const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
@@ -90,9 +90,8 @@ const OUTCOME = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
 /** The outcome of a claimed delivery. */
 export type Settlement = {
-  row: Pick<ClaimedRow, "id" | "account_id" | "environment" | "endpoint_id" | "event_id" | "type" | "leased_until">;
+  row: EndpointRow & Pick<ClaimedRow, "id" | "event_id" | "type" | "leased_until">;
   outcome: keyof typeof OUTCOME;
-  /** The delay before the next attempt. */
   delayMs: number | null;
   attempts: number;
   /** The attempt as a JSON list, which is empty when there was none. */
@@ -120,10 +119,11 @@ const settle = batchStatement<Settlement & { nowMs: number }>(
     column("attempts", "smallint", ({ attempts }) => attempts),
     column("attempt", "text", ({ attempt }) => attempt),
   ],
-  (items) => `
+  (items, lockTimeout) => `
 with request as materialized (
   select item.*
     from ${items}
+   where ${limitLockWait(lockTimeout)}
 ), left_queue as (
   delete from webhook_queue q
    using request
@@ -194,11 +194,19 @@ select ill.account_id, ill.environment, ill.endpoint_id
    and e.failing_since <= (select now from request limit 1) - ${GIVE_UP_AFTER_MS} * interval '1 millisecond'`,
 );
 
-export type FailingRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
-
 /** Stores the outcomes of deliveries. Returns the endpoints that have failed for too long. */
-export const storeSettlements = (db: Queryable, settlements: readonly Settlement[], nowMs: number): Promise<FailingRow[]> =>
-  db.rows<FailingRow>(settle(settlements.map((settlement) => ({ ...settlement, nowMs }))));
+export const storeSettlements = (
+  db: Queryable,
+  settlements: readonly Settlement[],
+  nowMs: number,
+  lockTimeoutMs = 0,
+): Promise<EndpointRow[]> =>
+  db.rows<EndpointRow>(
+    settle(
+      settlements.map((settlement) => ({ ...settlement, nowMs })),
+      `${lockTimeoutMs}ms`,
+    ),
+  );
 
 const recoverPage = prepare(`
 with page as materialized (

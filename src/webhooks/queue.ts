@@ -1,14 +1,14 @@
 /** All SQL that claims webhook deliveries: the endpoints that have rows in the queue, and a share of the rows for each. */
-import type { StoredEvent } from "../events/event.ts";
-import { EVENT_COLUMNS } from "../events/queries.ts";
+import type { EventFacts } from "../events/event.ts";
+import { FALLBACK_ID } from "../events/queries.ts";
 import { idKey, type AccountId, type DeliveryId, type EndpointId, type EventId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Environment, Owner } from "../model/owner.ts";
 import type { StoredRow } from "../database/row-reader.ts";
 import { sql } from "../database/sql.ts";
+import { IS_READABLE, JOIN_MESSAGE, RECORD_COLUMNS, recordText, type RecordRow } from "../database/stored-record.ts";
 import type { DueGroup, Share } from "../queue/waiting-groups.ts";
 import { ENDPOINT_COLUMNS, toEndpoint } from "./endpoint-queries.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -27,14 +27,12 @@ export const queuedEndpoint = (accountId: AccountId, environment: Environment, e
   endpointId,
 });
 
-export const endpointOfRow = (row: Pick<ClaimedRow, "account_id" | "environment" | "endpoint_id">): QueuedEndpoint =>
-  queuedEndpoint(row.account_id, row.environment, row.endpoint_id);
+export type EndpointRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
 
-export type ClaimedRow = {
+export const endpointOfRow = (row: EndpointRow): QueuedEndpoint => queuedEndpoint(row.account_id, row.environment, row.endpoint_id);
+
+export type ClaimedRow = EndpointRow & {
   id: DeliveryId;
-  account_id: AccountId;
-  environment: Environment;
-  endpoint_id: EndpointId;
   event_id: EventId;
   is_retry: boolean;
   attempts: number;
@@ -42,8 +40,9 @@ export type ClaimedRow = {
   leased_until: Date;
   /** When the row became due before the claim. */
   was_due_at: Date;
-} & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
+} & Pick<EventFacts, "sequence" | "previous_status" | "fallback_message_id"> & {
     type: string | null;
+    /** The whole record. Null if the event does not exist any more. */
     record: string | null;
     trace: Trace | null;
   };
@@ -74,14 +73,7 @@ export async function readEndpointsOf(db: Queryable, queued: readonly QueuedEndp
  *  The condition on `ctid` makes PostgreSQL read the table page by page. An index would lead it to every deleted row that an old snapshot
  *  still needs. */
 export async function scanEndpoints(db: Queryable, nowMs: number): Promise<DueGroup<QueuedEndpoint>[]> {
-  const rows = await db.rows<{
-    account_id: AccountId;
-    environment: Environment;
-    endpoint_id: EndpointId;
-    is_retry: boolean;
-    due_at: Date;
-    is_callable: boolean;
-  }>(sql`
+  const rows = await db.rows<EndpointRow & { is_retry: boolean; due_at: Date; is_callable: boolean }>(sql`
   select q.account_id, q.environment, q.endpoint_id, q.is_retry, q.due_at, coalesce(e.status = 'enabled', false) as is_callable
     from (select account_id, environment, endpoint_id, is_retry, min(due_at) as due_at
             from webhook_queue
@@ -131,21 +123,47 @@ with picked as materialized (
   returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts,
             q.due_at as leased_until, picked.due_at as was_due_at
 )
-select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
-       event.trace
+select claimed.*, event.*
   from claimed
-  left join lateral (select ${EVENT_COLUMNS},${traceOfEvent("e")} as trace
-                       from events e
+  left join lateral (select ${RECORD_COLUMNS}, e.previous_status,${FALLBACK_ID}
+                       from events e${JOIN_MESSAGE}
                       where e.account_id = claimed.account_id and e.environment = claimed.environment
                         and e.id = claimed.event_id
+                        and ${IS_READABLE}
                       limit 1) event on true
  order by claimed.id`,
 );
 
-export const claimShares = (db: Queryable, shares: readonly TimedShare[]): Promise<ClaimedRow[]> =>
-  db.rows<ClaimedRow>(webhookClaimStatement(shares));
+export async function claimShares(db: Queryable, shares: readonly TimedShare[]): Promise<ClaimedRow[]> {
+  const rows = await db.rows<Omit<ClaimedRow, "record" | "type"> & RecordRow>(webhookClaimStatement(shares));
+  return rows.map((row) => ({
+    id: row.id,
+    account_id: row.account_id,
+    environment: row.environment,
+    endpoint_id: row.endpoint_id,
+    event_id: row.event_id,
+    is_retry: row.is_retry,
+    attempts: row.attempts,
+    leased_until: row.leased_until,
+    was_due_at: row.was_due_at,
+    type: row.type,
+    sequence: row.sequence,
+    record: readableRecord(row),
+    previous_status: row.previous_status,
+    fallback_message_id: row.fallback_message_id,
+    trace: row.trace,
+  }));
+}
 
-/** A claim of one row. */
+/** A stored record that cannot be read must not keep the other rows of its claim from being called. */
+function readableRecord(row: RecordRow): string | null {
+  try {
+    return recordText(row);
+  } catch {
+    return null;
+  }
+}
+
 export type DeliveryClaim = Pick<ClaimedRow, "id" | "leased_until">;
 
 const release = batchStatement<DeliveryClaim & { dueAtMs: number }>(
@@ -162,9 +180,8 @@ update webhook_queue q
 );
 
 /** Ends the leases of these claims: any node may claim the rows at once. */
-export const releaseRows = async (db: Queryable, claims: readonly DeliveryClaim[], dueAtMs: number): Promise<void> => {
-  await db.rows(release(claims.map(({ id, leased_until: until }) => ({ id, leased_until: until, dueAtMs }))));
-};
+export const releaseRows = (db: Queryable, claims: readonly DeliveryClaim[], dueAtMs: number): Promise<unknown> =>
+  db.rows(release(claims.map(({ id, leased_until: until }) => ({ id, leased_until: until, dueAtMs }))));
 
 // The count ends here: a greater number says only "very many", and counting costs time.
 const MAX_DEPTH = 100_000;

@@ -1,6 +1,6 @@
 /** The HTTP routes of endpoints and of their deliveries. */
 import { requireScope, type Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Type, oneOf, optional } from "../http/schema.ts";
@@ -71,12 +71,8 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     query: PageQuery,
     reply: { status: 200, description: "A page of endpoints.", schema: pageOf("WebhookEndpointPage", EndpointRecord) },
     problems: [],
-    handle: async ({ query, credential }) => {
-      const limit = query.limit ?? DEFAULT_LIMIT;
-      const found = await listEndpoints(db, credential, idRange(query).before, limit + 1);
-      const page = found.slice(0, limit);
-      return jsonResponse(toPage(page.map(endpointRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null));
-    },
+    handle: async ({ query, credential }) =>
+      jsonResponse(await pageFrom(query, (before, limit) => listEndpoints(db, credential, before, limit), endpointRecord)),
   }),
   route({
     ...READ,

@@ -4,13 +4,16 @@ import { encodeId } from "../model/id.ts";
 import { errorFields, reportError, type Log } from "../model/log.ts";
 import type { Clock } from "../database/database-clock.ts";
 import { isRowRefused, type Database } from "../database/database.ts";
-import { GroupCommit } from "../database/group-commit.ts";
+import { GroupCommit, LOCK_TIMEOUT_MS } from "../database/group-commit.ts";
+import { isLockRefused } from "../database/short-locks.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { disableEndpoint } from "./maintain-endpoints.ts";
 import { storeSettlements, type Settlement } from "./queries.ts";
 
 const TRIES = 4;
 const AGAIN_MS = 500;
+// No call waits for the outcome of another one.
+const REST = { restMs: 15, restUpTo: 64 };
 
 export type SettlerParts = {
   db: Database;
@@ -30,13 +33,15 @@ export class Settler {
   constructor(parts: SettlerParts) {
     this.#parts = parts;
     this.#commits = new GroupCommit({
-      run: (settlements) => this.#store(settlements),
+      run: (settlements, mayWait) => this.#store(settlements, mayWait ? 0 : LOCK_TIMEOUT_MS),
       isItemFault: isRowRefused,
+      isBlocked: isLockRefused,
       maxBatch: 200,
       maxWaiting: 10_000,
       maxConcurrent: 2,
       minConcurrentBatch: 64,
       maxWaitMs: 50,
+      ...REST,
     });
   }
 
@@ -78,9 +83,9 @@ export class Settler {
     }
   }
 
-  async #store(settlements: readonly Settlement[]): Promise<void[]> {
+  async #store(settlements: readonly Settlement[], lockTimeoutMs: number): Promise<void[]> {
     const nowMs = this.#parts.clock.now();
-    const failing = await storeSettlements(this.#parts.db, settlements, nowMs);
+    const failing = await storeSettlements(this.#parts.db, settlements, nowMs, lockTimeoutMs);
     for (const settlement of settlements) {
       const { outcome, delayMs } = settlement;
       if (outcome === "later" && delayMs !== null) this.#parts.onLater(settlement, nowMs + delayMs);

@@ -1,11 +1,12 @@
-/** The webhook worker of this node: it claims due deliveries, calls their endpoints, and settles the outcomes. No transaction is open
- *  during a call. Deliveries of a node that died become due again when their leases expire.
+/** The webhook worker of this node: it takes over deliveries that this process commits, claims others that are due, calls their endpoints, and
+ *  settles the outcomes. No transaction is open during a call. Deliveries of a node that died become due again when their leases expire.
  *
- *  `queue/` decides when to claim, and keeps the turns of the endpoints; `claim-shares.ts` decides how many deliveries of each endpoint are
- *  claimed, and `call-limits.ts` how many calls run. */
+ *  `queue/` decides when to claim, and keeps the turns of the endpoints; `call-limits.ts` decides how many deliveries of each endpoint are
+ *  claimed, and how many calls run. */
+import type { WebhookHandover } from "../events/handover.ts";
 import type { QueuedDeliveries, WakeWebhooks } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { encodeId, idKey } from "../model/id.ts";
+import { idKey } from "../model/id.ts";
 import { errorFields, reportError, type Log } from "../model/log.ts";
 import { poll, within } from "../lib/wait.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -13,13 +14,14 @@ import type { Database } from "../database/database.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { PacedScan } from "../queue/paced-scan.ts";
 import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from "../queue/waiting-groups.ts";
-import { describeFailure } from "../outbound/failure.ts";
-import type { HttpClient, HttpFailure, HttpOutcome } from "../outbound/http-client.ts";
+import type { HttpClient } from "../outbound/http-client.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { attemptDelivery, isSuccess, settledWithoutAttempt, type ClaimedDelivery } from "./attempt.ts";
-import { CallLimits, type Slot } from "./call-limits.ts";
-import { planShares } from "./claim-shares.ts";
-import type { DisabledReason, Endpoint } from "./endpoint.ts";
+import { attemptDelivery, explain, hasEvent, isSuccess, settledWithoutAttempt, subjectOf, type ClaimedDelivery } from "./attempt.ts";
+import { CallLimits, planShares, type Slot } from "./call-limits.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { EndpointHandover } from "./handover.ts";
+import { recoverStep } from "./maintain-endpoints.ts";
+import type { WebhookWatch } from "./metrics.ts";
 import {
   claimShares,
   endpointOfRow,
@@ -32,15 +34,8 @@ import {
   type ClaimedRow,
   type QueuedEndpoint,
 } from "./queue.ts";
-import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
 import type { Signer } from "./signature.ts";
-
-/** Receives everything that the metrics count. */
-export type WebhookWatch = {
-  attempted(reply: HttpOutcome): void;
-  disabled(reason: DisabledReason): void;
-};
 
 export type WorkerParts = {
   db: Database;
@@ -83,6 +78,7 @@ export class WebhookWorker {
   readonly #scan: PacedScan;
   readonly #job: RepeatingJob;
   readonly #settler: Settler;
+  readonly #handover: EndpointHandover;
   /** Claimed deliveries whose call has not begun, by endpoint. */
   readonly #waiting = new Map<string, Leased[]>();
   readonly #calls = new Set<Call>();
@@ -102,17 +98,34 @@ export class WebhookWorker {
       onDisabled: (reason) => parts.watch.disabled(reason),
       onLater: ({ row }, dueAtMs) => this.#endpoints.add({ rank: RETRY, group: endpointOfRow(row), dueAtMs }),
     });
+    this.#handover = new EndpointHandover({
+      ...parts,
+      hasRoom: (name) => this.#mayHandOver(name),
+      take: (rows, endpoints, leaseEndsAtMs) => {
+        for (const row of rows) this.#take(row, endpoints.get(idKey(row.endpoint_id)), leaseEndsAtMs);
+        this.#handover.learn(endpoints.values());
+        this.#beginCalls();
+      },
+      giveBack: (rows) => this.#release(rows),
+      onError: reportError(parts.log, "webhooks.claim_failed", "the endpoints of new webhook deliveries could not be read"),
+    });
     this.#claims = new ClaimLoop({
       isAnyDue: () => this.#endpoints.isAnyDue(parts.clock.now(), this.#hasRoom),
-      begin: () => this.#beginClaim(),
-      onError: (error) =>
-        parts.log.error({ event: "webhooks.claim_failed", ...errorFields(error) }, "a claim of due webhook deliveries failed"),
+      begin: () => {
+        const taken = this.#endpoints.take(parts.clock.now(), [MAX_ENDPOINTS, MAX_ENDPOINTS], this.#hasRoom);
+        return taken.length === 0 ? undefined : this.#claim(taken);
+      },
+      onError: reportError(parts.log, "webhooks.claim_failed", "a claim of due webhook deliveries failed"),
       delayMs: CLAIM_DELAY_MS,
     });
   }
 
   get inFlight(): number {
     return this.#calls.size;
+  }
+
+  get handover(): WebhookHandover {
+    return this.#handover;
   }
 
   start(): void {
@@ -152,7 +165,7 @@ export class WebhookWorker {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#job.stop();
-    await within(this.#claims.stop(), LAST_CLAIM_MS);
+    await within(Promise.all([this.#claims.stop(), this.#handover.stop()]), LAST_CLAIM_MS);
     const waiting = Array.from(this.#waiting.values()).flat();
     // Cleared first: a call that ends begins the next call of a waiting delivery.
     this.#waiting.clear();
@@ -167,9 +180,11 @@ export class WebhookWorker {
 
   readonly #hasRoom = ({ key }: QueuedEndpoint): boolean => this.#limits.hasRoom(key, this.#waiting.get(key)?.length ?? 0);
 
-  #beginClaim(): Promise<void> | undefined {
-    const taken = this.#endpoints.take(this.#parts.clock.now(), [MAX_ENDPOINTS, MAX_ENDPOINTS], this.#hasRoom);
-    return taken.length === 0 ? undefined : this.#claim(taken);
+  /** Whether the endpoint may get deliveries past the queue. Its due rows in the queue come first. */
+  #mayHandOver(name: string): boolean {
+    const nowMs = this.#parts.clock.now();
+    const isDue = [FRESH, RETRY].some((rank) => this.#endpoints.mayBeDue(rank, name, nowMs));
+    return !isDue && this.#limits.mayHandOver(name, this.#waiting.get(name)?.length ?? 0);
   }
 
   async #claim(taken: readonly TakenGroup<QueuedEndpoint>[]): Promise<void> {
@@ -180,6 +195,7 @@ export class WebhookWorker {
         db,
         taken.map(({ group }) => group),
       );
+      this.#handover.learn(endpoints.values());
       shares = this.#sharesOf(taken, endpoints);
       const nowMs = clock.now();
       const leaseEndsAtMs = performance.now() + leaseMs;
@@ -222,7 +238,6 @@ export class WebhookWorker {
     else waiting.push(leased);
   }
 
-  /** Begins the calls that have room. */
   #beginCalls(): void {
     this.#isBeginPlanned = false;
     for (const [name, waiting] of Array.from(this.#waiting)) {
@@ -246,11 +261,7 @@ export class WebhookWorker {
     this.#calls.add(call);
     let isOk = false;
     try {
-      const { settlement, reply, isGone } = await attemptDelivery(
-        { ...this.#parts, now: () => this.#parts.clock.now() },
-        delivery,
-        this.#abort.signal,
-      );
+      const { settlement, reply, isGone } = await attemptDelivery(this.#parts, delivery, this.#abort.signal);
       isOk = isSuccess(reply);
       this.#parts.watch.attempted(reply);
       if (reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
@@ -259,7 +270,8 @@ export class WebhookWorker {
       else this.#settler.settle(settlement);
       if (isGone) await this.#disable(delivery.endpoint);
     } catch (error) {
-      this.#parts.log.error({ event: "webhooks.attempt_failed", ...errorFields(error) }, "a webhook delivery failed");
+      const facts = { event: "webhooks.attempt_failed", ...subjectOf(delivery), ...errorFields(error) } as const;
+      this.#parts.log.error(facts, "a webhook delivery failed");
     } finally {
       this.#calls.delete(call);
       this.#limits.end(slot, isOk);
@@ -305,9 +317,11 @@ export class WebhookWorker {
   async #returnToQueue(leased: readonly Leased[]): Promise<void> {
     const nowMs = performance.now();
     const owned = leased.filter(({ leaseEndsAtMs }) => leaseEndsAtMs > nowMs);
-    if (owned.length === 0) return;
+    if (owned.length > 0) await this.#release(owned.map(({ delivery }) => delivery.row));
+  }
+
+  async #release(claims: readonly ClaimedRow[]): Promise<void> {
     // Without the database the leases expire.
-    const claims = owned.map(({ delivery }) => delivery.row);
     const dueAtMs = this.#parts.clock.now();
     await releaseRows(this.#parts.db, claims, dueAtMs).catch(
       reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
@@ -322,15 +336,4 @@ const placeOf = (row: ClaimedRow): ClaimedPlace => ({
   rank: row.is_retry ? RETRY : FRESH,
   key: idKey(row.endpoint_id),
   dueAtMs: row.was_due_at.getTime(),
-});
-
-/** Whether the event of the delivery still exists. */
-const hasEvent = (row: ClaimedRow): row is ClaimedDelivery["row"] => row.type !== null && row.record !== null;
-
-const explain = ({ row, endpoint }: ClaimedDelivery, { failure, error, durationMs }: HttpFailure): object => ({
-  endpoint: encodeId("whe", endpoint.id),
-  event_id: encodeId("evt", row.event_id),
-  failure,
-  cause: describeFailure(error),
-  ms: durationMs,
 });

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ACTIONS } from "../../src/audit/audit-event.ts";
-import { deleteOldEntries } from "../../src/audit/retention.ts";
-import { verifyChain, type ChainReport } from "../../src/audit/verify.ts";
+import { deleteOldEntries } from "../../src/audit/seal.ts";
+import { verifyChain, type ChainReport, type VerifyOptions } from "../../src/audit/verify.ts";
 import { decodeId, type AccountId } from "../../src/model/id.ts";
 import { firstUuidAt } from "../../src/lib/uuid.ts";
 import type { Database } from "../../src/database/database.ts";
+import { chainKeyOf } from "../support/audit.ts";
 import { recordOf, search, TEXT, type Json, type Page, type Query } from "../support/client.ts";
 import { createToken, oauthClientOf } from "../support/keys.ts";
 import { assertProblem, until } from "../support/expect.ts";
@@ -232,18 +233,24 @@ describe("the hash chain", () => {
   };
   const accountOf = async (account: string): Promise<Json> =>
     recordOf(await godwit.request("GET", "/v1/credential", { key: await godwit.key({ account }) }));
-  const verify = async (expected?: ChainReport["head"]): Promise<ChainReport> =>
-    verifyChain(godwit.db as Database, await accountId(), expected);
+  const KEPT_MS = 40 * 86_400_000;
+  const optionsAt = async (nowMs = Date.now()): Promise<VerifyOptions> => ({
+    key: await chainKeyOf(godwit.db as Database),
+    age: { nowMs, keptMs: KEPT_MS },
+  });
+  const verify = async (expected?: ChainReport["head"], nowMs?: number): Promise<ChainReport> =>
+    verifyChain(godwit.db as Database, await accountId(), { ...(await optionsAt(nowMs)), expected });
 
   /** Runs statements with the triggers off, as somebody with full rights on the database could, and undoes them. */
   async function tamper(statement: string, check: (found: ChainReport) => void): Promise<void> {
     const db = godwit.db as Database;
     const undo = new Error("undo");
+    const options = await optionsAt();
     await assert.rejects(
       db.transaction(async (tx) => {
         await tx.rows({ name: `off_${Math.random()}`, text: "set local session_replication_role = replica", values: [] });
         await tx.rows({ name: `tamper_${Math.random()}`, text: statement, values: [] });
-        check(await verifyChain(tx, await accountId(), undefined));
+        check(await verifyChain(tx, await accountId(), options));
         throw undo;
       }),
       undo,
@@ -293,6 +300,8 @@ describe("the hash chain", () => {
       "delete from audit_events",
       "delete from audit_links",
       "update audit_links set sequence = 9",
+      "update audit_links set event_id = null",
+      "update audit_links set checkpoint_mac = hash",
     ])
       await assert.rejects(godwit.rows(statement), /is append-only/);
   });
@@ -331,9 +340,9 @@ describe("the hash chain", () => {
       [account, firstUuidAt(nowMs - 50 * 86_400_000)],
     );
     await sealed();
-    const { links } = await verifyChain(db, account, undefined);
-    await deleteOldEntries(db, { nowMs, keptMs: 40 * 86_400_000 });
-    const left = await verifyChain(db, account, undefined);
+    const { links } = await verifyChain(db, account, await optionsAt());
+    await deleteOldEntries(db, { nowMs, keptMs: KEPT_MS, chainKey: await chainKeyOf(db) });
+    const left = await verifyChain(db, account, await optionsAt());
     assert.deepEqual([left.fault, left.links], [null, links]);
   });
 
@@ -341,13 +350,15 @@ describe("the hash chain", () => {
     await sealed();
     const { head } = await verify();
     const nowMs = Date.now() + 41 * 86_400_000;
-    const deleted = await deleteOldEntries(godwit.db as Database, { nowMs, keptMs: 40 * 86_400_000 });
+    const db = godwit.db as Database;
+    const deleted = await deleteOldEntries(db, { nowMs, keptMs: KEPT_MS, chainKey: await chainKeyOf(db) });
     assert.ok(deleted > 20);
-    const empty = await verify();
+    assert.match((await verify()).fault ?? "", /deleted before the end of their retention/);
+    const empty = await verify(undefined, nowMs);
     assert.deepEqual([empty.links, empty.fault, empty.head.sequence], [0, null, head.sequence]);
     await post("/v1/suppressions", { recipient: "+14155550107" });
     await sealed();
-    const next = await verify(head);
+    const next = await verify(head, nowMs);
     assert.deepEqual([next.links, next.fault, next.head.sequence], [1, null, head.sequence + 1]);
   });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { clientOf, clientOfAccount, acceptedBatch, DEFAULTS, items, afterSeconds, type Client, type Json } from "../support/client.ts";
-import { batchEffects, rowCounts, rowId } from "../support/tables.ts";
+import { batchEffects, eventsOf, rowCounts, rowId } from "../support/tables.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { LIMIT_MS, assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -74,11 +74,11 @@ describe("a batch", () => {
     const record = await client.request("GET", `/v1/messages/${results[0]?.message_id}`);
     assert.deepEqual(record.json, (await client.batches.messages(id))[0]);
     assert.deepEqual([record.json["priority"], record.json["metadata"], record.json["batch_id"]], ["bulk", { a: "é" }, id]);
-    const events = await godwit.rows<{ type: string; record: string }>(
-      "select type, record from events e where message_id = (select id from messages where batch_id = $1)",
-      [rowId(id)],
+    const events = await eventsOf(godwit, results[0]?.message_id);
+    assert.deepEqual(
+      events.map((event) => [event.type, event.record]),
+      [["message.queued", record.text]],
     );
-    assert.deepEqual(events, [{ type: "message.queued", record: record.text }]);
   });
 
   test("lists no message of another batch, and none for an invalid id", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { consolePages } from "../../src/api/console-pages.ts";
+import { consolePages } from "../../src/api/pages.ts";
 import { Problem } from "../../src/http/problem.ts";
 import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";

@@ -12,8 +12,8 @@ import type { QuotaDecision } from "../../src/access/limiter.ts";
 import { pumpFrames } from "../../src/api/stream.ts";
 import { EventPositions } from "../../src/events/positions.ts";
 import { EventStreams } from "../../src/events/stream.ts";
-import { decodeId, newId, type EventId } from "../../src/model/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
+import { decodeId, newId, toId, type EventId } from "../../src/model/id.ts";
+import { NIL_UUID, uuidFromBytes, uuidToText } from "../../src/lib/uuid.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { eventId, EventReader, insertEvents, insertion, madeAgo, newOwner, type Owner } from "../support/event-reader.ts";
@@ -51,6 +51,16 @@ async function insertBulk(godwit: Godwit, owner: Owner): Promise<string> {
   const [first = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
   for (let at = 0; at < BULK.count; at += 1_000) await insertEvents(godwit, owner, idsNow(1_000), { record: BULK.record });
   return first;
+}
+
+/** The start of a reader whose environment has no event. */
+const NO_EVENT = eventId(toId("evt", NIL_UUID));
+
+/** The start of a reader as 0.2 wrote it: a position in the form of an id. */
+function placeOf020(position: number): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigUInt64BE(BigInt(position), 8);
+  return eventId(toId("evt", uuidFromBytes(bytes)));
 }
 
 describe("the event stream", { concurrency: true }, () => {
@@ -124,6 +134,24 @@ describe("the event stream", { concurrency: true }, () => {
     const meanwhile = await insertEvents(godwit, owner, idsNow(2));
     using second = await EventReader.open(godwit, owner.key, { after: lastId });
     await second.has(meanwhile);
+  });
+
+  test("shows no position of the installation, and continues from an id that 0.2 has given to a client", async () => {
+    const [owner, busy] = [await newOwner(godwit, "quiet"), await newOwner(godwit, "crowd")];
+    const startOf = async (): Promise<string> => {
+      using reader = await EventReader.open(godwit, owner.key);
+      return reader.lastId ?? "";
+    };
+    const ids = [await startOf()];
+    await insertEvents(godwit, busy, idsNow(5));
+    ids.push(await startOf());
+    assert.deepEqual(ids, [NO_EVENT, NO_EVENT]);
+    const [row] = await godwit.rows<{ position: number }>("select last_value::integer as position from event_positions");
+    const [first = ""] = await insertEvents(godwit, owner, idsNow(1));
+    await insertEvents(godwit, busy, idsNow(5));
+    assert.equal(await startOf(), first, "the last event of the reader itself");
+    using old = await EventReader.open(godwit, owner.key, { after: placeOf020(row?.position ?? 0) });
+    await old.has([first]);
   });
 
   test("sends what was committed after the last event, however old its id is, and nothing before it", async () => {
@@ -580,8 +608,9 @@ describe("a stream in the process of the test", () => {
     const ended = frames.next();
     await godwit.rows("select setval('event_positions', last_value - 1) from event_positions");
     assert.equal((await ended).done, true);
-    const again = open(owner, first);
-    assert.notEqual(idOf((await again.frames.next()).value as string), first, "a place beyond the present is replaced");
+    assert.equal(first, NO_EVENT);
+    const again = open(owner, placeOf020(Number.MAX_SAFE_INTEGER));
+    assert.equal(idOf((await again.frames.next()).value as string), NO_EVENT, "a place beyond the present is replaced");
     const [event] = await insertEvents(godwit, owner, idsNow(1));
     assert.equal(idOf((await again.frames.next()).value as string), event);
     for (const each of [leaving, again.leaving]) each.abort();

@@ -63,6 +63,29 @@ describe("bytes that are not HTTP", () => {
     assertProblem(await exchange(godwit.url, get("/livez", `x-long: ${"a".repeat(20_000)}`)), "request_header_fields_too_large");
   });
 
+  test("such as 101 headers get a response that they are too large, and a closed connection; 100 headers do not", async () => {
+    // Host is one of them.
+    const headers = (count: number): string[] => Array.from({ length: count - 1 }, (_, at) => `x-${at}: y`);
+    assert.equal((await exchange(godwit.url, get("/livez", ...headers(100)))).status, 200);
+    for (const count of [101, 128, 129, 600]) {
+      const wire = await Wire.open(godwit.url);
+      wire.write(get("/livez", ...headers(count)));
+      assertProblem(await wire.reply(), "request_header_fields_too_large");
+      await wire.closed();
+    }
+  });
+
+  test("such as a query of 201 parameters get a problem response; 200 parameters are checked one by one", async () => {
+    const list = (count: number): string => get(`/v1/messages?${"a=1&".repeat(count - 1)}b=1`, `authorization: Bearer ${key}`);
+    const refused = await exchange(godwit.url, list(201));
+    assertProblem(refused, "invalid_request_payload");
+    assert.match(refused.text, /more than 200 parameters/);
+    assert.deepEqual(
+      faultsOf(await exchange(godwit.url, list(200))).map((fault) => fault.parameter),
+      ["a", "b"],
+    );
+  });
+
   test("such as a path of 20 kB get a response that it is too large", async () => {
     assertProblem(await exchange(godwit.url, get(`/${"a".repeat(20_000)}`)), "request_header_fields_too_large");
   });
@@ -132,6 +155,22 @@ describe("unusual but valid requests", () => {
       assertProblem(await exchange(godwit.url, get(path, `authorization: Bearer ${key}`)), "invalid_request_payload");
     });
   }
+
+  for (const [what, version, encoding] of [
+    ["Transfer-Encoding in HTTP/1.0", "1.0", "chunked"],
+    ["a coding beside chunked", "1.1", "gzip, chunked"],
+  ] as const)
+    test(`${what} is refused, and the bytes behind it are not read as a request`, async () => {
+      const wire = await Wire.open(godwit.url);
+      const head = `POST /v1/messages HTTP/${version}\r\nhost: godwit.test\r\nconnection: keep-alive\r\ntransfer-encoding: ${encoding}\r\n\r\n`;
+      wire.write(`${head}0\r\n\r\n${get("/livez")}`);
+      const reply = await wire.reply();
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(faultsOf(reply), [{ header: "Transfer-Encoding", code: "invalid_value", detail: "must be chunked, in HTTP/1.1" }]);
+      assert.equal(reply.headers.get("connection"), "close");
+      await wire.closed();
+      await assert.rejects(wire.reply(), /closed without a response/);
+    });
 
   test("two requests in one packet get two responses in order", async () => {
     const wire = await Wire.open(godwit.url);
@@ -261,7 +300,7 @@ describe("the log", () => {
 
   test("contains nothing of the client's request id without a credential", async () => {
     for (const [path, options] of [
-      ["/livez", {}],
+      ["/openapi.json", {}],
       ["/v1/messages", {}],
       ["/v1/messages", { key: "gw_test_made_up" }],
     ] as const) {
@@ -269,6 +308,38 @@ describe("the log", () => {
       const line = await lineOf(godwit, reply.headers.get("x-request-id"));
       assert.equal(line["client_request_id"], undefined);
     }
+  });
+
+  test("names the message, the trace and the account of a request", async () => {
+    const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    const sent = await godwit.send(key, {}, { headers });
+    const id = String(sent.json["id"]);
+    const read = await godwit.request("GET", `/v1/messages/${id}`, { key });
+    const [ofSend, ofRead] = [
+      await lineOf(godwit, sent.headers.get("x-request-id")),
+      await lineOf(godwit, read.headers.get("x-request-id")),
+    ];
+    assert.deepEqual([ofSend["message_id"], ofSend["trace_id"]], [id, traceId]);
+    assert.match(String(ofSend["account_id"]), /^acct_[0-9a-z]{26}$/);
+    assert.deepEqual([ofRead["message_id"], ofRead["trace_id"]], [id, undefined]);
+  });
+
+  test("has no line for a probe, and the next request has one", async () => {
+    const probes = await Promise.all(["/livez", "/readyz", "/metrics"].map((path) => godwit.request("GET", path)));
+    const next = await godwit.request("GET", "/v1/messages", { key });
+    await lineOf(godwit, next.headers.get("x-request-id"));
+    for (const probe of probes)
+      assert.ok(!godwit.logs.some((line) => line["request_id"] === probe.headers.get("x-request-id")), "a probe is not logged");
+  });
+
+  test("has all errors and none of the other requests with a sample of 0", async () => {
+    await using sampled = await startGodwit({ env: { GODWIT_LOG_SAMPLE: "0" } });
+    const its = await sampled.key();
+    assert.equal((await sampled.request("GET", "/v1/messages", { key: its })).status, 200);
+    const absent = await sampled.request("GET", "/v1/absent", { key: its });
+    await lineOf(sampled, absent.headers.get("x-request-id"));
+    assert.deepEqual(new Set(sampled.logs.flatMap((line) => (line.msg === "request" ? [line["status"]] : []))), new Set([404]));
   });
 
   test("contains malformed requests with the id in their response", async () => {

@@ -55,7 +55,6 @@ describe("the common headers", () => {
     ["the OpenAPI document", () => godwit.request("GET", "/openapi.json"), 200],
     ["the reference", () => godwit.request("GET", "/docs"), 200],
     ["the metrics", () => godwit.request("GET", "/metrics"), 200],
-    ["the keys of tokens", () => godwit.request("GET", "/.well-known/jwks.json"), 200],
   ];
   for (const [what, ask, status] of OK) {
     test(`are on ${what}`, async () => {
@@ -303,7 +302,10 @@ describe("of two violated rules the earlier one is reported:", () => {
   test("invalid JSON before an invalid idempotency key", async () => {
     const reply = await godwit.request("POST", "/v1/messages", { key, body: "{", ...badKey });
     assertProblem(reply, "invalid_request_payload");
-    assert.deepEqual(faultsOf(reply), [{ pointer: "", code: "invalid_json", detail: "is not valid JSON" }]);
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer, code }) => [pointer, code]),
+      [["", "invalid_json"]],
+    );
   });
 });
 

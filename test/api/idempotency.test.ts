@@ -79,13 +79,11 @@ describe("a replay", () => {
     assert.ok(remaining(again) < remaining(first), "a replay counts against the quota");
   });
 
-  test("is the first response, although the message has changed since or is deleted", async () => {
+  test("is the first response, although the message has changed since", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await post(key, body);
     await godwit.rows("update messages set status = 'delivered', sequence = 4 where client_reference = $1", [body["client_reference"]]);
-    assertReplayOf(first, await post(key, body));
-    await godwit.rows("delete from messages where client_reference = $1", [body["client_reference"]]);
     assertReplayOf(first, await post(key, body));
   });
 

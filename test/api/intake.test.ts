@@ -33,19 +33,34 @@ async function beginAdmitted(godwit: Godwit, head: RequestHead): Promise<Wire> {
 // A share, a quarter of the budget, has room for this many of the largest bodies.
 const BODIES_OF_SHARE = 4;
 
-/** Begins as many requests with the largest body as fit into the share of a peer or an environment. */
-const fillShare = (godwit: Godwit, head: RequestHead, bodies = BODIES_OF_SHARE): Promise<Wire[]> =>
-  Promise.all(Array.from({ length: bodies }, () => beginAdmitted(godwit, head)));
-
-async function refusalOf(godwit: Godwit, head: RequestHead): Promise<Reply> {
-  const { wire, reply } = await begin(godwit, head);
-  wire.close();
-  return reply;
+/** Sends as many of the largest bodies as fit into the share of a peer or an environment, without their last byte. */
+async function fillShare(godwit: Godwit, head: RequestHead): Promise<Wire[]> {
+  const wires = await Promise.all(Array.from({ length: BODIES_OF_SHARE }, () => beginAdmitted(godwit, head)));
+  for (const wire of wires) wire.write(Buffer.alloc((head.length ?? MIB) - 1, "a"));
+  return wires;
 }
+
+/** Sends a request with a body of nonsense, and returns the response. */
+async function responseTo(godwit: Godwit, head: RequestHead): Promise<Reply> {
+  const { wire, reply } = await begin(godwit, head);
+  if (reply.status === 100) wire.write(Buffer.alloc(head.length ?? MIB, "a"));
+  const last = reply.status === 100 ? await wire.reply() : reply;
+  wire.close();
+  return last;
+}
+
+const isRefusal = ({ status }: Reply): boolean => status === 503 || status === 429;
+
+/** Repeats a request until it is refused: the service reads the bodies that fill its budgets a moment later. */
+const untilRefused = (godwit: Godwit, head: RequestHead): Promise<Reply> =>
+  until("a request is refused", async () => {
+    const reply = await responseTo(godwit, head);
+    return isRefusal(reply) ? reply : undefined;
+  });
 
 /** Repeats a request until it is admitted, since the service learns of a closed connection a moment later. */
 const untilAdmitted = (godwit: Godwit, head: RequestHead): Promise<true> =>
-  until("a request is admitted", async () => (await refusalOf(godwit, head)).status === 100);
+  until("a request is admitted", async () => !isRefusal(await responseTo(godwit, head)));
 
 const rejections = async (godwit: Godwit, reason: string): Promise<number> =>
   (await readMetrics(godwit)).get(`godwit_http_rejected_total{reason="${reason}"}`) ?? 0;
@@ -64,7 +79,7 @@ describe("a callback of a carrier", () => {
   ] as const)
     test(`for ${what} gets 404 before its body is read`, async () => {
       await using godwit = await withLink();
-      assertProblem(await refusalOf(godwit, { path }), "not_found");
+      assertProblem(await responseTo(godwit, { path }), "not_found");
     });
 
   test("with a method that its provider does not handle gets 404", async () => {
@@ -74,72 +89,81 @@ describe("a callback of a carrier", () => {
 
   test("that declares a larger body than its provider accepts gets 413 before its body is read", async () => {
     await using godwit = await withLink();
-    assertProblem(await refusalOf(godwit, { path: CALLBACK, length: MIB + 1 }), "payload_too_large");
+    assertProblem(await responseTo(godwit, { path: CALLBACK, length: MIB + 1 }), "payload_too_large");
   });
 });
 
+const OTHER_CALLBACK = "/providers/twilio/tw";
+const TOKEN_PATH = "/v1/oauth/token";
+
 describe("bodies of requests without a credential", () => {
-  // A quarter, 1 MiB, is the share of a peer.
   test("of one peer have a share of the buffer, and other peers have theirs", async () => {
     await using godwit = await withLink();
-    const [first] = await fillShare(godwit, { path: CALLBACK });
-    assertBusy(await refusalOf(godwit, { path: CALLBACK, length: 1 }));
-    assert.equal(await rejections(godwit, "bodies_of_peer"), 1);
-    (await beginAdmitted(godwit, { path: CALLBACK, from: "127.0.0.2" })).close();
-    first?.close();
+    const wires = await fillShare(godwit, { path: CALLBACK });
+    assertBusy(await untilRefused(godwit, { path: CALLBACK, length: 1 }));
+    assert.ok((await rejections(godwit, "bodies_of_peer")) > 0);
+    assert.equal(isRefusal(await responseTo(godwit, { path: CALLBACK, from: "127.0.0.2" })), false);
+    for (const wire of wires) wire.close();
     await untilAdmitted(godwit, { path: CALLBACK });
   });
 
-  test("of all peers share one buffer", async () => {
+  test("of all peers share one buffer, from which other links, the token route and tenants are not shut out", async () => {
     await using godwit = await withLink();
+    await godwit.unlimited();
+    const key = await godwit.key();
     const wires = (await Promise.all([1, 2, 3, 4].map((peer) => fillShare(godwit, { path: CALLBACK, from: `127.0.0.${peer}` })))).flat();
-    assertBusy(await refusalOf(godwit, { path: CALLBACK, length: 1, from: "127.0.0.5" }));
-    assert.equal(await rejections(godwit, "anonymous_bodies"), 1);
+    assertBusy(await untilRefused(godwit, { path: CALLBACK, length: 300_000, from: "127.0.0.5" }));
+    assert.ok((await rejections(godwit, "anonymous_bodies")) > 0);
+    for (const path of [OTHER_CALLBACK, TOKEN_PATH])
+      assert.equal(isRefusal(await responseTo(godwit, { path, length: 8_000, from: "127.0.0.5" })), false, path);
+    // A credential that the process has not seen.
+    assert.equal((await godwit.send(key)).status, 202);
     for (const wire of wires) wire.close();
     await untilAdmitted(godwit, { path: CALLBACK, from: "127.0.0.5" });
   });
 
-  test("of unknown length count with their limit", async () => {
-    await using godwit = await withLink();
-    await fillShare(godwit, { path: CALLBACK }, BODIES_OF_SHARE - 1);
-    const chunked = await Wire.open(godwit.url);
-    chunked.request(`POST ${CALLBACK}`, { "transfer-encoding": "chunked", expect: "100-continue" });
-    assert.equal((await chunked.reply()).status, 100);
-    assertBusy(await refusalOf(godwit, { path: CALLBACK, length: 1 }));
-    chunked.close();
-  });
-
-  test("take no part of the buffer of requests with a credential", async () => {
+  test("count with the bytes that have arrived, and not with those that are declared", async () => {
     await using godwit = await withLink();
     await godwit.unlimited();
-    await fillShare(godwit, { path: CALLBACK });
-    const key = await godwit.key();
-    const reply = await until("the credential is known", async () => {
-      const sent = await godwit.send(key);
-      return sent.status === 503 ? undefined : sent;
-    });
-    assert.equal(reply.status, 202);
+    const heads = Array.from({ length: 24 }, (_, at) => ({ path: CALLBACK, from: `127.0.0.${1 + (at % 4)}` }));
+    const wires = await Promise.all(heads.map((head) => beginAdmitted(godwit, head)));
+    assert.equal(isRefusal(await responseTo(godwit, { path: CALLBACK })), false);
+    assert.equal((await godwit.send(await godwit.key())).status, 202);
+    for (const wire of wires) wire.close();
   });
 });
 
 describe("bodies of requests with a credential", () => {
+  const batch = (key: string, length = 2 * MIB): RequestHead => ({
+    path: "/v1/batches",
+    length,
+    headers: { authorization: `Bearer ${key}` },
+  });
+
   test("of one environment have a share of the buffer, and other environments have theirs", async () => {
     await using godwit = await startGodwit();
     await godwit.unlimited();
     const [mine, live] = [await godwit.key(), await godwit.key({ environment: "live" })];
-    const batch = (key: string, length: number): RequestHead => ({
-      path: "/v1/batches",
-      length,
-      headers: { authorization: `Bearer ${key}` },
-    });
-    const [first] = await fillShare(godwit, batch(mine, 2 * MIB));
-    const refused = await refusalOf(godwit, batch(mine, 1));
+    const wires = await fillShare(godwit, batch(mine));
+    const refused = await untilRefused(godwit, batch(mine, 1));
     assertProblem(refused, "rate_limit_exceeded");
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
-    assert.equal(await rejections(godwit, "bodies_of_environment"), 1);
-    (await beginAdmitted(godwit, batch(live, 2 * MIB))).close();
-    first?.close();
-    await untilAdmitted(godwit, batch(mine, 2 * MIB));
+    assert.ok((await rejections(godwit, "bodies_of_environment")) > 0);
+    assert.equal(isRefusal(await responseTo(godwit, batch(live))), false);
+    for (const wire of wires) wire.close();
+    await untilAdmitted(godwit, batch(mine));
+  });
+
+  test("of others cannot keep an environment from sending messages", async () => {
+    await using godwit = await startGodwit();
+    const keys = await Promise.all(["a", "b", "c", "d"].map((account) => godwit.key({ account })));
+    const mine = await godwit.key({ account: "mine" });
+    await godwit.unlimited();
+    const wires = (await Promise.all(keys.map((key) => fillShare(godwit, batch(key))))).flat();
+    assertBusy(await untilRefused(godwit, batch(mine)));
+    assert.ok((await rejections(godwit, "tenant_bodies")) > 0);
+    for (let count = 0; count < 5; count += 1) assert.equal((await godwit.send(mine)).status, 202);
+    for (const wire of wires) wire.close();
   });
 });
 
@@ -181,7 +205,7 @@ describe("connections", () => {
     await using godwit = await withLink(env);
     const head = (address: string): RequestHead => ({ path: CALLBACK, length: 10, headers: { "x-forwarded-for": address } });
     const wires = [await beginAdmitted(godwit, head("2001:db8::1")), await beginAdmitted(godwit, head("2001:db8::2"))];
-    assertBusy(await refusalOf(godwit, head("2001:db8::3")));
+    assertBusy(await responseTo(godwit, head("2001:db8::3")));
     assert.equal(await rejections(godwit, "requests_of_peer"), 1);
     for (const address of ["2001:db8:0:1::1", "203.0.113.7"]) wires.push(await beginAdmitted(godwit, head(address)));
     for (const wire of wires) wire.close();

@@ -6,6 +6,7 @@ import { AccountTurns } from "../../src/api/admit.ts";
 import { sharesOf } from "../../src/service/shares.ts";
 import { Server } from "../../src/api/server.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
+import { responseLimits } from "../../src/api/unread-responses.ts";
 import { carrierPages, MAX_CARRIER_BODY_BYTES } from "../../src/links/pages.ts";
 import type { Authenticator } from "../../src/access/authenticate.ts";
 import type { Limiter } from "../../src/access/limiter.ts";
@@ -88,6 +89,8 @@ describe("GET /v1/links", () => {
       source: "file",
       provider: "smpp",
       carrier: null,
+      prices: null,
+      quality: null,
       channels: ["sms"],
       state: "connecting",
       sender: "ACME",
@@ -215,6 +218,7 @@ test("a pause by the operator is not a password that the carrier refused, whiche
   const details = {
     name: "own",
     carrier: null,
+    prices: null,
     settings: {},
     secrets: [],
     created_at: null,
@@ -296,7 +300,17 @@ describe("the endpoint for carriers", () => {
       tls: undefined,
       trustedProxies: [],
       requestTimeoutMs: 10_000,
-      intake: { maxConnections: 100, maxConnectionsPerPeer: 50, anonymousBodyBytes: 4 * MAX_CARRIER_BODY_BYTES, tenantBodyBytes: 0 },
+      responseStallMs: 10_000,
+      isDraining: () => false,
+      logSample: 1,
+      responses: responseLimits({ workers: 1 }),
+      intake: {
+        maxConnections: 100,
+        maxConnectionsPerPeer: 50,
+        maxStrangers: 100,
+        anonymousBodyBytes: 4 * MAX_CARRIER_BODY_BYTES,
+        tenantBodyBytes: 0,
+      },
       routes: [],
       pages,
       authenticator: {} as Authenticator,

@@ -1,9 +1,8 @@
 /** Made-up API keys: they cost no query, and keys of the first form keep working. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { hashApiKey } from "../../src/access/api-key.ts";
+import { hashApiKey, keyRecognizer } from "../../src/access/api-key.ts";
 import { readInstallation } from "../../src/access/queries.ts";
-import { keyRecognizer } from "../../src/access/recognize-key.ts";
 import type { Queryable } from "../../src/database/database.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { keyOfFirstForm, madeUpKey } from "../support/keys.ts";

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeId } from "../../src/model/id.ts";
 import { LIMIT_MS, assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
+import { eventsOf } from "../support/tables.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 let godwit: Godwit;
@@ -100,12 +101,11 @@ describe("the record", () => {
   test("that is read later equals the response and the event with the same bytes", async () => {
     const sent = await godwit.send(key, { body: 'quotes " and \\ and 👋', metadata: { a: "é" } });
     assert.equal((await godwit.request("GET", sent.headers.get("location") ?? "", { key })).text, sent.text);
-    const id = decodeId("msg", String(sent.json["id"]));
-    const events = await godwit.rows<{ type: string; sequence: number; record: string }>(
-      "select type, sequence, record from events where message_id = $1",
-      [id],
+    const events = await eventsOf(godwit, sent.json["id"]);
+    assert.deepEqual(
+      events.map(({ type, sequence, record }) => [type, sequence, record]),
+      [["message.queued", 1, sent.text]],
     );
-    assert.deepEqual(events, [{ type: "message.queued", sequence: 1, record: sent.text }]);
   });
 
   const RANKS = [
@@ -338,7 +338,7 @@ describe("fields", () => {
         ["/from", "sender"],
         ["/text", "body"],
         ["/sendAt", "send_at"],
-      ].map(([pointer, field]) => [pointer, `is not a known field: did you mean ${field}?`]),
+      ].map(([pointer, field]) => [pointer, `is not a known field; did you mean ${field}?`]),
     );
   });
 

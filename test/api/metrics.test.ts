@@ -54,3 +54,21 @@ test("metrics of an embedded database contain its disk and the number of restart
     return (metrics.get("godwit_embedded_postgres_restarts_total") === 1 && metrics.get("godwit_database_up") === 1) || undefined;
   });
 });
+
+test("the counters of alerts are 0 from the start, so that the first event is an increase", async () => {
+  await using godwit = await startGodwit({ roles: "api,dispatch,webhooks" });
+  const metrics = await until("the link to be open", async () => {
+    const read = await readMetrics(godwit);
+    return read.has('godwit_attempts_total{link="simulator",outcome="unknown"}') && read;
+  });
+  for (const series of [
+    'godwit_audit_events_total{action="key.rotated"}',
+    'godwit_audit_events_total{action="suppression.lifted"}',
+    'godwit_webhook_endpoints_disabled_total{reason="gone"}',
+    'godwit_webhook_endpoints_disabled_total{reason="failing"}',
+    'godwit_authentication_failures_total{code="unauthorized_invalid_token"}',
+    'godwit_attempts_total{link="simulator",outcome="unknown"}',
+    'godwit_attempts_total{link="simulator",outcome="refused"}',
+  ])
+    assert.equal(metrics.get(series), 0, series);
+});

@@ -42,7 +42,7 @@ describe("erasing", () => {
     await hook[Symbol.asyncDispose]();
   });
 
-  test("removes inbound messages of a person that are kept for the operator, in live", async () => {
+  test("leaves inbound messages that are kept for the operator, and does not tell of them", async () => {
     const person = newNumber();
     const [inTest, inLive] = [await clientOfAccount(godwit, "kept"), await clientOfAccount(godwit, "kept", { environment: "live" })];
     await godwit.rows(
@@ -51,11 +51,9 @@ describe("erasing", () => {
               (gen_random_uuid(), 'notification', 'x', 'whatsapp', 'whatsapp', $1, null, $3)`,
       [person, TEXT, JSON.stringify({ recipient_id: person.slice(1) })],
     );
-    recordOf(await erase(inTest, person));
+    for (const client of [inTest, inLive]) assert.deepEqual(recordOf(await erase(client, person))["erased"], NOTHING);
     assert.deepEqual(await tablesWith(godwit, person.slice(1)), ["kept_inbound"]);
-    const { erased } = recordOf(await erase(inLive, person));
-    assert.deepEqual(erased, { ...NOTHING, messages: 2 });
-    await assertNowhere(godwit, person);
+    await godwit.rows("delete from kept_inbound");
   });
 
   test("removes a person from every table, and keeps the records and the counts", async () => {

@@ -78,7 +78,7 @@ describe("with two SMPP links", () => {
       return reply.json["route"];
     };
     const recipient = "+4915112345678";
-    const german = { provider: "smpp", link: "first", link_reason: "file_order", sender: NAME, sender_reason: "preferred" };
+    const german = { provider: "smpp", link: "first", link_reason: "file_order", links: null, sender: NAME, sender_reason: "preferred" };
     assert.deepEqual(await validate({ recipient }), german);
     assert.deepEqual(await validate({ recipient, sender: SECOND }), {
       ...german,

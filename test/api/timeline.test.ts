@@ -102,6 +102,7 @@ describe("a timeline", () => {
       "receipt",
       "reason",
       "fallback_message_id",
+      "links",
       "created_at",
     ];
     const { data } = await page(id);
@@ -146,6 +147,7 @@ describe("a timeline", () => {
       receipt: null,
       reason: null,
       fallback_message_id: null,
+      links: null,
       created_at: createdAt,
     });
   });

@@ -253,10 +253,13 @@ describe("behind a proxy", () => {
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
   test(
-    "a connection that bypasses the proxy is refused",
+    "a request that bypasses the proxy is refused, except probes",
     { skip: outside === undefined && "the machine has only loopback addresses" },
     async () => {
-      await assert.rejects(fetch(`http://${outside}:${new URL(url).port}/livez`));
+      const direct = `http://${outside}:${new URL(url).port}`;
+      for (const probe of ["/livez", "/readyz"]) assert.equal((await fetch(`${direct}${probe}`)).status, 200);
+      for (const path of ["/metrics", "/docs", "/v1/messages", "/livez/x"]) await assert.rejects(fetch(`${direct}${path}`), path);
+      await assert.rejects(fetch(`${direct}/livez`, { method: "POST" }));
       await until("the refusal is logged", () => godwit.logs.find(({ event }) => event === "http.connection_refused"));
     },
   );

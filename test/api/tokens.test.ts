@@ -15,7 +15,7 @@ import {
   madeUpKey,
   type OAuthClient,
 } from "../support/keys.ts";
-import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
+import { assertCommonHeaders, assertProblem, exchange, faultsOf, until, KEY_SET_CACHE } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
 
@@ -145,7 +145,7 @@ describe("the token, for a standard verifier", () => {
 
   test("can be verified with the published set, which has only public parts", async () => {
     const reply = await godwit.request("GET", "/.well-known/jwks.json");
-    assertCommonHeaders(reply);
+    assertCommonHeaders(reply, KEY_SET_CACHE);
     assert.equal(reply.status, 200);
     const keys = reply.json["keys"] as Record<string, unknown>[];
     assert.ok(keys.length >= 1);

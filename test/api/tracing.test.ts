@@ -1,12 +1,13 @@
 /** Traces at a collector: one trace from the accept to the webhook across nodes, and a collector that fails. */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
+import { freePort } from "../support/free-port.ts";
 import { ALLOW_LOOPBACK, bodyServer, Hook, messageOf, OK, REFUSED } from "../support/hook-server.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { Customer, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
@@ -366,11 +367,3 @@ test("with a sampling ratio of zero no trace starts here, and those of callers a
   assert.ok(collector.of(traceId).length > 0);
   assert.deepEqual(new Set(collector.spans.map((span) => span.traceId)), new Set([traceId]));
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((closed) => server.close(closed));
-  return port;
-}

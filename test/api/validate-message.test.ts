@@ -64,6 +64,7 @@ describe("a message that would be accepted", () => {
         provider: "simulator",
         link: "simulator",
         link_reason: "simulator",
+        links: null,
         sender: "+15005550000",
         sender_reason: "link_default",
       },

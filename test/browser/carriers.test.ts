@@ -61,7 +61,14 @@ const createLink = (name: string): Promise<string> =>
 async function readRoutes(): Promise<object[]> {
   const { json } = await visits.godwit.request("GET", "/v1/routes", { key });
   const routes = json["data"] as Record<string, unknown>[];
-  return routes.map(({ links, countries, prefixes, priority, weights }) => ({ links, countries, prefixes, priority, weights }));
+  return routes.map(({ links, countries, prefixes, priority, weights, strategy }) => ({
+    links,
+    countries,
+    prefixes,
+    priority,
+    weights,
+    strategy,
+  }));
 }
 
 /** Checks the open page wide and narrow, light and dark. */
@@ -199,7 +206,7 @@ describe("routes", () => {
       await dialog.waitFor({ state: "detached" });
       await visitor.sees("Second (weight 3), First (weight 1)", card);
       const rules = { countries: ["US", "CA"], prefixes: null, priority: 5 };
-      assert.deepEqual(await readRoutes(), [{ links: [second, first], ...rules, weights: [3, 1] }]);
+      assert.deepEqual(await readRoutes(), [{ links: [second, first], ...rules, weights: [3, 1], strategy: null }]);
       await assertLook(visitor, "the routes");
 
       await card.getByRole("button", { name: "Change the route of sms to US, CA" }).click();
@@ -207,9 +214,22 @@ describe("routes", () => {
       for (const weight of await dialog.getByLabel("Weight").all()) await weight.fill("");
       await dialog.getByRole("button", { name: "Save" }).click();
       await visitor.sees("First, then Second", card);
-      assert.deepEqual(await readRoutes(), [{ links: [first, second], ...rules, weights: null }]);
+      assert.deepEqual(await readRoutes(), [{ links: [first, second], ...rules, weights: null, strategy: null }]);
+      await card.getByRole("button", { name: "Change the route of sms to US, CA" }).click();
+      await dialog.getByLabel("Choose by").selectOption("price");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await visitor.sees("First, Second", card);
+      assert.deepEqual(await readRoutes(), [{ links: [first, second], ...rules, weights: null, strategy: "price" }]);
 
       await page.getByRole("table", { name: "Carriers" }).getByRole("link", { name: "First" }).click();
+      await visitor.button("Change").click();
+      await dialog.getByText("Advanced settings").click();
+      await dialog.getByLabel("Prices").fill("de cheap, * 0.05");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.locator(".field.wrong").getByText(/^DE /).waitFor();
+      await dialog.getByLabel("Prices").fill("de 0.07, * 0.05");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await visitor.sees("DE 0.07, * 0.05", page.getByRole("region", { name: "State" }));
       await visitor.button("Delete").click();
       await dialog.getByRole("button", { name: "Delete" }).click();
       await visitor.sees(/change or delete the route first/, dialog);

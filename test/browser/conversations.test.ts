@@ -19,6 +19,7 @@ describe("conversations", () => {
       await visitor.heading("+15005550008").waitFor();
       const thread = page.getByRole("list", { name: "Messages" });
       await visitor.sees("Did it arrive?", thread);
+      await thread.locator("li.inbound").waitFor();
       assert.equal(await thread.locator("li.inbound").count(), 1);
       const reply = page.getByRole("form", { name: "Reply" });
       assert.notEqual(await reply.getByLabel("Sender").inputValue(), "");
@@ -63,7 +64,7 @@ describe("conversations", () => {
 });
 
 describe("batches", () => {
-  test("are found among the newest messages, and show their progress and results", (context) =>
+  test("are listed, and show their progress and results", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const items = [{ recipient: "+15005550006" }, { recipient: "+15005550002" }, { recipient: "12" }];
@@ -97,7 +98,7 @@ describe("verifications", () => {
       const form = page.getByRole("form", { name: "Send a code" });
       await form.getByLabel("Recipient").fill("12");
       await form.getByRole("button", { name: "Send a code" }).click();
-      await visitor.sees(/E\.164/, form);
+      await visitor.sees(/must begin with \+/, form);
       await form.getByLabel("Recipient").fill("+15005550006");
       await form.getByRole("button", { name: "Send a code" }).click();
       await visitor.heading("Verification of +15005550006").waitFor();
@@ -113,6 +114,8 @@ describe("verifications", () => {
       await check.waitFor({ state: "detached" });
 
       await visitor.choose("Verifications");
+      const list = page.getByRole("table", { name: "Verifications" });
+      await list.getByRole("row").filter({ hasText: "approved" }).getByRole("link", { name: "+15005550006" }).waitFor();
       await form.getByLabel("Recipient").fill("+15005550012");
       await form.getByRole("button", { name: "Send a code" }).click();
       await visitor.button("Cancel the verification").click();

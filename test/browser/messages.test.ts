@@ -93,7 +93,7 @@ describe("sending", () => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
       await page.getByLabel("Recipient", { exact: true }).fill("123");
-      await visitor.sees(/E\.164/);
+      await visitor.sees(/must begin with \+/);
       await page.getByLabel("Recipient", { exact: true }).fill("+15005550006");
       await page.getByLabel("Text").fill("It’s here 🐦");
       await visitor.sees("UCS-2");

@@ -143,7 +143,7 @@ const OF_MEDIA = { media_url: URL, media_type: "image/jpeg" };
 
 for (const [what, event, text, details] of [
   ["media", { type: "mo_media", body: { ...MEDIA, message: "STOP" } }, "STOP", OF_MEDIA],
-  ["media without a text", { type: "mo_media", body: { ...MEDIA, subject: "My cat" } }, "", { ...OF_MEDIA, subject: "My cat" }],
+  ["media without a text", { type: "mo_media", body: { ...MEDIA, subject: "My cat" } }, "[image]", { ...OF_MEDIA, subject: "My cat" }],
   // In base64 this is three bytes, and no word of a person.
   ["binary contents", { type: "mo_binary", body: "STOP", udh: "0605" }, "", { binary: "STOP", udh: "0605" }],
 ] as const)

@@ -119,3 +119,30 @@ test("an inbound message of Telnyx is passed on", async () => {
   const [{ providerMessageId, from, to, text } = assert.fail()] = host.messages;
   assert.deepEqual([providerMessageId, from, to, text], ["in-1", "+15551234567", "+14155550100", "STOP"]);
 });
+
+test("an MMS of Telnyx keeps the addresses of its media", async () => {
+  const media = [
+    { url: "https://media.telnyx.com/1.png", content_type: "image/png" },
+    { url: "https://media.telnyx.com/2.pdf", content_type: "application/pdf" },
+  ];
+  const addresses = { from: { phone_number: "+15551234567" }, to: [{ phone_number: "+14155550100" }] };
+  const settings = carrierSettings(API, "https://api.telnyx.com", "https://godwit.example");
+  const host = new RecordingHost();
+  for (const text of ["My cat", ""]) {
+    const payload: Telnyx.MessagingInboundMessagePayload = { id: "in-1", direction: "inbound", type: "MMS", ...addresses, media, text };
+    const { headers, body } = signed({ data: { record_type: "event", event_type: "message.received", payload } });
+    await http.handleRequest?.(settings, { method: "POST", url: "https://x/", query: {}, headers, body: Buffer.from(body) }, host);
+  }
+  assert.deepEqual(
+    host.messages.map(({ text }) => text),
+    ["My cat", "[image]"],
+  );
+  const [one, other] = media;
+  for (const { details } of host.messages)
+    assert.deepEqual(details, {
+      media_url: one?.url,
+      media_url_2: other?.url,
+      media_type: one?.content_type,
+      media_type_2: other?.content_type,
+    });
+});

@@ -159,3 +159,22 @@ test("an inbound message of Vonage is passed on", async () => {
     },
   ]);
 });
+
+const URL_1 = "https://api.nexmo.com/v3/media/1";
+const URL_2 = "https://api.nexmo.com/v3/media/2";
+for (const [type, content, text, details] of [
+  ["image", { image: { url: URL_1, name: "cat.jpg", caption: "STOP" } }, "STOP", { media_url: URL_1, filename: "cat.jpg" }],
+  ["audio", { audio: { url: URL_1 } }, "[audio]", { media_url: URL_1 }],
+  ["content", { content: [{ type: "image", url: URL_1 }, { url: URL_2 }] }, "[content]", { media_url: URL_1, media_url_2: URL_2 }],
+  ["location", { location: { lat: 40.5, long: -3.25 } }, "[location]", { latitude: "40.5", longitude: "-3.25" }],
+  ["of_next_year", { of_next_year: {} }, "[of_next_year]", {}],
+] as const)
+  test(`a message of Vonage with the type ${type} is passed on`, async () => {
+    const settings = carrierSettings(API, "https://api.nexmo.com", "https://godwit.example");
+    const host = new RecordingHost();
+    const fields = { channel: "mms", message_uuid: "in-1", to: "14155550100", from: "15551234567", message_type: type };
+    await http.handleRequest?.(settings, toRequest(signed({ ...fields, ...content })), host);
+    const [message, ...others] = host.messages;
+    assert.deepEqual([message?.providerMessageId, message?.from, message?.to, others], ["in-1", fields.from, fields.to, []]);
+    assert.deepEqual([message?.text, message?.details], [text, { type, ...details }]);
+  });

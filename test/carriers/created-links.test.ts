@@ -7,6 +7,7 @@ import { until } from "../support/expect.ts";
 import { FakeGraph, graphCall, GRAPH_SECRETS, graphSignature, status } from "../support/fakes/graph.ts";
 import { FakeTwilio, TWILIO_SECRETS, twilioSignature } from "../support/fakes/twilio.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { readMetrics } from "../support/metrics-text.ts";
 
 const SCOPES = ["links:read", "links:write", "messages:send", "messages:read", "suppressions:read"] as const;
 const NUMBER = "+14155550100";
@@ -128,6 +129,39 @@ describe("a created link", () => {
       [own["id"], attacker],
     ] as const)
       assert.equal((await godwit.request("DELETE", `/v1/links/${String(id)}`, { key })).status, 200);
+  });
+
+  test("stores a bounded number of receipts and messages that its carrier makes up, and asks the carrier to wait", async () => {
+    const key = await keyOf("flooded");
+    const link = await create(key, whatsappBody("flooded"));
+    const call = async (value: object): Promise<number> => {
+      const body = graphCall({ metadata: { display_phone_number: NUMBER.slice(1), phone_number_id: "1001" }, ...value });
+      const headers = { "content-type": "application/json", "x-hub-signature-256": graphSignature(body) };
+      return (await fetch(`${godwit.url}${String(link["callback_path"])}`, { method: "POST", headers, body })).status;
+    };
+    const made = (): object => ({
+      statuses: Array.from({ length: 500 }, () => ({ ...status(`wamid.${crypto.randomUUID()}`, PERSON.slice(1), "", "delivered") })),
+    });
+    const results: number[] = [];
+    while (results.length < 40 && results.at(-1) !== 503) results.push(await call(made()));
+    assert.equal(results.at(-1), 503, results.join(" "));
+    assert.ok(results.length >= 4, "a burst is stored");
+    const [parked] = await godwit.rows<{ count: number }>(
+      `select count(*)::integer as count from parked_receipts where link = '${String(link["id"])}'`,
+    );
+    assert.ok((parked?.count ?? 0) <= 11_000, String(parked?.count));
+    const text = { from: PERSON.slice(1), id: `wamid.${crypto.randomUUID()}`, timestamp: "1", type: "text", text: { body: "Hello" } };
+    assert.equal(await call({ messages: [text] }), 200, "messages have a limit of their own");
+    // Repetitions count, and cost less than other messages.
+    const repeated = { messages: Array.from({ length: 500 }, () => text) };
+    results.length = 0;
+    while (results.length < 40 && results.at(-1) !== 503) results.push(await call(repeated));
+    assert.equal(results.at(-1), 503, results.join(" "));
+    assert.ok(results.length >= 4, "a burst is stored");
+    const metrics = await readMetrics(godwit);
+    for (const what of ["receipts", "messages"])
+      assert.ok((metrics.get(`godwit_reports_refused_total{link="${String(link["id"])}",what="${what}"}`) ?? 0) > 0, what);
+    assert.equal((await godwit.request("DELETE", `/v1/links/${String(link["id"])}`, { key })).status, 200);
   });
 
   test("is paused when its carrier reports that the account is blocked, so that no further message fails", async () => {

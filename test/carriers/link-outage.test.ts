@@ -7,7 +7,7 @@ import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import { LinkDirectory } from "../../src/links/directory.ts";
 import type { Link } from "../../src/links/link.ts";
 import type { Connection, Provider, SendOutcome } from "../../src/providers/provider.ts";
-import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { twilio, TWILIO_DEFAULTS, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
@@ -22,6 +22,7 @@ const TO = "+4915112345678";
 const never = new AbortController().signal;
 
 const settingsFor = (baseUrl: string): TwilioSettings => ({
+  ...TWILIO_DEFAULTS,
   ...TWILIO_SECRETS,
   baseUrl,
   messagingServiceSid: null,

@@ -475,10 +475,23 @@ for (const [what, verification, request] of [
       { query: { t: "wrong" } },
     ]) {
       const bad = await call(table, { body: DELIVERED, ...wrong });
-      assert.equal(bad.response.status, 403);
+      assert.equal(bad.response.status, verification.type === "basic" ? 401 : 403);
       assert.deepEqual([bad.host.calls, bad.host.messages], [[], []]);
       assert.ok(!bad.host.lines.includes("token-of-ours"));
     }
+  });
+
+for (const written of ["http://127.0.0.1:9", "http://127.0.0.1", "http://me:p%2Fw@127.0.0.1:9"])
+  test(`a URL that was entered as ${written}/… is the called one`, async () => {
+    const verification = { type: "hmac", header: "x-sign", secret, signed: "{{url}}{{body}}" };
+    const headers = { "x-sign": hmac(`${written}/providers/http/acme${BODY}`), authorization: `Basic ${btoa("me:p/w")}` };
+    const url = "http://10.0.0.7/providers/http/acme";
+    const { response } = await call({ callbacks: { verification } }, { url, body: DELIVERED, headers });
+    assert.equal(response.status, 200);
+    assert.equal(
+      (await call({ callbacks: { verification } }, { url, body: Buffer.concat([DELIVERED, Buffer.from(" ")]), headers })).response.status,
+      403,
+    );
   });
 
 test("an empty secret accepts no callback", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { encode } from "../../src/providers/smpp/encode.ts";
 import { within } from "../../src/lib/wait.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
@@ -158,6 +159,43 @@ describe("a connection", () => {
       assert.equal(smsc.sessions.length, 1);
       assert.equal(link.isReady, true);
     }));
+});
+
+describe("a carrier that sends more than anybody needs", () => {
+  for (const [name, pdu] of [
+    ["enquire_link", encode({ command: "enquire_link", status: 0, sequence: 77_777 })],
+    ["unknown requests", Buffer.from("00000010000000ff0000000000012fd1", "hex")],
+    ["submit_sm_resp to no request", encode({ command: "submit_sm_resp", id: "a", status: 0, sequence: 77_777 })],
+    ["generic_nack to no request", encode({ command: "generic_nack", status: 0, sequence: 77_777 })],
+    ["unknown responses", Buffer.from("00000010800000ff0000000000012fd1", "hex")],
+  ] as const)
+    test(`${name}: loses its connection, and the link connects again`, () =>
+      withLink({}, {}, async ({ smsc, link }) => {
+        const { session } = smsc;
+        // Real carriers send some at once after a pause.
+        session.raw(Buffer.concat(Array.from({ length: 499 }, () => pdu)));
+        assert.equal((await session.request({ command: "enquire_link" }))?.command, "enquire_link_resp");
+        assert.ok(!session.isClosed);
+        const many = Buffer.concat(Array.from({ length: 1_000 }, () => pdu));
+        await until("the connection is closed", () => {
+          session.raw(many);
+          return session.isClosed;
+        });
+        await until("there is another connection", () => smsc.sessions.length > 1 && link.isReady);
+      }));
+
+  test("responses that cannot be read, each to a request: keeps its connection", () => {
+    const submit: Script["submit"] = ({ sequence }, session) => {
+      const bytes = Buffer.from("00000010800000ff0000000000000000", "hex");
+      bytes.writeUInt32BE(sequence, 12);
+      session.raw(bytes);
+    };
+    return withLink({ submit }, { window: 1_000 }, async ({ smsc, link }) => {
+      const outcomes = await Promise.all(Array.from({ length: 600 }, () => sendOne(link)));
+      assert.ok(outcomes.every(({ kind }) => kind === "unknown"));
+      assert.equal(smsc.sessions.length, 1);
+    });
+  });
 });
 
 describe("unbind", () => {

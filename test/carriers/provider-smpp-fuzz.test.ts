@@ -50,7 +50,7 @@ test(`a carrier that sends nonsense between its responses stops nothing (seed ${
     session.accept(each);
     talk(session);
   };
-  return withLink({ submit }, { times: { drainMs: 200, partAckMs: 5, partsWaitMs: 50 } }, async ({ smsc, link }) => {
+  return withLink({ submit }, { times: { drainMs: 200, partsWaitMs: 50 } }, async ({ smsc, link }) => {
     for (let round = 0; round < 50; round += 1) {
       const outcomes = await Promise.all(Array.from({ length: 4 }, () => sendOne(link)));
       // A changed byte may turn a PDU into an unbind. The connection and its pending messages end then.

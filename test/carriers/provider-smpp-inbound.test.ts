@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { within } from "../../src/lib/wait.ts";
+import { encode } from "../../src/providers/smpp/encode.ts";
 import { STATUS, TLV } from "../../src/providers/smpp/pdu.ts";
-import { Smsc, type Script } from "../support/fakes/smsc.ts";
+import type { Script } from "../support/fakes/smsc.ts";
 import { until } from "../support/expect.ts";
-import { idOf, openReady, sendOne, withLink } from "../support/fakes/smsc-link.ts";
-import { RecordingHost, settled } from "../support/recording-host.ts";
+import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import type { RecordingHost } from "../support/recording-host.ts";
 import { deliverSm, receiptByTlvs, receiptSm } from "../support/fakes/smsc-scripts.ts";
 
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), 100);
@@ -68,6 +69,28 @@ describe("a receipt", () => {
       assert.equal(await smsc.session.deliver(receiptSm("a")), STATUS.temporaryError);
     }));
 
+  test("beyond the limit of its link is requested again, like a message, without a line in the log", () =>
+    withLink({}, { times: { hostMs: 5_000 } }, async ({ smsc, host }) => {
+      host.behave("throttles");
+      const lines = host.lines;
+      const replies = [receiptSm("a"), deliverSm({ text: Buffer.from("Hello") })].map((each) => smsc.session.deliver(each));
+      assert.deepEqual(await Promise.all(replies), [STATUS.temporaryError, STATUS.temporaryError]);
+      assert.equal(host.lines, lines);
+      host.behave("accepts");
+      assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("Hello") })), STATUS.ok);
+    }));
+
+  test("among hundreds that arrive at once waits until fewer than a hundred wait for the host", () =>
+    withLink({}, { times: { hostMs: 60_000 } }, async ({ smsc, host }) => {
+      host.behave("hangs");
+      const texts = Array.from({ length: 300 }, (_, at) => deliverSm({ text: Buffer.from(`text ${at}`) }));
+      const bytes = texts.map((short, at) => encode({ command: "deliver_sm", short, status: STATUS.ok, sequence: at + 1 }));
+      smsc.session.raw(Buffer.concat(bytes));
+      await until("the first are passed on", () => host.messageCalls.length > 0);
+      await quiet();
+      assert.equal(host.messageCalls.length, 100);
+    }));
+
   test("among many is committed together with them", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
@@ -114,73 +137,40 @@ describe("an inbound message", () => {
       assert.equal(host.messages.length, 1);
     }));
 
-  test("in parts, out of order and with a repeated part, is one message, and no part is acknowledged before the commit", () =>
-    withLink({}, { times: { partAckMs: 5_000 } }, async ({ smsc, host }) => {
-      const parts = [partSm(7, 3, 3, "three"), partSm(7, 3, 1, "one "), partSm(7, 3, 1, "one ")];
-      const answers = parts.map((part) => smsc.session.deliver(part));
-      assert.equal(await within(Promise.race(answers), 50), undefined);
-      assert.deepEqual(host.messages, []);
-      assert.equal(await smsc.session.deliver(partSm(7, 3, 2, "two ")), STATUS.ok);
-      assert.deepEqual(await Promise.all(answers), [0, 0, 0]);
-      assert.deepEqual(
-        host.messages.map(({ text }) => text),
-        ["one two three"],
-      );
-      // A repeated part belongs to the message that is stored already.
-      assert.equal(await smsc.session.deliver(partSm(7, 3, 2, "two ")), STATUS.ok);
-      assert.equal(host.messages.length, 1);
+  test("in parts is passed on part by part, with its header, and each is acknowledged when it is committed", () =>
+    withLink({}, { times: { hostMs: 50 } }, async ({ smsc, host }) => {
+      assert.equal(await smsc.session.deliver(partSm(7, 3, 3, "three")), STATUS.ok);
+      assert.deepEqual(host.parts, [
+        {
+          addresses: { from: "4915112345678", fromType: "international", to: "14155550100", toType: "international" },
+          reference: "8:7",
+          total: 3,
+          number: 3,
+          dataCoding: 0,
+          hasHeader: true,
+          userData: Buffer.from([5, 0, 3, 7, 3, 3, ...Buffer.from("three")]),
+          waitMs: 600_000,
+        },
+      ]);
+      assert.deepEqual([host.messages, host.answeredParts], [[], host.parts]);
+      for (const behavior of ["rejects", "hangs"] as const) {
+        host.behave(behavior);
+        assert.equal(await smsc.session.deliver(partSm(7, 3, 1, "one ")), STATUS.temporaryError);
+      }
+      assert.equal(host.answeredParts.length, 1);
     }));
 
-  test("in parts is received also from a carrier that waits for each response", () =>
-    withLink({}, { times: { partAckMs: 20 } }, async ({ smsc, host }) => {
-      for (const [number, text] of [
-        [1, "one "],
-        [2, "two"],
-      ] as const)
-        assert.equal(await smsc.session.deliver(partSm(9, 2, number, text)), STATUS.ok);
-      assert.deepEqual(
-        host.messages.map(({ text }) => text),
-        ["one two"],
-      );
-    }));
-
-  test("in parts with the sar parameters is one message", () =>
+  test("in parts with the sar parameters is passed on part by part", () =>
     withLink({}, {}, async ({ smsc, host }) => {
-      const part = (number: number, text: string) =>
-        deliverSm({
-          text: Buffer.from(text),
-          tlvs: new Map([
-            [TLV.sarReference, Buffer.from([1, 2])],
-            [TLV.sarTotal, Buffer.from([2])],
-            [TLV.sarNumber, Buffer.from([number])],
-          ]),
-        });
-      await Promise.all([smsc.session.deliver(part(2, "b")), smsc.session.deliver(part(1, "a"))]);
-      assert.deepEqual(
-        host.messages.map(({ text }) => text),
-        ["ab"],
-      );
+      const tlvs = new Map([
+        [TLV.sarReference, Buffer.from([1, 2])],
+        [TLV.sarTotal, Buffer.from([2])],
+        [TLV.sarNumber, Buffer.from([1])],
+      ]);
+      assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("a"), tlvs })), STATUS.ok);
+      const [{ reference, total, number, hasHeader } = assert.fail()] = host.parts;
+      assert.deepEqual([reference, total, number, hasHeader], ["sar:0102", 2, 1, false]);
     }));
-
-  test("with a missing part is passed on with the parts that arrived, and marked", () =>
-    withLink({}, { times: { partAckMs: 10, partsWaitMs: 40 } }, async ({ smsc, host }) => {
-      await smsc.session.deliver(partSm(3, 3, 3, "end"));
-      const [message] = await host.untilReceived(1);
-      assert.equal(message?.text, "[…]end");
-    }));
-
-  test("with a missing part is passed on when the link closes", async () => {
-    const smsc = await Smsc.start();
-    const host = new RecordingHost();
-    const link = await openReady(smsc, host, { times: { partAckMs: 10 } });
-    await smsc.session.deliver(partSm(3, 2, 1, "begin "));
-    await settled(link.close(), "close");
-    assert.deepEqual(
-      host.messages.map(({ text }) => text),
-      ["begin […]"],
-    );
-    await smsc.stop();
-  });
 });
 
 describe("an inbound message that the carrier repeats", () => {
@@ -241,6 +231,7 @@ describe("a carrier that delivers more than the link can process", () => {
       for (let count = 0; count < 5_000; count += 1)
         held.push(smsc.session.request({ command: "deliver_sm", short: receiptSm(`h${count}`) }, 50));
       await Promise.all(held);
+      await until("the first are read", () => host.calls.flat().length >= 100);
       const seen = host.calls.flat().length;
       assert.ok(seen >= 100 && seen < 5_000, `${seen} were read`);
       await quiet();

@@ -1,7 +1,7 @@
 /** SMPP against independent peers: the SMSC driver of Debian's kannel-extras, Perl's Net::SMPP, and the server of npm's `smpp`. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { before, describe, test } from "node:test";
@@ -12,6 +12,7 @@ import { smpp } from "../../src/providers/smpp/smpp.ts";
 import { encodeText } from "../../src/providers/smpp/text.ts";
 import { missingProgram } from "../support/debian-package.ts";
 import { until } from "../support/expect.ts";
+import { freePort } from "../support/free-port.ts";
 import { has, mayLeave, outgoing, RecordingHost, settled } from "../support/recording-host.ts";
 
 const RECIPIENT = "+14155550123";
@@ -35,14 +36,6 @@ async function onLink(of: SmppSettings, run: (connection: Connection, host: Reco
     await settled(connection.close(), "close");
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 
 const signal = new AbortController().signal;
 

@@ -7,6 +7,7 @@ import { decodeText } from "../../src/providers/smpp/text.ts";
 import { until } from "../support/expect.ts";
 import type { Script, Submit } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { mayLeave, outgoing, settled } from "../support/recording-host.ts";
 
 const LONG = "a".repeat(153 * 2 + 1);
@@ -283,6 +284,36 @@ describe("the rate", () => {
       // The bucket holds five. The other sixteen take 20 ms each.
       const tookMs = (smsc.submits.at(-1)?.atMs ?? 0) - startedAt;
       assert.ok(tookMs >= 300, `${tookMs} ms`);
+    }));
+});
+
+describe("commits that take long and end together", () => {
+  const RATE = 20;
+  const COUNT = 45;
+
+  test("do not bring more messages to the carrier in any second than the rate", () =>
+    withLink({}, { partsPerSecond: RATE, window: 100 }, async ({ smsc, link }) => {
+      const leftAt: number[] = [];
+      const together = Promise.withResolvers<void>();
+      let begun = 0;
+      // The commits of the messages 16 to 25 end together. A message leaves as soon as `begin` resolves.
+      const begin = async (): Promise<boolean> => {
+        begun += 1;
+        if (begun === 25) together.resolve();
+        if (begun > 15 && begun < 25) await together.promise;
+        leftAt.push(performance.now());
+        return true;
+      };
+      const signal = new AbortController().signal;
+      await Promise.all(
+        Array.from({ length: COUNT }, async (_, index) =>
+          idOf(await link.send(outgoing({ recipient: recipientNo(index) }), signal, begin)),
+        ),
+      );
+      assert.equal(smsc.submits.length, COUNT);
+      const spansMs = leftAt.slice(RATE).map((atMs, index) => atMs - (leftAt[index] ?? 0));
+      // A timer counts in whole milliseconds.
+      assert.ok(Math.min(...spansMs) >= 999, `${RATE + 1} messages left in ${Math.min(...spansMs)} ms`);
     }));
 });
 

@@ -1,10 +1,11 @@
-import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { twilio, TWILIO_DEFAULTS, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { CallbackServer, HttpCarrierServer, withCarrier } from "../support/fakes/http-carrier.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { RECIPIENTS } from "../support/recipient.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 
 const settingsFor = (baseUrl: string, statusCallbackUrl: string | null): TwilioSettings => ({
+  ...TWILIO_DEFAULTS,
   ...TWILIO_SECRETS,
   baseUrl,
   statusCallbackUrl,

@@ -3,13 +3,13 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { getExpectedTwilioSignature, validateRequest } from "twilio/lib/webhooks/webhooks.js";
 import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
-import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { twilio, TWILIO_DEFAULTS, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { CallbackServer } from "../support/fakes/http-carrier.ts";
 import { RecordingHost } from "../support/recording-host.ts";
 import { FakeTwilio, twilioSignature, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 
 const PUBLIC = "https://godwit.example/providers/twilio/main";
-const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null, statusCallbackUrl: PUBLIC };
+const SETTINGS: TwilioSettings = { ...TWILIO_DEFAULTS, ...TWILIO_SECRETS, messagingServiceSid: null, statusCallbackUrl: PUBLIC };
 const ACKNOWLEDGED: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
@@ -90,6 +90,11 @@ for (const [what, ours, signed, headers] of [
   ["a signature with the host in capitals", "https://Godwit.EXAMPLE/in", "https://Godwit.EXAMPLE/in", {}],
   ["credentials of our own URL", "https://me:secret@godwit.example/in", "https://me:secret@godwit.example/in", basic("me:secret")],
   ["credentials of the URL in Twilio", "https://godwit.example/in", "https://me:secret@godwit.example/in", basic("me:secret")],
+  ["capitals where our URL has small letters", "https://godwit.example/in", "https://GODWIT.EXAMPLE/in", {}],
+  ["%-encoded credentials", "https://godwit.example/in", "https://me%40home:p%3Ass%2Fw%24@godwit.example/in", basic("me@home:p:ss/w$")],
+  ["credentials with fewer encoded characters", "https://godwit.example/in", "https://me:p%2Fw$!@godwit.example/in", basic("me:p/w$!")],
+  ["credentials with more encoded characters", "https://godwit.example/in", "https://me:p%2Fw%24%21@godwit.example/in", basic("me:p/w$!")],
+  ["credentials as our own URL encodes them", "https://me:p%2fw@godwit.example/in", "https://me:p%2fw@godwit.example/in", basic("me:p/w")],
   ["credentials that Twilio does not sign", "https://me:secret@godwit.example/in", "https://godwit.example/in", basic("me:secret")],
 ] as const)
   test(`Twilio's own library makes a valid signature: ${what}`, async () => {
@@ -101,6 +106,12 @@ for (const [what, ours, signed, headers] of [
     const forged = getExpectedTwilioSignature("another", `${signed}?reference=msg_1`, STATUS);
     assert.equal((await call({ fields: STATUS, url, settings, headers, signature: forged })).status, 403);
   });
+
+test("the host of a signed URL may be written as the request names it", async () => {
+  const [signed, url] = ["https://Godwit.Example/in", "http://Godwit.Example/in"];
+  const settings = { ...SETTINGS, statusCallbackUrl: "https://godwit.example/in" };
+  assert.deepEqual(await call({ fields: STATUS, url, settings, signature: twilioSignature(signed, STATUS) }), ACKNOWLEDGED);
+});
 
 for (const [ours, signed] of [
   ["https://godwit.example:8443/in", "https://godwit.example/in"],

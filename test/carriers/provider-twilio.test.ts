@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { poll } from "../../src/lib/wait.ts";
+import { pause, poll } from "../../src/lib/wait.ts";
 import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
-import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { twilio, TWILIO_DEFAULTS, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
 import { RecordingHost, mayLeave, outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
@@ -17,7 +17,14 @@ type Rig = { carrier: FakeTwilio; connection: Connection; host: RecordingHost };
 async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSettings> = {}): Promise<void> {
   const carrier = await new FakeTwilio().listen();
   const host = new RecordingHost();
-  const base = { ...TWILIO_SECRETS, baseUrl: carrier.url, messagingServiceSid: null, statusCallbackUrl: null, partsPerSecond: 1_000 };
+  const base = {
+    ...TWILIO_DEFAULTS,
+    ...TWILIO_SECRETS,
+    baseUrl: carrier.url,
+    messagingServiceSid: null,
+    statusCallbackUrl: null,
+    partsPerSecond: 1_000,
+  };
   const connection = await twilio.open({ ...base, ...fields }, host);
   try {
     await run({ carrier, connection, host });
@@ -102,6 +109,10 @@ const ROWS: readonly Row[] = [
   [20005, 403, "paused"],
   [20404, 404, "paused"],
   [30002, 400, "paused"],
+  [21701, 400, "paused"],
+  [21703, 400, "paused"],
+  [21704, 400, "paused"],
+  [21705, 400, "paused"],
   [21211, 400, "refused invalid_destination"],
   [21214, 400, "refused invalid_destination"],
   [21217, 400, "refused invalid_destination"],
@@ -185,6 +196,29 @@ test("the rate counts segments", () =>
     { partsPerSecond: 20 },
   ));
 
+test("no second has more messages than the rate, although slow commits end together", () =>
+  onLink(
+    async ({ connection }) => {
+      const perSecond = 5;
+      const startedAt = performance.now();
+      const begins: { calledAt: number; endedAt: number }[] = [];
+      const begin = async (): Promise<boolean> => {
+        const calledAt = performance.now();
+        // The database is slow in the first second.
+        await pause(startedAt + 1_000 - calledAt, never);
+        begins.push({ calledAt, endedAt: performance.now() });
+        return true;
+      };
+      await Promise.all(Array.from({ length: 12 }, () => connection.send(outgoing({ recipient: TO }), never, begin)));
+      for (const { calledAt } of begins) {
+        // A message is written when its commit has ended, and not before.
+        const count = begins.filter(({ endedAt }) => endedAt <= calledAt && endedAt > calledAt - 1_000).length;
+        assert.ok(count < perSecond, `${count} messages in the second before the next one`);
+      }
+    },
+    { partsPerSecond: 5 },
+  ));
+
 test("a message that waits for the rate when another node gets the link is not sent and not refused", () =>
   onLink(
     async ({ carrier, connection, host }) => {
@@ -205,6 +239,17 @@ test("nothing is open after close", () =>
     await connection.close();
     const areGone = await poll(async () => (carrier.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
     assert.ok(areGone);
+  }));
+
+test("a message at the carrier gets its response also when its link is closed meanwhile, and then nothing is open", () =>
+  onLink(async ({ carrier, connection }) => {
+    const body = JSON.stringify({ sid: "SM1", status: "queued" });
+    carrier.behaviors.set(TO, { kind: "responds", status: 201, body, afterMs: 300 });
+    const outcome = send(connection);
+    await poll(async () => carrier.seen[0], { timeoutMs: LIMIT_MS, everyMs: 5 });
+    await connection.close();
+    assert.equal((await outcome).kind, "accepted");
+    assert.ok(await poll(async () => (carrier.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 }));
   }));
 
 test("the log contains no secret, text or number", () =>

@@ -1,10 +1,11 @@
-import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
+import { whatsapp, WHATSAPP_DEFAULTS, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { CallbackServer, HttpCarrierServer, withCarrier } from "../support/fakes/http-carrier.ts";
 import { RECIPIENTS, REPLYING_RECIPIENT } from "../support/recipient.ts";
 import { describeProvider } from "../support/provider-conformance.ts";
 
 const settingsFor = (baseUrl: string): WhatsAppSettings => ({
+  ...WHATSAPP_DEFAULTS,
   ...GRAPH_SECRETS,
   baseUrl,
   phoneNumberId: PHONE_NUMBER_ID,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
+import { WHATSAPP_DEFAULTS } from "../../src/providers/whatsapp/whatsapp.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { graphError } from "../support/fakes/graph-templates.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
@@ -122,7 +123,7 @@ test("the link waits for the time in Retry-After and sends nothing until then", 
 
 test("a blocked account pauses the link, reports the reason, and allows one message at a time as a probe", () =>
   onLink(async ({ graph, connection, host }) => {
-    assert.equal(connection.window, 80);
+    assert.equal(connection.window, WHATSAPP_DEFAULTS.window);
     graph.behaviors.set(TO, { ...graphError(190, 401), afterMs: 50 } as CarrierBehavior);
     const outcomes = await Promise.all([send(connection), send(connection), send(connection)]);
     for (const outcome of outcomes)
@@ -148,7 +149,7 @@ test("a pause ends when a message is accepted again, and not before its time", (
     clock.mock.mockImplementation(() => now() + 362_000);
     assert.equal((await send(connection, { recipient: ANOTHER })).kind, "accepted");
     assert.deepEqual(connection.state, { kind: "connected", reason: null });
-    assert.equal(connection.window, 80);
+    assert.equal(connection.window, WHATSAPP_DEFAULTS.window);
     assert.equal(host.changes, 2);
   }));
 

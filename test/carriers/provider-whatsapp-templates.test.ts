@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../../src/model/log.ts";
 import type { ReviewableContent, ReviewableTemplate, BusinessAccountClient } from "../../src/providers/business-account.ts";
-import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
+import { whatsapp, WHATSAPP_DEFAULTS, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { graphError, WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
 import type { CarrierBehavior } from "../support/fakes/http-carrier.ts";
@@ -12,6 +12,7 @@ import { settled } from "../support/recording-host.ts";
 const never = new AbortController().signal;
 
 const settingsFor = (baseUrl: string, wabaId: string | null = WABA_ID): WhatsAppSettings => ({
+  ...WHATSAPP_DEFAULTS,
   ...GRAPH_SECRETS,
   baseUrl,
   phoneNumberId: PHONE_NUMBER_ID,
@@ -300,7 +301,7 @@ describe("a listed template", () => {
       assert.equal(new Set(listed.templates.map(({ name }) => name)).size, 250);
       assert.deepEqual(
         graph.seen.map(({ path }) => new URL(path, "http://x").searchParams.get("limit")),
-        ["100", "100", "100"],
+        ["50", "50", "50", "50", "50"],
       );
     }));
 
@@ -329,7 +330,7 @@ describe("a listed template", () => {
       });
       const endless = await account.list(never);
       assert.ok(endless.kind === "listed" && !endless.isComplete);
-      assert.ok(pages <= 100, `${pages} pages`);
+      assert.ok(pages <= 120, `${pages} pages`);
       graph.templates.behavior = () => ({
         kind: "responds",
         status: 200,
@@ -337,6 +338,28 @@ describe("a listed template", () => {
       });
       const circle = await account.list(never);
       assert.ok(circle.kind === "listed" && !circle.isComplete);
+    }));
+
+  test("is not read from a page with more values than a page can have", () =>
+    withAccount(async (account, graph) => {
+      const page = (entries: number): void => {
+        graph.templates.behavior = () => answers(200, `{"data":[${"{},".repeat(entries)}{}]}`);
+      };
+      page(8_000);
+      assert.equal((await account.list(never)).kind, "listed");
+      page(8_200);
+      assert.equal((await account.list(never)).kind, "unavailable");
+    }));
+
+  test("has no content if a text is longer than WhatsApp allows", () =>
+    withAccount(async (account, graph) => {
+      for (const length of [4_096, 4_097]) graph.templates.add({ name: "a", components: [{ type: "BODY", text: "x".repeat(length) }] });
+      const listed = await account.list(never);
+      assert.ok(listed.kind === "listed");
+      assert.deepEqual(
+        listed.templates.map(({ template: content }) => content?.body.length),
+        [4_096, undefined],
+      );
     }));
 
   test("may be large", () =>

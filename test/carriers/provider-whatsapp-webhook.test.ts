@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
-import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
+import { whatsapp, WHATSAPP_DEFAULTS, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status, templateCall } from "../support/fakes/graph.ts";
 import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
 import { CallbackServer } from "../support/fakes/http-carrier.ts";
 import { RecordingHost } from "../support/recording-host.ts";
 
-const SETTINGS: WhatsAppSettings = { ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
+const SETTINGS: WhatsAppSettings = { ...WHATSAPP_DEFAULTS, ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
 const FROM = "15551234567";
 
 const request = (fields: Partial<CarrierRequest>): CarrierRequest => ({
@@ -218,6 +218,10 @@ const KINDS: readonly (readonly [type: string, fields: object, text: string])[] 
   ["location", { location: { latitude: 1, longitude: 2 } }, "[location]"],
   ["contacts", { contacts: [{}] }, "[contacts]"],
   ["reaction", { reaction: { message_id: "wamid.out", emoji: "👍" } }, "👍"],
+  ["edit", { edit: { original_message_id: "wamid.1", message: { type: "text", text: { body: "STOP" } } } }, "STOP"],
+  ["edit", { edit: { message: { type: "image", image: { id: "1", caption: "My cat" } } } }, "My cat"],
+  ["edit", { edit: {} }, "[edit]"],
+  ["revoke", { revoke: { original_message_id: "wamid.1" } }, "[revoke]"],
   ["unsupported", { errors: [{ code: 131051 }] }, "[unsupported]"],
   ["<script>", {}, "[unsupported]"],
   ["constructor", {}, "[constructor]"],
@@ -248,6 +252,18 @@ const DETAILS: readonly (readonly [type: string, fields: object, details: Record
     { interactive: { nfm_reply: { name: "flow", body: "Sent", response_json: '{"size":"L"}' } } },
     { type: "interactive", flow: "flow", flow_response: '{"size":"L"}' },
   ],
+  [
+    "edit",
+    { edit: { original_message_id: "wamid.1", message: { type: "image", image: { id: "77" } } } },
+    { type: "edit", media_id: "77", original_message_id: "wamid.1" },
+  ],
+  ["revoke", { revoke: { original_message_id: "wamid.1" } }, { type: "revoke", original_message_id: "wamid.1" }],
+  [
+    "unsupported",
+    { unsupported: { type: "poll" }, errors: [{ code: 131051, title: "Unknown", error_data: { details: "Not supported" } }] },
+    { type: "unsupported", unsupported_type: "poll", error_code: "131051", error_title: "Unknown", error_details: "Not supported" },
+  ],
+  ["text", { text: { body: "Hello" }, referral: { source_id: "7" } }, { referral: '{"source_id":"7"}' }],
   ["order", { order: { catalog_id: "1" } }, { type: "order", order: '{"catalog_id":"1"}' }],
   ["constructor", {}, undefined],
 ];
@@ -258,6 +274,18 @@ for (const [type, fields, details] of DETAILS)
     assert.deepEqual(messages[0]?.details, details);
   });
 
+for (const [timestamp, writtenAtMs] of [
+  ["1749416383", 1_749_416_383_999],
+  ["soon", undefined],
+  ["-1", undefined],
+  ["99999999999999999999", undefined],
+  [null, undefined],
+] as const)
+  test(`an inbound message with the timestamp ${timestamp} was written at ${writtenAtMs ?? "an unknown time"}`, async () => {
+    const { messages } = await hostAfter(graphCall({ messages: [written("text", { text: { body: "Hello" }, timestamp })] }));
+    assert.equal(messages[0]?.writtenAtMs, writtenAtMs);
+  });
+
 test("a message to a group is marked as such, and has the id of the group", async () => {
   const { messages } = await hostAfter(graphCall({ messages: [written("text", { text: { body: "STOP" }, group_id: "g-1" })] }));
   assert.deepEqual([messages[0]?.isToGroup, messages[0]?.details], [true, { group_id: "g-1" }]);
@@ -266,9 +294,16 @@ test("a message to a group is marked as such, and has the id of the group", asyn
 test("an inbound message has its sender, its recipient and the message that it replies to", async () => {
   const context = { from: OUR_NUMBER.slice(1), id: "wamid.out" };
   const host = await hostAfter(graphCall({ messages: [written("text", { text: { body: "Yes" }, context })] }));
-  assert.deepEqual(host.messages, [
-    { providerMessageId: "wamid.in", channel: "whatsapp", from: `+${FROM}`, to: OUR_NUMBER, text: "Yes", inReplyTo: "wamid.out" },
-  ]);
+  const [{ writtenAtMs: _, ...message } = assert.fail(), ...others] = host.messages;
+  assert.deepEqual(others, []);
+  assert.deepEqual(message, {
+    providerMessageId: "wamid.in",
+    channel: "whatsapp",
+    from: `+${FROM}`,
+    to: OUR_NUMBER,
+    text: "Yes",
+    inReplyTo: "wamid.out",
+  });
 });
 
 test("a reaction is a reply to the message that it refers to", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
 import type { OutgoingTemplate, Variable } from "../../src/providers/provider.ts";
-import { whatsapp } from "../../src/providers/whatsapp/whatsapp.ts";
+import { whatsapp, WHATSAPP_DEFAULTS } from "../../src/providers/whatsapp/whatsapp.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { graphError } from "../support/fakes/graph-templates.ts";
@@ -40,7 +40,14 @@ test("a message to a user id has it as recipient, and no phone number", () =>
 
 test("the version and the path of the base URL are part of the request URL", async () => {
   const graph = await new FakeGraph().listen();
-  const settings = { ...GRAPH_SECRETS, baseUrl: `${graph.url}/meta/`, version: "v24.0", phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
+  const settings = {
+    ...WHATSAPP_DEFAULTS,
+    ...GRAPH_SECRETS,
+    baseUrl: `${graph.url}/meta/`,
+    version: "v24.0",
+    phoneNumberId: PHONE_NUMBER_ID,
+    wabaId: null,
+  };
   const connection = await whatsapp.open(settings, new RecordingHost());
   await send(connection);
   assert.equal(graph.seen[0]?.path, `/meta/v24.0/${PHONE_NUMBER_ID}/messages`);
@@ -231,7 +238,7 @@ test("no more connections are open than the size of the window, and none after c
 });
 
 test("a link with an invalid setting does not open", async () => {
-  const settings = { ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
+  const settings = { ...WHATSAPP_DEFAULTS, ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
   const host = new RecordingHost();
   for (const wrong of [
     { phoneNumberId: "1/../2" },

@@ -114,7 +114,7 @@ describe("a carrier that counts its messages in decimal", () => {
     const ids = ["10", "16", "17", "18", "19", "20"];
     const script = numbered(ids, (id, submit, session) => {
       if (id === "10") return void session.accept(submit, id);
-      return void session.deliver(receiptSm(id)).then(() => session.accept(submit, id));
+      return void session.deliver(receiptOf(ids.indexOf(id), id)).then(() => session.accept(submit, id));
     });
     return withCarrier(script, async (smsc, rig) => {
       await rig.deliver(carriers, { links: [linkAt(smsc)] });
@@ -285,7 +285,7 @@ describe("two links of one account at the carrier", () => {
     const left = [...ids];
     return { submit: (submit, session) => void session.accept(submit, left.shift() ?? assert.fail("more messages than ids")) };
   };
-  const ACCOUNT = { carrierAccount: "smpp godwit@127.0.0.1" };
+  const ACCOUNT = { carrierAccount: { name: "smpp godwit@127.0.0.1" } };
   const pairAt = (smsc: Smsc): [Link, Link] => [
     { ...linkAt(smsc), ...ACCOUNT },
     { ...linkAt(smsc), ...ACCOUNT, name: "second", provider: "second" as Link["provider"] },

@@ -50,8 +50,8 @@ const ownSettings = (): Record<string, string> => ({
   GODWIT_PORT: new URL(godwit.url).port,
 });
 
-async function doctor(env: Record<string, string> = {}, base = ownSettings()): Promise<Report> {
-  const { code, stdout, stderr } = await runGodwit(["doctor", "--json"], { ...base, ...env });
+async function doctor(env: Record<string, string> = {}, base = ownSettings(), ...flags: string[]): Promise<Report> {
+  const { code, stdout, stderr } = await runGodwit(["doctor", "--json", ...flags], { ...base, ...env });
   assert.equal(stdout.trimEnd().split("\n").length, 1, stderr);
   const { status, checks } = JSON.parse(stdout) as { status: string; checks: Check[] };
   for (const check of checks)
@@ -59,10 +59,22 @@ async function doctor(env: Record<string, string> = {}, base = ownSettings()): P
   return { code, status, checks, text: stdout, check: (name) => checks.find((each) => each.name === name) };
 }
 
-const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "checksums", "connections", "clock"];
+const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "rights", "durability", "checksums", "connections", "clock"];
 const ALL = [...MACHINE, "partitions", "secret key", "queue", "inbound", "receipts", "delivery", "links", "webhooks", "service"];
 
 describe("a running service", () => {
+  test("has nothing that waits", async () => {
+    const { checks, check } = await doctor({}, ownSettings(), "--load");
+    assert.deepEqual(
+      checks.map(({ name }) => name),
+      [...ALL, "load"],
+    );
+    assert.match(
+      check("load")?.detail ?? "",
+      /^nothing has waited for 1 second; a worker uses \d+ % of a processor, and this machine \d+ % of all$/,
+    );
+  });
+
   test("passes every check, with a warning that live has no link yet", async () => {
     const { code, status, checks, check } = await doctor();
     assert.deepEqual(
@@ -90,7 +102,7 @@ describe("a running service", () => {
     );
     assert.deepEqual(
       rows,
-      ALL.flatMap((name) => (name === "links" ? ["links", "link NAME"] : name)),
+      [...ALL, "load"].flatMap((name) => (name === "links" ? ["links", "created links", "link NAME"] : name)),
     );
   });
 

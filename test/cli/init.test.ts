@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { starterFile } from "../../src/cli/starter-file.ts";
-import { carrierNames, routeRows, senderRows, starterOf } from "../../src/cli/starter-links.ts";
+import { routeRows, senderRows, STARTER_NAMES, starterOf } from "../../src/cli/starter-links.ts";
 import { inspectConfig } from "../../src/config.ts";
 import { LINK_KINDS } from "../../src/links/link-settings.ts";
 import { SETTINGS } from "../../src/settings.ts";
@@ -46,7 +46,7 @@ describe("init", () => {
     assert.equal(code, 0, stdout);
   });
 
-  for (const carrier of carrierNames())
+  for (const carrier of STARTER_NAMES)
     test(`names the variables of ${carrier}, and needs no others`, () => {
       const { text, variables } = starterFile("godwit.toml", [carrier]);
       assert.ok(variables.length > 0);
@@ -58,11 +58,11 @@ describe("init", () => {
 
   test("has a carrier for each carrier file of the package", () => {
     const shipped = readdirSync(join(ROOT, "packaging", "carriers")).map((file) => basename(file, ".toml"));
-    assert.deepEqual(carrierNames().toSorted(), ["smpp", "twilio", "whatsapp", ...shipped].toSorted());
+    assert.deepEqual(STARTER_NAMES.toSorted(), ["smpp", "twilio", "whatsapp", ...shipped].toSorted());
   });
 
   test("writes one route for the links of a channel", () => {
-    const { text, variables } = starterFile("godwit.toml", carrierNames());
+    const { text, variables } = starterFile("godwit.toml", STARTER_NAMES);
     assert.deepEqual(faultsOf(text, variables), []);
     assert.equal(text.match(/^\[\[route\]\]$/gm)?.length, 2);
   });
@@ -131,7 +131,7 @@ describe("the written file", () => {
   const IN_CARRIER_FILE = new Set(["request", "response", "poll", "callbacks", "receipts", "inbound", "errors"]);
   const members = (schema: unknown): string[] => Object.keys((schema as { properties: object }).properties);
 
-  for (const carrier of carrierNames())
+  for (const carrier of STARTER_NAMES)
     test(`has every setting of a link to ${carrier}, each once and with an explanation`, () => {
       const { set, optional } = starterOf(carrier);
       const names = [...set, ...optional].map(([name]) => name);
@@ -152,13 +152,23 @@ describe("the written file", () => {
     assert.deepEqual(sender.toSorted(), ["account", "countries", "environment", "link", "number", "pool", "preference", "rate"]);
     const route = routeRows("sms", ["smpp"]);
     const names = [...route.set, ...route.optional].map(([name]) => name);
-    assert.deepEqual(names.toSorted(), ["account", "channel", "countries", "environment", "links", "prefixes", "priority", "weights"]);
+    assert.deepEqual(names.toSorted(), [
+      "account",
+      "channel",
+      "countries",
+      "environment",
+      "links",
+      "prefixes",
+      "priority",
+      "strategy",
+      "weights",
+    ]);
   });
 
   // These need another setting, or a real file.
   const NOT_BY_ITSELF = /^#(hosts|tls_ca|tls_cert|tls_key|tls_key_env) = /m;
 
-  for (const carrier of carrierNames())
+  for (const carrier of STARTER_NAMES)
     test(`accepts every optional setting of ${carrier} when its # is removed`, () => {
       const { text, variables } = starterFile("godwit.toml", [carrier]);
       const paragraphs = text.split("\n\n");

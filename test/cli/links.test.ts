@@ -41,18 +41,20 @@ async function run(...args: string[]): Promise<{ code: number | null; json: Json
 const ADD = ["links", "add", "--provider", "smpp", "--name", "Acme", "--set", "host=127.0.0.1", "--set", "system_id=me"];
 
 test("a carrier is set up, tested, used, paused and removed from the command line", async () => {
-  const added = await run(...ADD, "--set", `port=${smsc.port}`, "--secret", "password=ACME_PASSWORD");
+  const prices = ["--price", "*=0.05", "--price", "DE=0.07"];
+  const added = await run(...ADD, "--set", `port=${smsc.port}`, "--secret", "password=ACME_PASSWORD", ...prices);
   assert.equal(added.code, 0, added.stderr);
   assert.deepEqual(added.json["settings"], { host: "127.0.0.1", system_id: "me", port: smsc.port });
+  assert.deepEqual(added.json["prices"], { "*": 0.05, DE: 0.07 });
   const id = String(added.json["id"]);
   const tested = await run("links", "test", id);
   assert.deepEqual([tested.code, tested.json["ok"]], [0, true], tested.stderr);
   assert.equal((await run("senders", "add", "+14155550123", "--link", id)).code, 0);
-  const route = await run("routes", "add", "--channel", "sms", "--links", id, "--countries", "US,PR");
-  assert.equal(route.code, 0, route.stderr);
+  const route = await run("routes", "add", "--channel", "sms", "--links", id, "--countries", "US,PR", "--strategy", "price");
+  assert.deepEqual([route.code, route.json["strategy"]], [0, "price"], route.stderr);
   const sent = await until("the service to follow", async () => {
     const reply = await godwit.send(key, { recipient: "+14155550199" });
-    return reply.json["link_reason"] === "route" ? reply : undefined;
+    return reply.json["link_reason"] === "price" ? reply : undefined;
   });
   assert.equal(sent.json["sender"], "+14155550123");
   const senders = (await run("senders", "list")).json as unknown as Json[];
@@ -84,6 +86,8 @@ test("wrong use says what is wrong", async () => {
     [[...ADD, "--set", "port=1"], /settings.password: is required/],
     [[...ADD, "--set", "port=1", "--secret", "password=NO_SUCH"], /the variable NO_SUCH is not set/],
     [[...ADD, "--set", "port=x", "--secret", "password=ACME_PASSWORD"], /settings.port/],
+    [[...ADD, "--set", "port=1", "--secret", "password=ACME_PASSWORD", "--price", "DE=cheap"], /prices.DE/],
+    [["routes", "add", "--channel", "sms", "--links", "lnk_x", "--strategy", "luck"], /quality, price/],
     [["links", "show", "nowhere"], /there is no link nowhere/],
     [["links", "test", "fixed"], /defined in the configuration file/],
     [["senders", "add", "+14155550123", "--link", "fixed"], /link_id: must be a link that this account has created/],

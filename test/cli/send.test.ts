@@ -132,7 +132,7 @@ describe("a message that is refused", { concurrency: 2 }, () => {
     assert.equal(code, 1);
     assert.equal(stdout, "");
     assert.match(stderr, /^godwit: 400 invalid_request_payload: The request is not valid$/m);
-    assert.match(stderr, /^ {2}recipient \(--to\): must be an E\.164 number.* \(invalid_format\)$/m);
+    assert.match(stderr, /^ {2}recipient \(--to\): is too short: numbers of \+1 have 10 digits.* \(invalid_format\)$/m);
     assert.match(stderr, /^ {2}channel \(--channel\): must be one of sms, whatsapp/m);
     assert.match(stderr, /^ {2}ttl_seconds \(--ttl\): .+$/m);
     assert.match(stderr, /^ {2}body \(--body\): .+$/m);

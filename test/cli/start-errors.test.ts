@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { selfSigned } from "../support/certificate.ts";
-import { runGodwit } from "../support/harness.ts";
+import { asAdmin, createEmptyDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY } from "../support/harness.ts";
 
 let folder: string;
 before(() => (folder = mkdtempSync(join(tmpdir(), "godwit-start-"))));
@@ -135,4 +136,28 @@ describe("a client", () => {
 
   test("recognizes an incomplete key", async () =>
     assertOneSentence(await send({ GODWIT_KEY: "gw_test_abc" }), 2, /GODWIT_KEY: is mistyped or incomplete/));
+});
+
+describe("a database role without rights on the schema", () => {
+  const role = `norights_${process.pid}`;
+  let url: string;
+  before(async () => {
+    url = await createEmptyDatabase();
+    await asAdmin((admin) => admin.query(`create role ${role} login`));
+    url = url.replace(/\/\/[^@]*@/, `//${role}@`);
+  });
+  after(async () => asAdmin((admin) => admin.query(`drop role ${role}`)));
+
+  for (const command of ["serve", "migrate", "keys list"])
+    test(`is named in one sentence by ${command}`, async () =>
+      assertOneSentence(
+        await runGodwit(command.split(" "), { GODWIT_PORT: "0", DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
+        1,
+        /^godwit: the database refuses its role: permission denied for schema public: make the role the owner/m,
+      ));
+
+  test("is a failed check of doctor", async () => {
+    const { stdout } = await runGodwit(["doctor"], { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY });
+    assert.match(stdout, new RegExp(`^FAIL {2}rights .*the role ${role} cannot create tables in the schema public`, "m"));
+  });
 });

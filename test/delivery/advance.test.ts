@@ -9,10 +9,12 @@ import { findByCarrierIds } from "../../src/delivery/queries.ts";
 import { setDueTimes } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { LINK, Rig } from "../support/delivery-rig.ts";
+import { LINK, publicId, Rig } from "../support/delivery-rig.ts";
+import { eventsOf } from "../support/tables.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { wakeNothing } from "../support/engine.ts";
 import { NEVER_MS } from "../support/expect.ts";
+import { Lock } from "../support/locks.ts";
 import { seeded } from "../support/seed.ts";
 
 const silent = { advanced: () => undefined };
@@ -177,11 +179,9 @@ describe("a change that is not applied", () => {
     assert.equal(now.status, "delivered");
     const again = decide(now, signal("read"));
     assert.deepEqual(await advance(rig.db, [again]), [true]);
-    const records = await rig.rows<{ record: string }>("select record from events where message_id = $1 and type = 'message.read'", [
-      before.id,
-    ]);
-    assert.equal(records.length, 1);
-    assert.equal((JSON.parse(records[0]?.record ?? "") as { body: string | null }).body, null);
+    const [last, ...others] = (await eventsOf(rig, publicId(before))).filter(({ type }) => type === "message.read");
+    assert.deepEqual(others, []);
+    assert.equal((JSON.parse(last?.record ?? "") as { body: string | null }).body, null);
   });
 });
 
@@ -197,7 +197,7 @@ describe("an advancer", () => {
       messages.flatMap((each) => ["sent", "failed"].map((to) => node.submit(decide(each, signal(to as Status))))),
     );
     assert.equal(held.filter(Boolean).length, 300);
-    messages.forEach((_, index) => assert.equal(Number(held[2 * index]) + Number(held[2 * index + 1]), 1));
+    messages.forEach((_, index) => assert.equal(held.slice(2 * index, 2 * index + 2).filter(Boolean).length, 1));
     assert.equal(node.pending, 0);
   });
 
@@ -251,6 +251,28 @@ describe("an advancer", () => {
     }
   });
 
+  test("writes all other changes while a message is locked, and its change when the lock ends", async () => {
+    await using rig = await Rig.open();
+    const messages = await sending(rig, 40);
+    const locked = [onlyOne(messages[9]), onlyOne(messages[20])];
+    const node = advancer(rig, "a");
+    await using lock = await Lock.take(
+      rig.url,
+      `select from messages where id in (${locked.map(({ id }) => `'${id.toString("hex")}'`).join()}) for update`,
+    );
+    const submit = (each: Message): ReturnType<Advancer["submit"]> =>
+      node.submit(decide(each, signal("sent", { move: { kind: "leave" } })));
+    const late = locked.map(submit);
+    assert.ok((await Promise.all(messages.filter((each) => !locked.includes(each)).map(submit))).every(Boolean));
+    // Changes that come later are not delayed either.
+    const more = await sending(rig, 5);
+    assert.ok((await Promise.all(more.map(submit))).every(Boolean));
+    assert.equal(await rig.count("sent"), 43);
+    await lock.release();
+    assert.deepEqual((await Promise.all(late)).map(Boolean), [true, true]);
+    assert.equal(node.pending, 0);
+  });
+
   test("fails only the row that the database refuses", async () => {
     await using rig = await Rig.open();
     const messages = await sending(rig, 20);
@@ -284,7 +306,7 @@ describe("an advancer", () => {
       const node = advancer(rig, "a", wire.url);
       const provider = { name: "carrier", link: LINK, messageId: "the mark of this change" };
       wire.cutNext(moment, provider.messageId);
-      assert.equal(await node.submit(decide(before, signal("sent", { provider }))), isDone);
+      assert.equal(Boolean(await node.submit(decide(before, signal("sent", { provider })))), isDone);
       assert.equal((await rig.message(before)).status, isDone ? "sent" : "sending");
       assert.equal((await rig.timeline(before)).length, isDone ? 3 : 2);
     });

@@ -68,6 +68,26 @@ test("a node that starts during a step of the database's clock sends no schedule
   assert.equal((await client.messages.read(scheduled["id"]))["status"], "scheduled");
 });
 
+test("a scheduled message waits for the clock of this machine while that of the database is ahead, and the difference is reported", async () => {
+  await using clock = await ShiftedClock.create();
+  // The first start follows the database, as a running node follows a slew.
+  await clock.shift("40 seconds");
+  await using godwit = await startGodwit({ databaseUrl: clock.databaseUrl, roles: "api,dispatch", simulatorSpeed: 100 });
+  const client = await clientTo(godwit);
+  const inSeconds = (count: number): number => Date.now() + count * 1_000;
+  // One has come by the clock of the database when it is accepted, and the other comes by it a second later.
+  const times = [inSeconds(4), inSeconds(41)];
+  const [soon, later] = await Promise.all(times.map((timeMs) => client.messages.send({ send_at: new Date(timeMs).toISOString() })));
+  assert.deepEqual([soon?.["status"], later?.["status"]], ["scheduled", "scheduled"]);
+  const prompt = await client.messages.send({});
+  await client.messages.reached(prompt["id"], "delivered");
+  await client.messages.reached(soon?.["id"], "delivered");
+  assert.ok(Date.now() >= (times[0] ?? 0), "the first message was sent early");
+  assert.equal((await client.messages.read(later?.["id"]))["status"], "scheduled");
+  const report = godwit.logs.find(({ event }) => event === "storage.clock_difference");
+  assert.equal(Math.round(Number(report?.["difference_ms"]) / 1_000), 40);
+});
+
 test("a change of a message from the future moves no other message there", async () => {
   await using godwit = await startGodwit();
   const client = await clientTo(godwit);

@@ -258,3 +258,19 @@ describe("accounts", () => {
     assert.equal(await rig.count("failed"), 0);
   });
 });
+
+test("scheduled messages of an account are released in turn with those of a campaign that became due before them", async () => {
+  await using rig = await Rig.open();
+  const [campaign, modest] = accounts(2) as [AccountId, AccountId];
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const many = await rig.acceptMany(600, () => ({ send_at: sendAt }), { accountId: campaign });
+  const few = await rig.acceptMany(3, () => ({ send_at: sendAt }), { accountId: modest });
+  await rig.rows("update delivery_queue set due_at = now() - interval '2 seconds' where account_id = $1", [campaign]);
+  await rig.rows("update delivery_queue set due_at = now() - interval '1 second' where account_id = $1", [modest]);
+  const carrier = new ScriptedCarrier();
+  await rig.deliver({ [LINK]: carrier });
+  await allSent(rig, many.length + few.length);
+  const owners = ownersOf(carrier, [...many, ...few], [campaign, modest]);
+  assert.deepEqual(countsOf(owners, 2), [600, 3]);
+  assert.ok(owners.lastIndexOf(1) < 300, `the last message of the other account is number ${owners.lastIndexOf(1)}`);
+});

@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { listOldRows } from "../../src/retention/old-rows.ts";
+import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { linkTo, LINK, publicId, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
@@ -56,6 +57,18 @@ describe("a receipt", () => {
         },
       },
     });
+  });
+
+  test("is applied after those of its message that came before it, also while they are being stored", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await sent(rig, carrier);
+    await Promise.all(["sent", "delivered", "read"].map((status) => carrier.receive([receipt("7", status as Receipt["status"])])));
+    assert.deepEqual(await receiptsOf(rig, message), [
+      ["sent", true],
+      ["delivered", false],
+      ["read", false],
+    ]);
   });
 
   for (const where of ["at the process that sent it", "at another process"]) {
@@ -259,7 +272,7 @@ describe("a receipt that arrives before the response", () => {
       rig.rows("update parked_receipts set received_at = now() - make_interval(hours => $2) where provider_message_id = $1", [name, hours]);
     await age("young", 71);
     await age("old", 73);
-    const kinds = listOldRows({ db: rig.db, clock: rig.clock, retentionDays: 90, auditRetentionDays: 400 });
+    const kinds = listOldRows({ db: rig.db, clock: rig.clock, retentionDays: 90, auditRetentionDays: 400, chainKey: NO_CHAIN_KEY });
     await kinds.find(({ table }) => table === "parked_receipts")?.deleteBatch(rig.clock.now(), new AbortController().signal);
     assert.deepEqual(await parked(rig), [{ name: "young" }]);
   });
@@ -288,6 +301,21 @@ describe("a receipt with our own reference", () => {
     assert.equal(carrier.sends.length, 1);
   });
 
+  test("finds a message whose carrier id is another one, or that another link has taken over, and none of a link that never sent it", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await sent(rig, carrier, "7");
+    await carrier.receive([receipt(null, "delivered", { reference: publicId(message) })]);
+    assert.equal((await rig.message(message)).status, "delivered");
+    await rig.rows("update messages set link = 'elsewhere' where id = $1", [message.id]);
+    await carrier.receive([receipt("another form of 7", "read", { reference: publicId(message) })]);
+    assert.equal((await rig.message(message)).status, "read");
+    const other = new ScriptedCarrier();
+    await rig.deliver({ second: other }, { node: "node-2", links: [linkTo("second")] });
+    await other.receive([receipt("9", "delivered", { reference: publicId(message) })]);
+    assert.deepEqual(await parked(rig), [{ name: "9" }, { name: publicId(message) }]);
+  });
+
   test("overrides the failure that the link's policy has set", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
@@ -301,6 +329,94 @@ describe("a receipt with our own reference", () => {
     assert.equal(now.error?.code, "outcome_unknown");
     assert.equal(now.failedAtMs, failed.failedAtMs);
     assert.equal(now.sequence, failed.sequence + 1);
+  });
+});
+
+describe("a receipt for the first attempt of a message that was sent again", () => {
+  const failed = (message: Message) => receipt("first", "failed", { reference: publicId(message), error: CARRIER_ERROR });
+
+  for (const isBefore of [true, false])
+    test(`and failed there ${isBefore ? "before" : "after"} the response to the second one does not hide its delivery`, async () => {
+      await using rig = await Rig.open();
+      const carrier = new ScriptedCarrier();
+      const message = await rig.accept();
+      carrier.responds(RECIPIENT, unknown, async () => {
+        if (isBefore) await carrier.receive([failed(message)]);
+        return accepted("second");
+      });
+      await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })] });
+      await until(
+        "the second response",
+        async () => (await rig.rows("select from provider_references where provider_message_id = 'second'"))[0],
+      );
+      if (!isBefore) await carrier.receive([failed(message)]);
+      assert.equal((await rig.message(message)).status, "undelivered");
+      await carrier.receive([receipt("second", "delivered")]);
+      const now = await rig.message(message);
+      assert.deepEqual([now.status, now.error?.code], ["delivered", CARRIER_ERROR.code]);
+    });
+});
+
+describe("a receipt whose id is unknown, because the process that sent the message ended before the response,", () => {
+  const named = (id: string, phone = RECIPIENT) => receipt(id, "delivered", { idForm: "auto", addresses: [phone.slice(1), "15005550000"] });
+  const held = async (rig: Rig, carrier: ScriptedCarrier, messages: readonly Parameters<Rig["accept"]>[0][]): Promise<Message[]> => {
+    carrier.responds(RECIPIENT, ...messages.map(() => unknown));
+    const all = await Promise.all(messages.map((each) => rig.accept(each)));
+    await rig.deliver({ [LINK]: carrier });
+    for (const message of all) await until("the hold", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    return all;
+  };
+
+  test("belongs to the only message to its phone that has no response", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const [message] = (await held(rig, carrier, [{}])) as [Message];
+    await carrier.receive([named("elsewhere", recipientNo(5)), named("8")]);
+    const now = await rig.message(message);
+    assert.deepEqual([now.status, now.provider?.messageId], ["delivered", "8"]);
+    assert.deepEqual(await parked(rig), [{ name: "elsewhere" }]);
+  });
+
+  test("stays parked if two messages to the phone have no response, or if the message has several parts", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await held(rig, carrier, [{}, {}]);
+    await carrier.receive([named("8")]);
+    assert.deepEqual(await parked(rig), [{ name: "8" }]);
+    await using other = await Rig.open();
+    const second = new ScriptedCarrier();
+    await held(other, second, [{ body: "long ".repeat(50) }]);
+    await second.receive([named("9")]);
+    assert.deepEqual(await parked(other), [{ name: "9" }]);
+  });
+
+  test("stays parked if it may be about an earlier attempt of a message that was sent again", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const again = await sent(rig, carrier);
+    await rig.rows(`update messages set has_unknown = true where id = '${again.id.toString("hex")}'`);
+    carrier.responds(RECIPIENT, unknown);
+    const unseen = await rig.accept();
+    await until("the hold", async () => (await rig.queueRow(unseen))?.state === 1 || undefined);
+    await carrier.receive([named("8")]);
+    assert.deepEqual(await parked(rig), [{ name: "8" }]);
+    assert.equal((await rig.message(unseen)).status, "sending");
+  });
+
+  test("stays parked while the response may still come, and belongs to the message after its hold has begun", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    let waiting: object[] = [];
+    carrier.responds(RECIPIENT, unknown);
+    carrier.onSend = async () => {
+      await carrier.receive([named("8")]);
+      waiting = await parked(rig);
+    };
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: carrier });
+    await rig.untilStatus(message, "delivered");
+    assert.deepEqual(waiting, [{ name: "8" }]);
+    await until("nothing to be parked", async () => (await parked(rig)).length === 0 || undefined);
   });
 });
 

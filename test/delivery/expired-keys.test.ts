@@ -14,6 +14,7 @@ import { DATABASE_LOCK, LOCKS } from "../../src/database/locks.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { listOldRows, oldRowsJob, restAfter } from "../../src/retention/old-rows.ts";
+import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { cteOf } from "../support/counting.ts";
@@ -230,7 +231,7 @@ describe("a walk through the table", () => {
 });
 
 describe("the job that deletes old rows", () => {
-  const parts = { clock: Date, retentionDays: 90, auditRetentionDays: 400 };
+  const parts = { clock: Date, retentionDays: 90, auditRetentionDays: 400, chainKey: NO_CHAIN_KEY };
 
   for (const [tookMs, restMs] of [
     [1, 100],

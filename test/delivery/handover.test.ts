@@ -6,7 +6,7 @@ import { announcingHandover } from "../../src/delivery/announcements.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { idKey } from "../../src/model/id.ts";
 import { createLog } from "../../src/model/log.ts";
-import type { Handover } from "../../src/messages/handover.ts";
+import type { Handover, LanePlace } from "../../src/messages/handover.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/queue/announcer.ts";
 import { LINK, Rig } from "../support/delivery-rig.ts";
@@ -21,6 +21,15 @@ async function ready(rig: Rig, carrier: ScriptedCarrier): Promise<Delivery> {
   await rig.untilStatus(probe, "sent");
   return delivery;
 }
+
+/** The handover to its lanes, with another place for each reserved one. */
+const reserving = ({ handover }: Delivery, placeFor: (place: LanePlace) => LanePlace): Handover => ({
+  ...handover,
+  reserve: (lane, message) => {
+    const place = handover.reserve(lane, message);
+    return place && placeFor(place);
+  },
+});
 
 const sendsTo = ({ sends }: ScriptedCarrier, to: string): number => sends.filter(({ message: { recipient } }) => recipient === to).length;
 
@@ -70,7 +79,7 @@ describe("a message that finds room", () => {
     const carrier = new ScriptedCarrier();
     const delivery = await ready(rig, carrier);
     const { promise: isStored, resolve: store } = Promise.withResolvers<() => void>();
-    const late: Handover = { ...delivery.handover, take: (...place) => store(() => delivery.handover.take(...place)) };
+    const late = reserving(delivery, (place) => ({ release: () => undefined, take: (stored) => store(() => place.take(stored)) }));
     const message = await rig.accept({ recipient: recipientNo(1) }, { handover: late });
     assert.equal(message.status, "queued");
     carrier.responds(recipientNo(2), throttled("link", 700), accepted());
@@ -88,7 +97,8 @@ describe("a message that finds room", () => {
 
 describe("a message whose commit has an unknown outcome", () => {
   /** The lane frees the place, as it does when the database cannot say whether the message is stored. */
-  const doubting = (delivery: Delivery): Handover => ({ ...delivery.handover, take: (lane) => delivery.handover.release(lane) });
+  const doubting = (delivery: Delivery): Handover =>
+    reserving(delivery, (place) => ({ release: () => undefined, take: () => place.release() }));
 
   test("is sent once after its lease where it is stored", async () => {
     await using rig = await Rig.open();
@@ -112,8 +122,9 @@ describe("a message whose commit has an unknown outcome", () => {
     const unstored = await rig.accept({ recipient: recipientNo(1) });
     await rig.rows("delete from delivery_queue where message_id = $1", [unstored.id]);
     await rig.rows("delete from messages where id = $1", [unstored.id]);
-    assert.equal(delivery.handover.reserve(LINK, unstored), true);
-    delivery.handover.release(LINK);
+    const place = delivery.handover.reserve(LINK, unstored);
+    assert.ok(place !== undefined);
+    place.release();
     const next = await rig.accept({ recipient: recipientNo(2) }, { handover: delivery.handover });
     await rig.untilStatus(next, "sent");
     assert.equal(sendsTo(carrier, recipientNo(1)), 0);

@@ -17,6 +17,7 @@ import { EMPTY_PLAN, type Plan } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage } from "../../src/providers/provider.ts";
 import { oldRowsJob } from "../../src/retention/old-rows.ts";
+import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { until } from "../support/expect.ts";
 import { linkTo, LINK, Rig } from "../support/delivery-rig.ts";
 import { recipientNo, recipientOf } from "../support/recipient.ts";
@@ -305,6 +306,72 @@ describe("an inbound message", () => {
     }));
 });
 
+describe("an inbound message on a link that only receives", () => {
+  const NUMBER = "+14155552801";
+  /** Two links of one account at the carrier. */
+  const carrierAccount = { name: "godwit at smsc.example" };
+  const transmitter: Link = { ...linkTo(LINK), carrierAccount };
+  const receiver: Link = { ...linkTo("receiver"), provider: transmitter.provider, channels: [], sender: null, carrierAccount };
+  const links = [transmitter, receiver];
+
+  test("belongs to the account that has the number on the link that sends", () => {
+    const senders = [{ number: NUMBER, link: LINK, account: "other", environment: "live" } as const];
+    return withLink({ plan: { links, senders } }, async (scene) => {
+      const { other, inbound } = scene;
+      await inbound.receive(receiver, [written({ to: NUMBER, text: "STOP" })]);
+      assert.deepEqual(await storedBy(scene), [{ account: "other", type: "message.received", body: "STOP" }]);
+      assert.equal(await refusalFor(scene, other, PERSON, NUMBER), "recipient_opted_out");
+      assert.equal(await refusalFor(scene, other), undefined, "another number");
+    });
+  });
+
+  for (const [what, to, sender] of [
+    ["from the number", SHARED, SHARED],
+    ["from a number that the carrier chose", SHARED, null],
+    ["if the carrier names no number", null, SHARED],
+  ] as const)
+    test(`belongs to the account that last sent to the person on the link that sends, ${what}`, () =>
+      withLink({ plan: { links: [{ ...transmitter, sender }, receiver] } }, async (scene) => {
+        const { rig, inbound, other } = scene;
+        await send(scene);
+        await inbound.receive(receiver, [written({ to, text: "STOP" })]);
+        assert.deepEqual(await storedBy(scene), [{ account: "house", type: "message.received", body: "STOP" }]);
+        assert.equal(await refusalFor(scene, rig.accountId, PERSON, sender), "recipient_opted_out");
+        assert.equal(await refusalFor(scene, other, PERSON, sender), undefined, "another account");
+      }));
+
+  test("belongs to the only account that may use the link that sends", () =>
+    withLink({ plan: { links }, accounts: ["house"] }, async (scene) => {
+      await scene.inbound.receive(receiver, [written({ to: NUMBER })]);
+      assert.deepEqual(await storedBy(scene), [{ account: "house", type: "message.received", body: "Hello" }]);
+    }));
+
+  test("gets its automatic reply on the link that sends", () =>
+    withLink({ plan: { links } }, async (scene) => {
+      const { rig, inbound } = scene;
+      await rig.rows("insert into consent_settings (account_id, environment, settings, updated_at) values ($1, 'live', $2, now())", [
+        rig.accountId,
+        JSON.stringify({ replies: { help: "Call us." } }),
+      ]);
+      await send(scene);
+      await inbound.receive(receiver, [written({ text: "HELP" })]);
+      const replies = await rig.rows(
+        `select m.body, coalesce(m.link, q.link) as link
+           from messages m
+           left join delivery_queue q on q.message_id = m.id
+          where m.direction = 'outbound' and m.in_reply_to is not null`,
+      );
+      assert.deepEqual(replies, [{ body: "Call us.", link: LINK }]);
+    }));
+
+  test("of another account at the carrier is kept", () =>
+    withLink({ plan: { links: [transmitter, { ...receiver, carrierAccount: { name: "another" } }] } }, async (scene) => {
+      await send(scene);
+      await scene.inbound.receive(receiver, [written()]);
+      assert.deepEqual(scene.outcomes, ["kept"]);
+    }));
+});
+
 describe("STOP", () => {
   const CASES: readonly (readonly [what: string, setting: Setting, from: "number" | "elsewhere"])[] = [
     ["that the last sender gets", {}, "number"],
@@ -425,6 +492,22 @@ describe("STOP", () => {
       await inbound.receive(link, [written({ channel: "whatsapp", alsoFrom: userId, text: "STOP" })]);
       for (const address of [PERSON, userId])
         assert.equal(await refusalFor(scene, rig.accountId, recipientOf(address)), "recipient_opted_out");
+    });
+  });
+
+  test("from a user id, as a reply to a message to the number, ends the messages to both, and START lifts that", () => {
+    const userId = "US.13491208655302741918";
+    const sender = { number: SHARED, link: LINK, account: "house", environment: "live" } as const;
+    return withLink({ plan: { senders: [sender] } }, async (scene) => {
+      const { rig, inbound, link, other } = scene;
+      const inReplyTo = (await send(scene, { sender: SHARED })).provider?.messageId ?? null;
+      const reply = { channel: "whatsapp", from: userId, inReplyTo } as const;
+      await inbound.receive(link, [written({ ...reply, text: "STOP" })]);
+      for (const address of [PERSON, userId])
+        assert.equal(await refusalFor(scene, rig.accountId, recipientOf(address)), "recipient_opted_out");
+      assert.equal(await refusalFor(scene, other), undefined, "another account");
+      await inbound.receive(link, [written({ ...reply, text: "START" })]);
+      for (const address of [PERSON, userId]) assert.equal(await refusalFor(scene, rig.accountId, recipientOf(address)), undefined);
     });
   });
 
@@ -550,6 +633,19 @@ describe("a kept message", () => {
       assert.deepEqual(row, { sender: null, recipient: null, body: null }, "the person and the text are in the message only");
     }));
 
+  test("opens the service window from the time at which it came", () =>
+    withLink({}, async (scene) => {
+      const { rig, inbound, link, linkDirectory, other } = scene;
+      await inbound.receive(link, [written({ channel: "whatsapp" })]);
+      const [kept = assert.fail()] = await listKept(rig.db, 10);
+      const owner = { accountId: other, environment: "live" } as const;
+      const later = { now: (): number => Date.now() + 3_600_000 };
+      const parts = { db: rig.db, clock: later, linkDirectory, consentDefaults: new ConsentDefaults() };
+      await assignKept(parts, decodeId("inb", kept.id) ?? assert.fail(), { owner, origin: SYSTEM_ORIGIN });
+      const [window] = await rig.rows<{ opened_at: Date }>("select opened_at from service_windows");
+      assert.equal(window?.opened_at.toISOString(), kept.received_at);
+    }));
+
   test("keeps its contents and the meaning that the carrier reported until it is assigned", () =>
     withLink({}, async (scene) => {
       const { rig, other, inbound, link } = scene;
@@ -576,7 +672,7 @@ describe("a kept message", () => {
           body,
         ]);
       const errors: unknown[] = [];
-      const parts = { db: rig.db, clock: rig.clock, retentionDays: 90, auditRetentionDays: 400 };
+      const parts = { db: rig.db, clock: rig.clock, retentionDays: 90, auditRetentionDays: 400, chainKey: NO_CHAIN_KEY };
       const job = oldRowsJob(parts, (error) => errors.push(error), 0);
       rig.atEnd(() => job.stop());
       job.start();

@@ -367,6 +367,18 @@ describe("the service window of WhatsApp", () => {
     assert.ok(openedAt !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < LIMIT_MS);
   });
 
+  test("counts from the time at which the person wrote, and never from a later time than the arrival", async () => {
+    const message = await sent("whatsapp");
+    const hourMs = 3_600_000;
+    await carrier.deliver([reply(message, { writtenAtMs: Date.now() - 25 * hourMs })]);
+    assert.equal(await refusalFor(message, true), "service_window_closed");
+    await carrier.deliver([reply(message, { writtenAtMs: Date.now() + 25 * hourMs })]);
+    assert.equal(await refusalFor(message, true), undefined);
+    const [, inbound] = await inboundFrom(message);
+    const openedAt = (await windowOf(message)) ?? assert.fail();
+    assert.ok(inbound !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < LIMIT_MS);
+  });
+
   test("is opened again after it closed, and free text may be sent again", async () => {
     const message = await sent("whatsapp");
     await carrier.deliver([reply(message)]);

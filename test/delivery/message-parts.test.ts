@@ -12,7 +12,7 @@ import { deleteOldRows } from "../../src/retention/queries.ts";
 import { LinkDirectory } from "../../src/links/directory.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
-import { wakeNothing } from "../support/engine.ts";
+import { silentWatch, wakeNothing } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { accepted, acceptedParts, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 
@@ -216,17 +216,17 @@ describe("a message in parts", () => {
 describe("concurrent receipts of several parts", () => {
   test("through two processes always complete the message", async () => {
     const hosts = ["p", "q"].map((name) => {
-      const watch = { submitted() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
       const [db, { log }] = [rig.connect(name), createLog("silent")];
       return new ProviderHosts({
         db,
         announcer: new Announcer(db, name, log),
         clock: rig.clock,
+        providers: {},
         linkDirectory: new LinkDirectory(linkTo(LINK)),
         consentDefaults: new ConsentDefaults(),
         wakeWebhooks: wakeNothing,
         receiptWaitMs: 3_600_000,
-        watch,
+        watch: silentWatch,
         pauseLink: async () => undefined,
         log,
       });

@@ -8,15 +8,17 @@ import { optIn, optOut, optOutAll, type OptOut } from "../../src/consent/change-
 import { encodeId, newId, type EventId } from "../../src/model/id.ts";
 import type { Recipient } from "../../src/model/phone-number.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
+import type { Delivery } from "../../src/delivery/delivery.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
-import type { SendOutcome } from "../../src/providers/provider.ts";
+import { QUEUE_STATE } from "../../src/messages/queue-entry.ts";
+import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { Database, DatabaseUnavailable } from "../../src/database/database.ts";
 import type { Sql } from "../../src/database/sql.ts";
 import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
-import { assertProblem, NEVER_MS, pointersOf, until } from "../support/expect.ts";
+import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { lockMessage } from "../support/locks.ts";
 import { assertReplayOf } from "../support/replay.ts";
@@ -109,6 +111,23 @@ describe("an opt-out and the change to `sending`", () => {
     });
   }
 
+  test("do not let a message leave whose provider was delayed after the change by more than a second", async () => {
+    await using rig = await Rig.open();
+    const message = await rig.accept();
+    const answers: boolean[] = [];
+    const send: Connection["send"] = async (_message, _signal, begin) => {
+      answers.push(await begin());
+      await stop(rig);
+      await sleep(1_100);
+      answers.push(await begin());
+      return answers.at(-1) === true ? accepted() : { kind: "withdrawn" };
+    };
+    const open = async (): Promise<Connection> => ({ window: 1, isReady: true, send, close: async () => undefined });
+    await rig.deliver({ [LINK]: { name: "delayed", open } });
+    await assertFailedByCheck(rig, message, "recipient_opted_out", 1);
+    assert.deepEqual(answers, [true, false]);
+  });
+
   test("that do not end do not hold up the messages of other accounts", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
@@ -165,6 +184,8 @@ class DelayedDatabase extends Database {
   readonly passed = Promise.withResolvers<void>();
   /** The number of next reads of messages that find no database. */
   readsToFail = 0;
+  /** The number of opt-outs that were read again. */
+  checks = 0;
 
   override async rows<T>(statement: Sql): Promise<T[]> {
     if (this.readsToFail > 0 && statement.text.includes("from messages")) {
@@ -172,13 +193,14 @@ class DelayedDatabase extends Database {
       throw new DatabaseUnavailable("the database cannot be reached");
     }
     const result = await super.rows<T>(statement);
+    if (!statement.text.includes("update messages") && statement.text.includes("suppress")) this.checks += 1;
     if (statement.text.includes("find_suppressed")) await this.passed.promise;
     return result;
   }
 }
 
 describe("a process that is delayed between the commit of `sending` and the first byte", () => {
-  type Delayed = { rig: Rig; message: Message; carrier: ScriptedCarrier };
+  type Delayed = { rig: Rig; message: Message; carrier: ScriptedCarrier; delivery: Delivery };
 
   /** Runs `meanwhile` when the message is `sending`, and lets the process continue more than a second later. */
   async function delayed(
@@ -191,13 +213,13 @@ describe("a process that is delayed between the commit of `sending` and the firs
     const message = await rig.accept();
     const db = new DelayedDatabase({ url: rig.url }, "delayed", () => undefined);
     rig.atEnd(() => db.close());
-    await rig.deliver({ [LINK]: carrier }, { db, ...options });
+    const delivery = await rig.deliver({ [LINK]: carrier }, { db, ...options });
     await rig.untilStatus(message, "sending");
-    await meanwhile({ rig, message, carrier });
+    await meanwhile({ rig, message, carrier, delivery });
     await sleep(1_100);
     db.readsToFail = readsToFail;
     db.passed.resolve();
-    await check({ rig, message, carrier });
+    await check({ rig, message, carrier, delivery });
   }
 
   test("sends the message where nothing has changed", () =>
@@ -208,6 +230,25 @@ describe("a process that is delayed between the commit of `sending` and the firs
         assert.equal(carrier.sends.length, 1);
       },
     ));
+
+  test("checks only messages again whose own statement was delayed, not those that waited for it", async () => {
+    await using rig = await Rig.open();
+    const db = new DelayedDatabase({ url: rig.url }, "delayed", () => undefined);
+    rig.atEnd(() => db.close());
+    await rig.deliver({ [LINK]: new ScriptedCarrier() }, { db });
+    const first: Message[] = [];
+    for (const number of [1, 2]) {
+      first.push(await rig.accept({ recipient: recipientNo(number) }));
+      await rig.untilStatus(first.at(-1) as Message, "sending");
+    }
+    // As many batches are at the database as may be.
+    const last = await rig.accept({ recipient: recipientNo(3) });
+    await sleep(1_100);
+    assert.equal((await rig.message(last)).status, "queued");
+    db.passed.resolve();
+    for (const message of [...first, last]) await rig.untilStatus(message, "sent");
+    assert.equal(db.checks, first.length);
+  });
 
   test("sends it also where the database cannot be reached for the next check at once", () =>
     delayed(
@@ -228,6 +269,15 @@ describe("a process that is delayed between the commit of `sending` and the firs
       },
     ));
 
+  test("does not send it after its time to live", () =>
+    delayed(
+      ({ rig, message }) => rig.rows("update messages set expires_at = now() where id = $1", [message.id]),
+      async ({ rig, message, carrier }) => {
+        await rig.untilStatus(message, "expired");
+        assert.deepEqual(carrier.sends, []);
+      },
+    ));
+
   test("does not send it where another node has failed it meanwhile", () =>
     delayed(
       ({ rig, message }) => rig.rows("update messages set status = 'failed', sequence = sequence + 1 where id = $1", [message.id]),
@@ -238,18 +288,30 @@ describe("a process that is delayed between the commit of `sending` and the firs
       },
     ));
 
-  test("does not send it after the time limit of the attempt", () =>
-    delayed(
-      ({ rig, message }) =>
-        until("the attempt to end", async () => (((await rig.queueRow(message))?.due_in_ms ?? NEVER_MS) < 2_000 ? true : undefined)),
-      async ({ rig, message, carrier }) => {
-        await until("the outcome to be unknown", async () =>
-          (await rig.timeline(message)).some(({ type }) => type === "attempt.unknown") ? true : undefined,
-        );
-        assert.deepEqual(carrier.sends, []);
-      },
-      { responseTimeoutMs: 300 },
-    ));
+  for (const isHeld of [false, true])
+    test(`returns it to the queue after the time limit of the attempt${isHeld ? ", also where another node holds it" : ""}`, () =>
+      delayed(
+        async ({ rig, message, carrier, delivery }) => {
+          await until("the attempt to end", () => delivery.lanes.get(LINK)?.lastError?.code === "outcome_unknown");
+          if (!isHeld) return;
+          await rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2") });
+          await until("the other node to hold it", async () => {
+            await rig.rows("update delivery_queue set due_at = now() where message_id = $1 and state = $2", [
+              message.id,
+              QUEUE_STATE.waiting,
+            ]);
+            return (await rig.queueRow(message))?.state === QUEUE_STATE.held;
+          });
+        },
+        async ({ rig, message, carrier }) => {
+          await rig.untilStatus(message, "sent");
+          const attempts = carrier.sends.map(({ message: { attempt } }) => attempt);
+          assert.deepEqual(attempts, [2], "the first attempt sent nothing");
+          const isUnknown = (await rig.timeline(message)).some(({ type }) => type === "attempt.unknown");
+          assert.equal(isUnknown, isHeld);
+        },
+        { responseTimeoutMs: 300 },
+      ));
 });
 
 describe("a message that has no turn on the link", () => {

@@ -36,7 +36,7 @@ describe("a pool", () => {
     // Now all other senders are less busy, and another node accepts the message.
     const busy = POOL.map((sender) => ({ ...sender, rate: 0.1 }));
     const linkDirectory = linkDirectoryWith(rig, busy);
-    for (let index = 0; index < 10; index += 1) linkDirectory.pacing.assigned("a", first.sender ?? "");
+    for (let index = 0; index < 10; index += 1) linkDirectory.assigned("a", first.sender ?? "");
     const second = await send(rig, linkDirectory, { recipient: recipientNo(1) });
     assert.deepEqual([second.sender, second.senderReason], [first.sender, "sticky"]);
     const other = await send(rig, linkDirectory, { recipient: recipientNo(2) });

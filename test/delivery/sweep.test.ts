@@ -6,6 +6,7 @@ import { decodeId } from "../../src/model/id.ts";
 import { advance, Advancer } from "../../src/messages/advance.ts";
 import { changeBy, type Change } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
+import { LATE_RESPONSE, type Receipt } from "../../src/providers/provider.ts";
 import type { Clock } from "../../src/database/database-clock.ts";
 import type { Database } from "../../src/database/database.ts";
 import { LINK, Rig } from "../support/delivery-rig.ts";
@@ -28,7 +29,7 @@ before(async () => {
   key = await godwit.key();
   const db = godwit.db as Database;
   const advancer = new Advancer(advancerParts(db));
-  sweep = () => expireQueued(db, advancer);
+  sweep = () => expireQueued(db, advancer, Date.now());
 });
 after(() => godwit.stop());
 
@@ -60,7 +61,7 @@ test("a message does not expire while only the clock of the database has reached
   const waiting = await pastTimeToLive("queued");
   const db = godwit.db as Database;
   const behind = new Advancer(advancerParts(db, { now: () => Date.now() - 3_600_000 }));
-  assert.equal(await expireQueued(db, behind), 0);
+  assert.equal(await expireQueued(db, behind, behind.now()), 0);
   assert.equal(await statusOf(waiting), "queued");
   assert.equal(await sweep(), 1);
 });
@@ -101,6 +102,42 @@ test("two messages with the same carrier id both expire without a receipt", asyn
     const { status, error } = await rig.message(message);
     assert.deepEqual([status, error?.code], ["expired", "no_receipt"]);
   }
+});
+
+describe("a message whose carrier reports that it has it, and nothing after that", () => {
+  /** The error of a message after the wait for a receipt, with this report of its carrier before. */
+  async function endAfter(rig: Rig, fields: Partial<Receipt>): Promise<Message> {
+    const carrier = new ScriptedCarrier();
+    carrier.responds(RECIPIENT, accepted("7"));
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept();
+    carrier.changed();
+    await rig.untilStatus(message, "sent");
+    await carrier.receive([receipt("7", "sent", fields)]);
+    assert.equal((await rig.message(message)).status, "sent", "more reports may follow");
+    await delivery.stop();
+    await rig.rows("update provider_references set expires_at = now() - interval '1 second'");
+    await expireWithoutReceipt(rig.db, new Advancer(advancerParts(rig.db, rig.clock)));
+    return rig.message(message);
+  }
+
+  test("expires as unconfirmed, and a late receipt still delivers it", async () => {
+    await using rig = await Rig.open();
+    const message = await endAfter(rig, { raw: { stat: "ACCEPTD" } });
+    assert.deepEqual([message.status, message.error?.code], ["expired", "delivery_unconfirmed"]);
+    const reason = "the last report of the carrier does not say whether the message was delivered";
+    assert.equal((await rig.timeline(message)).at(-1)?.detail?.reason, reason);
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2") });
+    await carrier.receive([receipt("7", "delivered")]);
+    assert.equal((await rig.message(message)).status, "delivered");
+  });
+
+  test("expires without a receipt if the report was a late response to the submission", async () => {
+    await using rig = await Rig.open();
+    const { error } = await endAfter(rig, { raw: { [LATE_RESPONSE]: "0x00" } });
+    assert.equal(error?.code, "no_receipt");
+  });
 });
 
 describe("the carrier id of a message that is delivered when the wait for receipts ends", () => {
@@ -147,7 +184,7 @@ describe("the carrier id of a message that is delivered when the wait for receip
     await using rig = await Rig.open();
     const message = await awaited(rig);
     class Slow extends Advancer {
-      override async submit(change: Change): Promise<boolean> {
+      override async submit(change: Change): ReturnType<Advancer["submit"]> {
         await deliver(rig, message);
         return super.submit(change);
       }

@@ -22,6 +22,7 @@ import {
   type Move,
   type Owned,
 } from "../support/counting.ts";
+import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { seeded } from "../support/seed.ts";
@@ -203,7 +204,11 @@ describe("the deletion of minutes", () => {
     await foldAll();
     assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);
     const errors: unknown[] = [];
-    const job = oldRowsJob({ db, clock: Date, retentionDays: 90, auditRetentionDays: 400 }, (error) => errors.push(error), 0);
+    const job = oldRowsJob(
+      { db, clock: Date, retentionDays: 90, auditRetentionDays: 400, chainKey: NO_CHAIN_KEY },
+      (error) => errors.push(error),
+      0,
+    );
     job.start();
     await until("the old minute to be deleted", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
     await job.stop();

@@ -335,6 +335,18 @@ describe("a connection cut while a batch is stored", () => {
     });
   }
 
+  test("before the commit, without a key: 503, and nothing is stored", async () => {
+    await using hold = await holdAccepts(direct.databaseUrl);
+    const { key, body } = request({ body: HELD_BODY });
+    const running = near.batches.post(body);
+    await hold.waiting();
+    wire.cutNext("asked", COMMIT);
+    await hold.release();
+    const reply = await running;
+    assert.equal(reply.status, 503, reply.text.slice(0, 500));
+    assert.deepEqual(await batchesUnder(direct, key), []);
+  });
+
   test("after the commit, without a key: the outcome is returned as well", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });

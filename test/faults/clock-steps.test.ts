@@ -10,6 +10,7 @@ import { claimDueFallbacks } from "../../src/messages/fallbacks.ts";
 import { claimSync, failSync, finishSync, hastenSyncs, insertSyncs, releaseSync, renewSync } from "../../src/reviews/queries.ts";
 import { Database } from "../../src/database/database.ts";
 import { listOldRows } from "../../src/retention/old-rows.ts";
+import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { clientOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
@@ -151,7 +152,11 @@ describe("during a step of the database's clock", () => {
     );
     await clock.shift(STEP);
     const nowMs = Date.now();
-    assert.equal((await claimDueFallbacks(db, { nowMs, leaseMs: 15_000 }, 10)).length, 1, "the other fallback is not due");
+    assert.equal(
+      (await claimDueFallbacks(db, { dueMs: nowMs, leaseEndMs: nowMs + 15_000 }, 10)).length,
+      1,
+      "the other fallback is not due",
+    );
     const names = ["synced", "failed", "released", "held"];
     await insertSyncs(db, names, nowMs);
     for (const name of names) {
@@ -189,7 +194,7 @@ describe("during a step of the database's clock", () => {
     await clock.shift(STEP);
     const nowMs = Date.now();
     const advancer = new Advancer({ db, clock: Date, wakeWebhooks: () => undefined, watch: { advanced: () => undefined } });
-    for (const { deleteBatch } of listOldRows({ db, clock: Date, retentionDays: 90, auditRetentionDays: 400 }))
+    for (const { deleteBatch } of listOldRows({ db, clock: Date, retentionDays: 90, auditRetentionDays: 400, chainKey: NO_CHAIN_KEY }))
       await deleteBatch(nowMs, new AbortController().signal);
     await expireWithoutReceipt(db, advancer);
     const counted = await rows<{ relation: string; count: number }>(

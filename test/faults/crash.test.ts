@@ -1,18 +1,13 @@
-/** `kill -9` of the service, of its embedded database and of both, and a graceful stop, all of them under load: messages with a
- *  202 are stored once, other requests can be repeated, and each message is delivered or has an unknown outcome. */
+/** `kill -9` of the service, and a graceful stop, both under load: messages with a 202 are stored once, other requests can be repeated, and each
+ *  message is delivered or has an unknown outcome. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../../src/lib/wait.ts";
-import { socketDir } from "../../src/embedded/data-directory.ts";
-import { Database } from "../../src/database/database.ts";
-import { createDatabase, inspectionOf } from "../support/database.ts";
-import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { startGodwit } from "../support/harness.ts";
 import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertFirst, effectCount, NEVER, unique } from "../support/replay.ts";
@@ -24,66 +19,10 @@ import {
   assertNothingHalfDone,
   postBytes,
   retryUnanswered,
-  sendUntil,
   type Sent,
 } from "../support/sending.ts";
 import { assertSubmittedOnce, tracesOf, tally } from "./accounted.ts";
-
-const withStatus = (sent: readonly Sent[], status: number | undefined): Sent[] => sent.filter((one) => one.status === status);
-
-/** Sends load during the work, which starts when messages are accepted. Returns all requests. */
-async function loadWhile(godwit: Godwit, apiKey: string, work: () => Promise<unknown>): Promise<Sent[]> {
-  const stop = new AbortController();
-  let isUnderWay = false;
-  const load = sendUntil(stop.signal, { godwit, apiKey }, ({ status }) => (isUnderWay ||= status === 202));
-  try {
-    await until("messages to be accepted", () => isUnderWay || undefined);
-    await work();
-  } finally {
-    stop.abort();
-  }
-  return load;
-}
-
-/** Sends load until the service is killed at that moment and every connection has broken. Returns all requests. */
-const loadUntilKilled = (godwit: Godwit, apiKey: string, moment: () => Promise<unknown>): Promise<Sent[]> =>
-  loadWhile(godwit, apiKey, async () => {
-    await moment();
-    await godwit.stop("SIGKILL");
-  });
-
-const query = (text: string, values: readonly unknown[] = []) => ({ name: `crash_${randomUUID()}`, text, values });
-
-/** A moment during the traffic: messages are delivered, and more arrive all the time. */
-async function inTraffic(db: Database | undefined, random: () => number): Promise<void> {
-  assert.ok(db !== undefined);
-  const count = async (): Promise<number> => (await db.rows(query("select from messages where status = 'delivered'"))).length;
-  const already = await count();
-  await until("messages to be delivered", async () => (await count()) > already || undefined);
-  await sleep(random() * 500);
-}
-
-const simulatorSpeed = 20;
-// Another node takes the messages of a dead one when their lease has expired. Messages that may have left are then held for
-// three seconds, at twenty times the simulator's speed.
-const delivering = { roles: "api,dispatch", simulatorSpeed, timings: { queueLeaseMs: 3_000 } };
-
-// Enough for thousands of messages on a busy machine.
-const SETTLE_MS = 240_000;
-// The difference between the clocks of a node and the database.
-const CLOCK_MARGIN_MS = 100;
-
-/** Waits until every message has its last possible status. The simulator of a process dies with it: messages that it had accepted
- *  stay `sent`, and messages that were sent later do not. */
-async function settledAfter(db: Database, diedAtMs: number): Promise<void> {
-  const isNone = async (text: string, ...values: unknown[]): Promise<true | undefined> =>
-    (await db.rows(query(`${text} limit 1`, values))).length === 0 || undefined;
-  // A row is held as soon as its unknown outcome is stored.
-  await until("every waiting message to be taken", () => isNone("select from delivery_queue where state = 0"), SETTLE_MS);
-  await until("every held message to end", () => isNone("select from delivery_queue"), SETTLE_MS);
-  const since = new Date(diedAtMs + CLOCK_MARGIN_MS);
-  await until("the receipts of living carriers", () => isNone("select from messages where status = 'sent' and sent_at > $1", since));
-}
+import { delivering, inTraffic, loadUntilKilled, loadWhile, settledAfter, withStatus } from "./crash-load.ts";
 
 describe("a service that is killed under load", () => {
   test("loses no message with a 202, and leaves no partial message", async (context) => {
@@ -149,142 +88,6 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     assertSubmittedOnce(messages, settled);
     await assertKeysReplay(other, apiKey, settled);
     context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tally(messages)}`);
-  });
-});
-
-describe("a service with its embedded database", () => {
-  let dataDir: string;
-  let godwit: Godwit;
-  let apiKey: string;
-  let db: Database;
-  const all: Sent[] = [];
-
-  const start = async (roles = "api"): Promise<void> => {
-    godwit = await startGodwit({ asProcess: true, roles, simulatorSpeed, env: { GODWIT_DATA_DIR: dataDir } });
-  };
-  const postmaster = (): number => Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
-  const commandOf = (pid: number): string => (existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "");
-  const run = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runGodwit(args, { GODWIT_DATA_DIR: dataDir });
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
-  const kill = async (): Promise<void> => {
-    const gone = new Promise<void>((resolve) => godwit.child.once("exit", () => resolve()));
-    godwit.child.kill("SIGKILL");
-    await gone;
-  };
-  /** Checks all requests that were ever sent to this directory. */
-  const assertKept = async (sent: readonly Sent[]): Promise<void> => {
-    await assertEachOnce(db, withStatus(all, 202));
-    all.push(...(await retryUnanswered(godwit, apiKey, sent)));
-    await assertEachOnce(db, all);
-    await assertNothingHalfDone(db);
-  };
-
-  before(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), "godwit-crash-"));
-    // The user of the database needs access.
-    chmodSync(dataDir, 0o755);
-    await start();
-    const url = `postgres://godwit@/postgres?host=${encodeURIComponent(socketDir(dataDir))}`;
-    db = new Database(inspectionOf(url), "test", () => undefined);
-    await run("environments", "set-tier", "test", "unlimited");
-    const made = await run("keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json");
-    apiKey = (JSON.parse(made) as { key: string }).key;
-  });
-  after(async () => {
-    await db.close();
-    await godwit.stop();
-    // Only a failed test leaves its database running.
-    const pidFile = join(dataDir, "postgres", "postmaster.pid");
-    if (existsSync(pidFile) && commandOf(postmaster()).includes(dataDir)) process.kill(postmaster(), "SIGQUIT");
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-
-  test("loses nothing when only the service is killed", async (context) => {
-    const random = seeded(context);
-    const sent = await loadWhile(godwit, apiKey, async () => {
-      await sleep(random() * 400);
-      await kill();
-    });
-    await start();
-    await assertEachOnce(db, withStatus(sent, 202));
-    await assertKept(sent);
-  });
-
-  test("loses nothing when both are killed", async (context) => {
-    const random = seeded(context);
-    const sent = await loadWhile(godwit, apiKey, async () => {
-      await sleep(random() * 400);
-      process.kill(postmaster(), "SIGKILL");
-      await sleep(random() * 20);
-      await kill();
-    });
-    await start();
-    await assertEachOnce(db, withStatus(sent, 202));
-    await assertKept(sent);
-  });
-
-  /** Sends load while the database is killed at that moment, until it is available again. */
-  const loadThroughDatabaseLoss = async (moment: () => Promise<unknown>): Promise<Sent[]> => {
-    const killed = postmaster();
-    const stop = new AbortController();
-    const connections = 16;
-    let isKilled = false;
-    let isUnderWay = false;
-    let refused = 0;
-    let taken = 0;
-    // After a refusal each connection may still return an earlier success. One more success proves that the database is available. The
-    // time limit only stops a broken recovery.
-    const load = sendUntil(
-      AbortSignal.any([stop.signal, AbortSignal.timeout(SETTLE_MS)]),
-      { godwit, apiKey, connections },
-      ({ status }) => {
-        if (isKilled && status !== 202) refused += 1;
-        isUnderWay ||= status === 202;
-        taken = status === 202 ? taken + 1 : 0;
-        if (refused > 0 && taken > connections) stop.abort();
-      },
-    );
-    await until("messages to be accepted", () => isUnderWay || undefined);
-    await moment();
-    process.kill(killed, "SIGKILL");
-    isKilled = true;
-    const sent = await load;
-    assert.ok(refused > 0 && stop.signal.aborted, "refused, and then recovered");
-    assert.notEqual(postmaster(), killed);
-    return sent;
-  };
-
-  test("responds with 503 or 500 while its database is killed, restarts it, and loses nothing", async (context) => {
-    const random = seeded(context);
-    const sent = await loadThroughDatabaseLoss(() => sleep(random() * 400));
-    for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
-    await assertNothingDone(db, withStatus(sent, 503));
-    await assertEachOnce(db, withStatus(sent, 202));
-    await assertKept(sent);
-    context.diagnostic(
-      `${sent.length} requests, ${withStatus(sent, 503).length} answered 503, ${withStatus(sent, 500).length} answered 500`,
-    );
-  });
-
-  test("delivers all messages, also when its database is killed meanwhile", async (context) => {
-    const random = seeded(context);
-    assert.equal(await within(godwit.stop(), LIMIT_MS), 0, godwit.output.join("\n"));
-    await start("api,dispatch");
-    const sent = await loadThroughDatabaseLoss(() => inTraffic(db, random));
-    all.push(...(await retryUnanswered(godwit, apiKey, sent)));
-    // No carrier died, so every receipt arrives.
-    await settledAfter(db, 0);
-    const messages = await tracesOf({ db });
-    assertSubmittedOnce(messages, all);
-    await assertKeysReplay(godwit, apiKey, all);
-    context.diagnostic(`${messages.length} messages; ${tally(messages)}`);
-  });
-
-  test("stops gracefully after these crashes", async () => {
-    assert.equal(await within(godwit.stop(), LIMIT_MS), 0, godwit.output.join("\n"));
   });
 });
 

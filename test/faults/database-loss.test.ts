@@ -67,7 +67,7 @@ test("every session has a unique name, whatever the URL contains, by which only 
   const names = rows.map(({ name }) => name);
   assert.ok(names.length >= 2);
   assert.equal(new Set(names).size, names.length);
-  for (const name of names) assert.match(name, /^godwit \w+ \d+$/);
+  for (const name of names) assert.match(name, /^godwit \w+ \d+ schema \d+$/);
 });
 
 describe("a connection that is cut during a statement", () => {
@@ -236,11 +236,11 @@ test("a node ends lost sessions only in its own database, also where another ins
   const urls = [await createDatabase(), await createDatabase()];
   const [own, other] = urls.map((url) => new Database({ url }, "same", () => undefined)) as [Database, Database];
   try {
-    const sessionOf = async (db: Database): Promise<unknown> =>
-      (await db.rows(sql`select pg_backend_pid() as pid, current_setting('application_name') as name`))[0];
+    const sessionOf = async (db: Database): Promise<{ pid: number; name: string } | undefined> =>
+      (await db.rows<{ pid: number; name: string }>(sql`select pg_backend_pid() as pid, current_setting('application_name') as name`))[0];
     const earlier = [await sessionOf(own), await sessionOf(other)];
     const admin = new Database({ url: urls[0] as string }, "admin", () => undefined);
-    await admin.endSession("godwit same 1");
+    await admin.endSession(earlier[0]?.name ?? "");
     await admin.close();
     assert.deepEqual(await sessionOf(other), earlier[1]);
     await until("the own session to be lost", async () => {

@@ -13,6 +13,7 @@ import { EmbeddedPostgres } from "../../src/embedded/embedded-postgres.ts";
 import { EMBEDDED_ADMIN } from "../../src/embedded/embedded-roles.ts";
 import { sql } from "../../src/database/sql.ts";
 import { runGodwit, SECRET_KEY } from "../support/harness.ts";
+import { freePort } from "../support/free-port.ts";
 import { FAST } from "../support/test-server.ts";
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
@@ -163,13 +164,4 @@ async function fakeServer(respond: (bytes: Buffer) => Buffer): Promise<FakeServe
       await once(server, "close");
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -259,13 +259,6 @@ test("a node with another secret key is refused", async () => {
   assert.match(text, /the secret key differs/);
 });
 
-test("an unreachable database is reported in one sentence without its password", async () => {
-  const { code, text } = await refusal({ DATABASE_URL: "postgres://someone:pa55word@127.0.0.1:1/godwit", GODWIT_SECRET_KEY: SECRET_KEY });
-  assert.equal(code, 1);
-  assert.match(text, /^godwit: the database of DATABASE_URL cannot be used: .*ECONNREFUSED/);
-  assert.doesNotMatch(text, /pa55word/);
-});
-
 test("a port that is in use is named", async () => {
   await using godwit = await startGodwit();
   const { code, text } = await refusal({

@@ -8,9 +8,11 @@ import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import pg from "pg";
 import { Database } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { sql } from "../../src/database/sql.ts";
 import { createPartitions } from "../../src/database/partitions.ts";
 import { identity } from "../../src/embedded/cluster.ts";
 import { findPrograms, type Programs } from "../../src/embedded/postgres-binaries.ts";
@@ -112,6 +114,16 @@ class Server {
     } finally {
       await client.end();
     }
+  }
+
+  /** Starts the server as a standby without a primary, and promotes it: it begins a timeline of its own. */
+  async startAndPromote(): Promise<void> {
+    this.#write("standby.signal", "");
+    await this.start();
+    await this.query("alter system reset synchronous_standby_names").catch(() => undefined);
+    await this.query("select pg_promote(true, 60)");
+    await this.query("alter system reset synchronous_standby_names");
+    await this.query("select pg_reload_conf()");
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -266,7 +278,56 @@ describe("failover under load", () => {
   });
 });
 
-/** Disposes of parts in their order. */
+/** Why no message is submitted; undefined where messages are. */
+const holdOf = async (godwit: Godwit): Promise<string | undefined> =>
+  (await godwit.rows<{ reason: string }>("select reason from link_pauses where link = '*'"))[0]?.reason;
+
+describe("a server that was recovered to a time before the last commits", () => {
+  const DISPATCHING = { roles: "api,dispatch", simulatorSpeed: 1_000 } as const;
+  const statuses = (godwit: Godwit): Promise<{ status: string }[]> => godwit.rows("select status from messages order by id");
+
+  for (const witness of ["has sent the messages", "was idle"])
+    test(`is noticed by a node that ${witness}, and nothing is sent a second time`, async () => {
+      await using servers = await ReplicatedServers.start();
+      const api = await startGodwit({ databaseUrl: servers.url });
+      const apiKey = await api.key();
+      for (let count = 0; count < 3; count += 1) assert.equal((await api.send(apiKey)).status, 202);
+      await api.stop();
+      // The other server stays at the time when the messages were queued.
+      await servers.standby.end("SIGKILL");
+      await servers.primary.query("alter system reset synchronous_standby_names");
+      await servers.primary.query("select pg_reload_conf()");
+      const sender = await startGodwit({ databaseUrl: servers.url, ...DISPATCHING });
+      await until("the messages to be delivered", async () => (await statuses(sender)).every(({ status }) => status === "delivered"));
+      const node = witness === "was idle" ? await startGodwit({ databaseUrl: servers.url, ...DISPATCHING }) : sender;
+      if (node !== sender) {
+        assert.equal((await node.request("GET", "/readyz")).status, 200);
+        await sender.stop();
+      }
+      await failOver(servers);
+      const reason = await until("the hold", () => holdOf(node).catch(() => undefined));
+      assert.match(reason, /^on hold since \S+: the database was recovered to a time before the last commits$/);
+      assert.ok(node.logs.some(({ event }) => event === "delivery.on_hold"));
+      // A message that is accepted now shows that the node works.
+      await until("a message to be accepted", async () => (await node.send(apiKey)).status === 202);
+      assert.deepEqual(new Set((await statuses(node)).map(({ status }) => status)), new Set(["queued"]));
+      await node.stop();
+    });
+
+  test("is not meant by a failover to a standby that has every commit", async () => {
+    await using servers = await ReplicatedServers.start();
+    await using node = await startGodwit({ databaseUrl: servers.url, ...DISPATCHING });
+    const apiKey = await node.key();
+    assert.equal((await node.send(apiKey)).status, 202);
+    await until("the message to be delivered", async () => (await statuses(node)).every(({ status }) => status === "delivered"));
+    await servers.primary.end("SIGKILL");
+    await servers.promote();
+    await until("a message to be accepted", async () => (await node.send(apiKey)).status === 202);
+    await until("all to be delivered", async () => (await statuses(node)).every(({ status }) => status === "delivered"));
+    assert.equal(await holdOf(node), undefined);
+  });
+});
+
 describe("a primary that hangs", () => {
   test("is given up as soon as its standby is promoted, and does not use up the time limit of each connection", async () => {
     await using servers = await ReplicatedServers.start();
@@ -285,6 +346,39 @@ describe("a primary that hangs", () => {
   });
 });
 
+describe("a former primary", () => {
+  test("that is promoted by itself, with a timeline of the same number, is not used", async () => {
+    await using servers = await ReplicatedServers.start();
+    const db = new Database({ url: servers.url }, "test", () => undefined);
+    try {
+      await migrate(db);
+      const isReached = (): Promise<true | undefined> =>
+        db.rows(sql`select from accounts`).then(
+          () => true,
+          () => undefined,
+        );
+      const former = servers.primary;
+      await former.end("SIGKILL");
+      await servers.promote();
+      await until("the successor to be used", isReached);
+      await servers.primary.end("SIGKILL");
+      await former.startAndPromote();
+      for (let tries = 0; tries < 3; tries += 1) await assert.rejects(db.rows(sql`select from accounts`), isOfAnotherHistory);
+      await former.end("SIGKILL");
+      await servers.primary.start();
+      await until("the successor to be used again", isReached);
+    } finally {
+      await db.close();
+    }
+  });
+});
+
+/** The reasons of all servers are the cause. */
+const isOfAnotherHistory = (error: Error): true => {
+  assert.match(inspect(error, { depth: 6 }), /with another history/);
+  return true;
+};
+
 const stopping = (...parts: readonly AsyncDisposable[]): AsyncDisposable => ({
   [Symbol.asyncDispose]: async () => {
     for (const part of parts) await part[Symbol.asyncDispose]();
@@ -295,7 +389,7 @@ const stopping = (...parts: readonly AsyncDisposable[]): AsyncDisposable => ({
 async function startWithoutStandby() {
   const servers = await ReplicatedServers.start();
   // A statement that waits for the standby is given up after six seconds in place of twelve, which the statements of a start on a busy machine do not need.
-  const godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=6000` });
+  const godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=30000` });
   await godwit.unlimited();
   const apiKey = await godwit.key();
   await servers.standby.end("SIGKILL");
@@ -353,7 +447,7 @@ describe("a commit that the standby does not have", { concurrency: 3 }, () => {
   test("of a role whose sessions show no warnings gets no 202 either", async () => {
     await using servers = await ReplicatedServers.start();
     await servers.primary.query("alter role godwit set client_min_messages = error");
-    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=6000` });
+    await using godwit = await startGodwit({ databaseUrl: `${servers.url}&query_timeout=30000` });
     await godwit.unlimited();
     const apiKey = await godwit.key();
     await servers.standby.end("SIGKILL");

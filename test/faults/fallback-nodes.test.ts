@@ -15,6 +15,7 @@ import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 import { seeded } from "../support/seed.ts";
+import { STATUS_AFTER } from "../support/tables.ts";
 
 const FALLBACK = [{ channel: "sms", body: "Second", after_seconds: 3_600 }] as const;
 const STEPS = { fallback: [...FALLBACK] };
@@ -27,7 +28,7 @@ const familiesOf = ({ rows }: { rows: Rig["rows"] }): Promise<Family[]> =>
     `select m.id, m.status,
             (select count(*)::integer from messages child where child.fallback_of = m.id) as children,
             (select count(*)::integer from events e where e.message_id = m.id and e.type = 'message.fallback_started') as started,
-            (select coalesce(array_agg(e.record::json ->> 'status'), '{}') from events e
+            (select coalesce(array_agg(${STATUS_AFTER}), '{}') from events e
               where e.message_id = m.id and e.type = 'message.fallback_started') as statuses
        from messages m
       where m.has_fallback`,

@@ -2,18 +2,30 @@
  *  and none is lost. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { STATEMENT_TIMEOUT_MS } from "../../src/database/connections.ts";
 import { decodeId } from "../../src/model/id.ts";
 import { assertAccounted, isUnknown, tracesOf, tally, type MessageTrace } from "./accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { prompt, Scene, type Node } from "./dispatching.ts";
 import type { PlanOf } from "./witness.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
+import { Lock } from "../support/locks.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 
 const WINDOW = 40;
 // A carrier here responds in tenths of a second, and a node commits in milliseconds. On a busy machine both take longer: a late response must
 // not become an unknown outcome, and another node must not take a message of a node that is only slow.
 const PATIENT = { responseTimeoutMs: 120_000, queueLeaseMs: 120_000 };
+
+/** The change of a message that waits for longer than a batch may. */
+const WAITS_LONG = `
+  select (extract(epoch from clock_timestamp() - query_start) * 1000)::float8 as ms
+    from pg_stat_activity
+   where datname = current_database() and wait_event_type = 'Lock' and clock_timestamp() - query_start > interval '400 milliseconds'`;
+
+// Longer than `findOut` takes. A shorter time would only prove less.
+const LOOKED_FOR_MS = 9_500;
 
 /** A carrier that always responds, mostly immediately. One in five messages has no receipt. */
 const answering =
@@ -104,6 +116,30 @@ describe("a process that loses the database", () => {
     }
   });
 
+  test("for longer than it looks for the outcome of a change to sending returns the messages to the queue", async (context) => {
+    await using scene = await Scene.open(context, { plan: answering, ...PATIENT });
+    const wire = await DatabaseWire.to(scene.databaseUrl);
+    const allow = (isAllowed: boolean) => allowConnections(scene.databaseUrl, isAllowed);
+    try {
+      const node = await scene.start(wire.url);
+      wire.cutNext("answered", "find_suppressed");
+      await scene.accept(20);
+      await until("the change is committed", async () => (await tracesOf(scene)).some(({ status }) => status === "sending"));
+      await allow(false);
+      wire.cutAll();
+      await sleep(LOOKED_FOR_MS);
+      await allow(true);
+      await scene.settle();
+      const traces = await assertAccounted(scene, 20);
+      context.diagnostic(tally(traces));
+      assertUndoubted(traces);
+      assert.equal((await scene.stop(node)).code, 0);
+    } finally {
+      await allow(true);
+      await wire.close();
+    }
+  });
+
   test("stores responses and receipts of that time when the database is available again", async (context) => {
     const answers = Promise.withResolvers<void>();
     await using scene = await Scene.open(context, {
@@ -187,4 +223,25 @@ describe("a process that is stopped", () => {
     context.diagnostic(tally(traces));
     assert.equal((await scene.stop(other)).code, 0);
   });
+});
+
+test("a process that dies while the change to sending waits for a lock leaves the message queued", async (context) => {
+  await using scene = await Scene.open(context, { plan: answering, ...PATIENT });
+  await scene.accept(1);
+  await using lock = await Lock.take(scene.databaseUrl, "select from messages for update");
+  const node = await scene.start();
+  // First for as long as a batch may, and then beside the batches.
+  await until("the change waits beside the batches", async () => (await scene.rows(WAITS_LONG)).length === 1);
+  node.run.child.kill("SIGKILL");
+  await node.run.exit;
+  let waitedMs = 0;
+  await until("the statement of the dead process has ended", async () => {
+    const [waiting] = await scene.rows<{ ms: number }>(WAITS_LONG);
+    waitedMs = waiting?.ms ?? waitedMs;
+    return waiting === undefined;
+  });
+  assert.ok(waitedMs < STATEMENT_TIMEOUT_MS * 0.8, `it was ended by its own time limit, after ${waitedMs} ms`);
+  await lock.release();
+  const [trace] = await tracesOf(scene);
+  assert.deepEqual([trace?.status, trace?.attempts], ["queued", 0]);
 });

@@ -68,6 +68,8 @@ test("a kill before the response: messages are held, resolved by receipts with o
   const receipts = new Map<string, boolean>();
   await using scene = await Scene.open(context, {
     window: WINDOW,
+    // The receipts come within the hold.
+    onUnknown: { policy: "fail", holdMs: 10_000 },
     // On a busy machine an attempt that has not begun must not reach its time limit.
     responseTimeoutMs: 120_000,
     plan:
@@ -84,10 +86,12 @@ test("a kill before the response: messages are held, resolved by receipts with o
   // More messages are claimed than the window holds, and none is being submitted.
   await until("the window is full", async () => receipts.size === WINDOW && (await scene.claimedCount(doomed)) > WINDOW);
   await scene.kill(doomed);
-  answers.resolve();
   const left = new Map(receipts);
   await scene.lapse();
   await scene.start();
+  // A receipt with our reference would find its message before the next process does.
+  await until("the holds", async () => (await scene.rows("select from messages where has_unknown")).length === WINDOW);
+  answers.resolve();
   await scene.settle();
   const traces = await assertAccounted(scene, 150);
   context.diagnostic(tally(traces));

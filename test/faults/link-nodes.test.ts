@@ -194,17 +194,17 @@ describe("a changed plan", () => {
     const carrier = new ScriptedCarrier();
     const linkDirectory = new LinkDirectory({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
     const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkDirectory });
-    await until("its queue to be known", async () => {
+    const place = await until("its queue to be known", async () => {
       const probe = await rig.accept({ recipient: recipientNo(1) }, { handover: delivery.handover });
       await rig.untilStatus(probe, "sent");
-      return delivery.lanes.get(LINK)?.reserve(probe) || undefined;
+      return delivery.handover.reserve(LINK, probe);
     });
     // A place is reserved, its message is not stored yet, and the settings of the link change.
     const message = await rig.accept({ recipient: recipientNo(2) });
     linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
     carrier.isReady = false;
     const reloading = delivery.reload();
-    delivery.handover.take(LINK, message);
+    place.take(message);
     carrier.isReady = true;
     carrier.isClosed = false;
     await reloading;

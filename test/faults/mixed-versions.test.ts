@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { excludeEarlierReleases } from "../../src/database/earlier-releases.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -75,6 +76,12 @@ class MixedNodes {
     const [release = "", number] = name.split(" ");
     await this.node(name).stop("SIGKILL");
     await this.start(release as Release, Number(number));
+  }
+
+  async stopAll(release: Release): Promise<void> {
+    const names = this.names.filter((name) => name.startsWith(release));
+    await Promise.all(names.map((name) => this.node(name).stop()));
+    for (const name of names) this.#nodes.delete(name);
   }
 
   async stop(): Promise<void> {
@@ -146,6 +153,16 @@ describe("the previous release and this one", () => {
       `${kills} kills; responses ${[...counts].map(([status, count]) => `${status}: ${count}`).join(", ")}; ${tally(messages)}`,
     );
     assertSubmittedOnce(messages, sent);
+    // Until the last node of the previous release has gone, every event can be read by it. Then none of them starts again.
+    const [compact] = await reader.rows<{ count: number }>("select count(*)::integer as count from events where record like '[%'");
+    assert.equal(compact?.count, 0);
+    assert.equal(await excludeEarlierReleases(db), false);
+    await nodes.stopAll("previous");
+    const own = nodes.node("this 1");
+    assert.ok(own.db !== undefined);
+    const ownDb = own.db;
+    await until("the previous release to be excluded", async () => ((await excludeEarlierReleases(ownDb)) ? true : undefined));
+    await assert.rejects(nodes.start("previous", 1), /newer than/);
     await nodes.stop();
   });
 });

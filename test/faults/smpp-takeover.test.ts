@@ -109,14 +109,16 @@ const freeze = (): Promise<void> =>
     const first = smsc.session;
     // Without further responses, the window limits the messages that leave before the process freezes, also on a slow machine.
     const unanswered: Submit[] = [];
+    const ids: string[] = [];
     smsc.script.submit = (submit, session) => {
       if (session === first && first.submits.length > FROZEN_AFTER) unanswered.push(submit);
-      else session.accept(submit);
+      else ids.push(session.accept(submit));
     };
     await sendTexts(owner, key, 40);
     await until("some messages to be sent", () => first.submits.length >= FROZEN_AFTER || undefined);
     owner.child.kill("SIGSTOP");
     let seen = 0;
+    let receipt: Promise<number | undefined> | undefined;
     try {
       await untilFrozen(owner.child);
       const second = await untilTaken(smsc, first);
@@ -127,11 +129,14 @@ const freeze = (): Promise<void> =>
       assert.equal(smsc.mostBound, 2);
       // The process has room in its window when it continues.
       for (const submit of unanswered) first.accept(submit);
+      // A receipt of a message of the other process.
+      receipt = first.deliver(receiptSm(ids.at(-1) ?? "")).catch(() => undefined);
     } finally {
       // A frozen process cannot be stopped.
       owner.child.kill("SIGCONT");
     }
     await until("the process to disconnect", () => first.isClosed || undefined);
+    assert.notEqual(await receipt, STATUS.ok, "a process without the lease uses no receipt");
     smsc.mostBound = smsc.bound.length;
     assert.equal(first.submits.length, seen, "the process has sent nothing since");
     assert.ok(first.received.some(({ command }) => command === "unbind"));

@@ -22,7 +22,7 @@ type Plan = {
   /** `silent`: the witness accepts the message and never responds. */
   response: "accepted" | "refused" | "silent";
   responseAfterMs: number;
-  /** The response is sent only after this promise. */
+  /** The response and the receipt are sent only after this promise. */
   until?: Promise<void>;
   /** The time from the submission to the receipt, which may come before the response. Null: no receipt. */
   receiptAfterMs: number | null;
@@ -164,6 +164,7 @@ export class Witness {
   #sendReceipt(number: number, line: Line, afterMs: number): void {
     this.#receipts.set(number, line);
     this.#later(afterMs, async () => {
+      await line.plan.until;
       if (!this.#receipts.has(number)) return;
       const sockets = [...this.#clients.keys()];
       const socket = sockets[Math.floor(this.#random() * sockets.length)];

@@ -1,9 +1,11 @@
-/** Several workers behind one port: they share the work, a worker that dies is replaced and loses nothing, and a stop is graceful. */
+/** Several workers behind one port: they share the work, a worker that dies or stalls is replaced and loses nothing, and a stop is graceful. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { childProcesses } from "../support/child-processes.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
@@ -21,6 +23,18 @@ const workersOf = ({ child }: Godwit): number[] => childProcesses(child.pid, "se
 /** Undefined where the connection was to a worker that died. */
 const metricOf = async (godwit: Godwit, name: string): Promise<number | undefined> =>
   (await readMetrics(godwit).catch(() => undefined))?.get(name);
+
+/** The connection is a new one, since the system may give it to either worker. */
+const readiness = async ({ url }: Godwit): Promise<number> => (await fetch(`${url}/readyz`, { headers: { connection: "close" } })).status;
+
+/** A connection whose request has no end yet. */
+async function beginRequest({ url }: Godwit): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write("GET /readyz HTTP/1.1\r\n");
+  return socket;
+}
 
 const requestLines = (godwit: Godwit): number => godwit.logs.filter(({ msg }) => msg === "request").length;
 
@@ -124,18 +138,55 @@ describe("two workers", () => {
     await using hold = await holdAccepts(godwit.databaseUrl);
     const running = Array.from({ length: 12 }, () => godwit.send(key, { body: HELD_BODY }));
     await hold.waiting();
-    // A connection of its own for each, since the system may give it to either worker.
-    const readiness = async (): Promise<number> => (await fetch(`${godwit.url}/readyz`, { headers: { connection: "close" } })).status;
-    assert.equal(await readiness(), 200);
+    assert.equal(await readiness(godwit), 200);
     const stopped = godwit.stop();
-    await until("the service to be not ready", async () => (await readiness()) === 503 || undefined);
-    for (let count = 0; count < 20; count += 1) assert.equal(await readiness(), 503);
+    await until("the service to be not ready", async () => (await readiness(godwit)) === 503 || undefined);
+    for (let count = 0; count < 20; count += 1) assert.equal(await readiness(godwit), 503);
     await hold.release();
     // On a slow machine a request may have arrived after the stop began.
     const statuses = new Set((await Promise.all(running)).map(({ status }) => status));
     assert.ok(statuses.has(202), "a request that was running is completed");
     assert.ok(statuses.isSubsetOf(new Set([202, 503])), `responses: ${[...statuses].join(", ")}`);
     assert.equal(await stopped, 0);
+  });
+
+  // The thread of a worker that gets the second signal waits for ever.
+  const BLOCKS_ON_USR2 = `process.on("SIGUSR2", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))`;
+  for (const [signal, state] of [
+    ["SIGSTOP", "stopped"],
+    ["SIGUSR2", "silent"],
+  ] as const)
+    test(`get no connection when ${state}: the supervisor replaces such a worker, and its requests end`, async () => {
+      const env = { ...WORKERS.env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(BLOCKS_ON_USR2)}` };
+      await using godwit = await startGodwit({ ...WORKERS, env });
+      // The system gives each connection to either worker, so each of them has some of these.
+      const held = await Promise.all(Array.from({ length: 24 }, () => beginRequest(godwit)));
+      const [stalled = 0] = workersOf(godwit);
+      process.kill(stalled, signal);
+      const line = await until("the supervisor to notice", () => godwit.logs.find(({ event }) => event === "service.worker_stalled"));
+      assert.deepEqual([line["pid"], line["state"]], [stalled, state]);
+      await until("its process to end", () => !isRunning(stalled) || undefined);
+      await until("its requests to end", () => held.some(({ destroyed }) => destroyed) || undefined);
+      const replies = await Promise.all(Array.from({ length: 60 }, () => readiness(godwit)));
+      assert.deepEqual(new Set(replies), new Set([200]));
+      await until("two workers again", async () => (await metricOf(godwit, "godwit_workers")) === 2 || undefined);
+      assert.equal(await metricOf(godwit, "godwit_worker_stalls_total"), 1);
+      for (const socket of held) socket.destroy();
+    });
+
+  test("outlive a stop of the whole machine", async () => {
+    await using godwit = await startGodwit(WORKERS);
+    const pids = workersOf(godwit);
+    const all = [godwit.child.pid ?? 0, ...pids];
+    for (const pid of all) process.kill(pid, "SIGSTOP");
+    // Longer than a worker may be stopped. Time that the supervisor does not spend either does not count.
+    await sleep(4_000);
+    for (const pid of all) process.kill(pid, "SIGCONT");
+    // The supervisor looks at them twice a second.
+    await sleep(1_500);
+    assert.equal(await metricOf(godwit, "godwit_workers"), 2);
+    assert.equal(await metricOf(godwit, "godwit_worker_stalls_total"), 0);
+    assert.deepEqual(workersOf(godwit), pids);
   });
 
   test("do not share their port with those of another service", async () => {

@@ -32,7 +32,7 @@ export class DatabaseWire {
     this.#sockets = sockets;
   }
 
-  static async to(databaseUrl: string): Promise<DatabaseWire> {
+  static async to(databaseUrl: string, nearPort = 0): Promise<DatabaseWire> {
     const { host, port, user, password, database } = new pg.Client(databaseUrl);
     const sockets = new Set<Socket>();
     const server = createServer((near) => {
@@ -44,7 +44,7 @@ export class DatabaseWire {
       }
       wire.#join(near, far);
     });
-    server.listen(0, "127.0.0.1");
+    server.listen(nearPort, "127.0.0.1");
     await once(server, "listening");
     const login = `${encodeURIComponent(user ?? "")}${password ? `:${encodeURIComponent(password)}` : ""}`;
     const url = `postgres://${login}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`;

@@ -22,6 +22,7 @@ import { acceptorOf, closeStorage, credentialOf, deliveryOf, openStorage, queueO
 import { LIMIT_MS, until } from "./expect.ts";
 import { CONNECT_TIMEOUT_MS, createDatabase } from "./database.ts";
 import { RECIPIENT } from "./recipient.ts";
+import { STATUS_AFTER } from "./tables.ts";
 import type { Environment } from "../../src/model/owner.ts";
 
 /** The default link of messages. */
@@ -187,8 +188,8 @@ export class Rig {
 
   async timeline({ id }: Message): Promise<Entry[]> {
     return this.rows<Entry>(
-      `select type, sequence, previous_status as previous, record::json ->> 'status' as status, is_ignored as "isIgnored", detail
-         from events
+      `select type, sequence, previous_status as previous, ${STATUS_AFTER} as status, is_ignored as "isIgnored", detail
+         from events e
         where message_id = $1
         order by id`,
       [id],

@@ -5,6 +5,7 @@ import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
 import type { DeliveryWatch } from "../../src/delivery/context.ts";
+import type { Peers } from "../../src/delivery/peer-lanes.ts";
 import { NO_ID, type AccountId } from "../../src/model/id.ts";
 import { createLog, type Log } from "../../src/model/log.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
@@ -15,6 +16,8 @@ import { LastSenders } from "../../src/messages/last-senders.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { Announcer } from "../../src/queue/announcer.ts";
+import { excludeEarlierReleases } from "../../src/database/earlier-releases.ts";
+import { writeCompactRecords } from "../../src/database/stored-record.ts";
 import { DatabaseClock } from "../../src/database/database-clock.ts";
 import type { DatabaseTarget } from "../../src/database/connections.ts";
 import { Database } from "../../src/database/database.ts";
@@ -36,6 +39,9 @@ export type DeliveryOptions = {
   linkLeaseMs?: number;
   pollMs?: number;
   responseTimeoutMs?: number;
+  watch?: DeliveryWatch;
+  /** The other workers of its machine. */
+  peers?: Peers;
   /** Silent without this log. */
   log?: Log;
 };
@@ -43,27 +49,29 @@ export type DeliveryOptions = {
 /** Refuses every message, so that all messages wait in the queue. */
 export const queueOnly: Handover = {
   leaseMs: 0,
-  reserve: () => false,
+  reserve: () => undefined,
   roomFor: () => Infinity,
-  release: () => undefined,
-  take: () => undefined,
   queued: () => undefined,
 };
 
 export const wakeNothing = (): void => undefined;
 
-const silentWatch: DeliveryWatch = {
+export const silentWatch: DeliveryWatch = {
   submitted: () => undefined,
+  opened: () => undefined,
   attempted: () => undefined,
   advanced: () => undefined,
   received: () => undefined,
   parked: () => undefined,
   inbound: () => undefined,
+  refused: () => undefined,
 };
 
 /** Connects to a database and starts a clock with its time. */
 export async function openStorage(target: DatabaseTarget, name: string): Promise<Storage> {
   const db = new Database({ connectTimeoutMs: CONNECT_TIMEOUT_MS, ...target }, name, () => undefined);
+  // As a service does.
+  if (await excludeEarlierReleases(db)) writeCompactRecords();
   const clock = new DatabaseClock(db);
   await clock.start();
   return { db, clock };
@@ -105,6 +113,7 @@ export const credentialOf = (accountId: AccountId, environment: Environment = "t
 export function deliveryOf(storage: Storage, options: DeliveryOptions): { delivery: Delivery; announcer: Announcer } {
   const { db, clock } = storage;
   const { node = "node-1", providers, linkDirectory, downAfterMs, log = createLog("silent").log } = options;
+  const { watch = silentWatch } = options;
   const { receiptWaitMs = 3_600_000, responseTimeoutMs = 60_000, pollMs = TIMINGS.deliveryPollMs } = options;
   const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
   const announcer = new Announcer(db, node, log);
@@ -114,15 +123,15 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     announcer,
     linkDirectory,
     consentDefaults: new ConsentDefaults(),
+    providers,
     wakeWebhooks: wakeNothing,
     receiptWaitMs,
-    watch: silentWatch,
+    watch,
     log,
     pauseLink: async () => undefined,
   });
   const delivery = new Delivery({
     node,
-    providers,
     hosts,
     composer: composerOf(storage, linkDirectory),
     box: new SecretBox(Buffer.alloc(32)),
@@ -131,6 +140,7 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     linkLeaseMs,
     pollMs,
     downAfterMs,
+    peers: options.peers,
   });
   return { delivery, announcer };
 }

@@ -8,10 +8,13 @@ import { replyOf, type Godwit, type Reply } from "./harness.ts";
 
 export type Fault = { pointer?: string; parameter?: string; header?: string; code: string; detail: string };
 
+/** The signing keys may be kept by caches; all other responses of the API may not. */
+export const KEY_SET_CACHE = "public, max-age=300";
+
 /** Asserts the headers that every response has. */
-export function assertCommonHeaders({ headers }: Pick<Reply, "headers">): void {
+export function assertCommonHeaders({ headers }: Pick<Reply, "headers">, cacheControl = "no-store"): void {
   assert.match(headers.get("x-request-id") ?? "", /^req_[0-9a-z]{26}$/);
-  assert.equal(headers.get("cache-control"), "no-store");
+  assert.equal(headers.get("cache-control"), cacheControl);
   assert.equal(headers.get("x-content-type-options"), "nosniff");
   assert.equal(headers.get("server"), null);
   assert.equal(headers.get("x-powered-by"), null);

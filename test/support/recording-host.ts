@@ -3,15 +3,17 @@ import assert from "node:assert/strict";
 import pino from "pino";
 import { encodeId, newId } from "../../src/model/id.ts";
 import { within } from "../../src/lib/wait.ts";
-import type {
-  Begin,
-  InboundMessage,
-  LeasedHost,
-  Outgoing,
-  Preference,
-  Receipt,
-  SendOutcome,
-  UnmatchedReports,
+import {
+  ReportsThrottled,
+  type Begin,
+  type InboundMessage,
+  type InboundPart,
+  type LeasedHost,
+  type Outgoing,
+  type Preference,
+  type Receipt,
+  type SendOutcome,
+  type UnmatchedReports,
 } from "../../src/providers/provider.ts";
 import type { ReviewUpdate } from "../../src/providers/business-account.ts";
 import { LIMIT_MS, until } from "./expect.ts";
@@ -20,7 +22,7 @@ import { recipientOf } from "./recipient.ts";
 /** Lets every message leave. */
 export const mayLeave: Begin = async () => true;
 
-type HostBehavior = "accepts" | "rejects" | "hangs";
+type HostBehavior = "accepts" | "rejects" | "hangs" | "throttles";
 
 /** Records receipts, messages and review updates; rejects them or hangs when the test sets this behavior. */
 export class RecordingHost implements LeasedHost {
@@ -32,6 +34,9 @@ export class RecordingHost implements LeasedHost {
   /** The acknowledged receipts, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
+  readonly parts: InboundPart[] = [];
+  /** The parts whose responses were written. */
+  readonly answeredParts: InboundPart[] = [];
   /** Every call of `receiveMessages`, including failed ones. */
   readonly messageCalls: (readonly InboundMessage[])[] = [];
   readonly preferences: Preference[] = [];
@@ -55,6 +60,11 @@ export class RecordingHost implements LeasedHost {
     await this.#store(this.messages, messages);
   }
 
+  async receivePart(part: InboundPart): Promise<() => void> {
+    await this.#store(this.parts, [part]);
+    return () => void this.answeredParts.push(part);
+  }
+
   async receivePreferences(preferences: readonly Preference[]): Promise<void> {
     await this.#store(this.preferences, preferences);
   }
@@ -69,6 +79,7 @@ export class RecordingHost implements LeasedHost {
 
   async #store<T>(list: T[], items: readonly T[]): Promise<void> {
     if (this.#behavior === "rejects") throw new Error("the database is unavailable");
+    if (this.#behavior === "throttles") throw new ReportsThrottled("the link has brought too many");
     if (this.#behavior === "hangs") await new Promise(() => undefined);
     list.push(...items);
   }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../../src/lib/wait.ts";
 import type { Queryable } from "../../src/database/database.ts";
+import { encodeId, type MessageId } from "../../src/model/id.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { sms, type Godwit, type Reply } from "./harness.ts";
 
@@ -85,11 +86,11 @@ type Effects = { key: string; messages: number; events: number; queued: number; 
 
 /** Counts the rows for these keys: one result for each key that has a message. Only for services that accept and do not deliver (role
  *  `api`, the default), because delivery removes messages from the queue and can queue them again. */
-const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
-  db.rows<Effects>(
+async function effectsOf(db: Queryable, keys: readonly string[]): Promise<Effects[]> {
+  const rows = await db.rows<Omit<Effects, "id"> & { of_event: MessageId | null }>(
     query(
       `select m.client_reference as key, count(distinct m.id)::integer as messages, count(distinct e.id)::integer as events,
-              count(distinct q.message_id)::integer as queued, count(distinct k.key)::integer as keys, min(e.record::json ->> 'id') as id
+              count(distinct q.message_id)::integer as queued, count(distinct k.key)::integer as keys, (array_agg(e.message_id))[1] as of_event
          from messages m
          left join events e on e.message_id = m.id and e.type = 'message.queued'
          left join delivery_queue q on q.message_id = m.id
@@ -99,6 +100,8 @@ const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =
       [keys],
     ),
   );
+  return rows.map(({ of_event: id, ...effects }) => ({ ...effects, id: id && encodeId("msg", id) }));
+}
 
 /** Asserts that every request has exactly one message, event, queue row and key, and that its response names this message. Only for
  *  services that do not deliver. */

@@ -2,15 +2,15 @@
 import pg from "pg";
 import { createDatabase } from "./database.ts";
 
-/** Gives a database a clock that is off by `shifted.step`. Commit timestamps keep the true time. */
+/** Gives a database a clock that is off by `shifted.step`, and by the time since `since` at a rate. Commit timestamps keep the true time. */
 export const SHIFTED_CLOCK = `
   create schema shifted;
-  create table shifted.step (by interval not null);
+  create table shifted.step (by interval not null, rate float8 not null default 0, since timestamptz not null default 'epoch');
   insert into shifted.step values ('0');
   create function shifted.now() returns timestamptz stable language sql
-    as 'select pg_catalog.now() + by from shifted.step';
+    as 'select pg_catalog.now() + by + rate * (pg_catalog.now() - since) from shifted.step';
   create function shifted.clock_timestamp() returns timestamptz volatile language sql
-    as 'select pg_catalog.clock_timestamp() + by from shifted.step';
+    as 'select pg_catalog.clock_timestamp() + by + rate * (pg_catalog.clock_timestamp() - since) from shifted.step';
   do $$ begin
     execute format('alter database %I set search_path = public, shifted, pg_catalog', current_database());
   end $$`;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { decodeId, type IdPrefix } from "../../src/model/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
+import { JOIN_MESSAGE, RECORD_COLUMNS, recordText, type RecordRow } from "../../src/database/stored-record.ts";
 import type { Json } from "./client.ts";
 import type { Godwit } from "./harness.ts";
 
@@ -15,11 +16,20 @@ export function rowId(id: unknown): string {
 
 export type EventRow = { type: string; sequence: number; previous_status: string | null; is_ignored: boolean; record: string | null };
 
-/** The events of a message, the oldest first. */
-export const eventsOf = (node: Godwit, id: unknown): Promise<EventRow[]> =>
-  node.rows<EventRow>("select type, sequence, previous_status, is_ignored, record from events where message_id = $1 order by id", [
-    rowId(id),
-  ]);
+/** The events of a message with their whole records, the oldest first. */
+export async function eventsOf(node: Pick<Godwit, "rows">, id: unknown): Promise<EventRow[]> {
+  const rows = await node.rows<EventRow & RecordRow>(
+    `select e.environment, e.previous_status, e.is_ignored, ${RECORD_COLUMNS} from events e${JOIN_MESSAGE} where e.message_id = $1 order by e.id`,
+    [rowId(id)],
+  );
+  return rows.map((row) => {
+    const { type, sequence, previous_status: previous, is_ignored: isIgnored } = row;
+    return { type, sequence, previous_status: previous, is_ignored: isIgnored, record: recordText(row) };
+  });
+}
+
+/** SQL for the status of the message after an event `e`. A compact record has none: it is that of the type. */
+export const STATUS_AFTER = `case when e.record like '[%' then substr(e.type, 9) else e.record::json ->> 'status' end`;
 
 export type QueueRow = { link: string; priority: number; due_at: Date; expires_at: Date };
 

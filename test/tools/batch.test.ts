@@ -108,18 +108,14 @@ test("concurrent batches on many connections do not share a buffer", async () =>
   );
 });
 
-test("columns among other parameters arrive unchanged", async () => {
-  const { text, values } = echo([item("mixed", 1), NOTHING]);
-  const rows = await db.rows<{ text: string | null; other: string }>({
-    name: "mixed",
-    text: text.replace("select id", `select $${values.length + 1}::text as other, id`),
-    values: [...values, "beside"],
-  });
-  assert.deepEqual(
-    rows.map(({ text: each, other }) => [each, other]),
-    [
-      ["mixed", "beside"],
-      [null, "beside"],
-    ],
+test("a parameter of the whole statement arrives beside the columns", async () => {
+  const statement = batchStatement(
+    [column("value", "text", (value: number) => String(value))],
+    (items, parameter) => `select ${parameter} as given, value from ${items}`,
   );
+  const rows = await db.rows<{ given: string; value: string }>(statement([1, 2], "250ms"));
+  assert.deepEqual(rows, [
+    { given: "250ms", value: "1" },
+    { given: "250ms", value: "2" },
+  ]);
 });

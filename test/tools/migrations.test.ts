@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import pg from "pg";
 import { Database } from "../../src/database/database.ts";
 import { migrate, readSchema } from "../../src/database/migrate.ts";
 import { BASELINE, knownMigrations, newestOf, parseMigration, type Migration } from "../../src/database/migrations.ts";
@@ -194,16 +195,19 @@ describe("a database of 0.2.0", () => {
     await forget(entry(1), 1);
     await db.script("update usage_minutes_kept set since = '2026-01-01Z'");
     await migrate(db);
-    assert.deepEqual(await unsealed(), [{ id: "3" }, { id: "4" }]);
+    // Only later releases seal, since the hashes are keyed.
+    const waiting = (): Promise<object[]> => read("select right(id::text, 1) as id from audit_events where is_unsealed order by id");
+    assert.deepEqual([await unsealed(), await waiting()], [[], [{ id: "3" }, { id: "4" }]]);
     assert.deepEqual([await chain(), await checkpoint()], [[{ id: "2", sequence: 2 }], [{ sequence: 1, hash: "01" }]]);
     assert.deepEqual(await read("select since from usage_minutes_kept"), [{ since: new Date("2026-01-01") }]);
 
     await insertEntry(entry(5));
-    await seal(entry(3), 3);
-    await forget(entry(2), 2);
+    // Only later releases delete, since a checkpoint is signed.
+    await assert.rejects(forget(entry(2), 2), /cannot insert into column "created_at" of view "audit_checkpoints"/);
+    await db.script("rollback");
     await db.script("update usage_minutes_kept set since = greatest(since, date_trunc('minute', '2026-02-02Z'::timestamptz))");
-    assert.deepEqual(await unsealed(), [{ id: "4" }, { id: "5" }]);
-    assert.deepEqual([await chain(), await checkpoint()], [[{ id: "3", sequence: 3 }], [{ sequence: 2, hash: "02" }]]);
+    assert.deepEqual([await unsealed(), await waiting()], [[], [{ id: "3" }, { id: "4" }, { id: "5" }]]);
+    assert.deepEqual([await chain(), await checkpoint()], [[{ id: "2", sequence: 2 }], [{ sequence: 1, hash: "01" }]]);
     assert.deepEqual(await read("select usage_minutes_since from installation"), [{ usage_minutes_since: new Date("2026-02-02") }]);
     assert.deepEqual(await read("select link, account, base, letters, width from link_receipt_ids"), []);
     await db.script("delete from link_receipt_ids where link = 'some'");
@@ -262,6 +266,43 @@ describe("a schema of a later release", () => {
       assert.match((await readSchema(db)).refusal?.reason ?? "", /newer than the/);
       await db.close();
     });
+});
+
+describe("a migration that needs the nodes of earlier releases stopped", () => {
+  const version = newestOf(knownMigrations()) + 1;
+  const strict = [
+    ...knownMigrations(),
+    parseMigration(`00${version}_strict`, `-- Releases that know schema ${version} or later work on this schema.\nselect 1;`),
+  ];
+  // A release before 0.3 does not name its schema.
+  for (const name of ["godwit 0123456789ab 7", `godwit 0123456789ab 7 schema ${version - 1}`])
+    test(`is refused while a session is named ${name}`, async () => {
+      const url = await createDatabase();
+      const db = open(url);
+      const node = new pg.Client({ connectionString: url, application_name: name });
+      await node.connect();
+      await assert.rejects(
+        migrate(db, strict),
+        new RegExp(`00${version}_strict needs all nodes of earlier releases stopped, and 1 is connected`),
+      );
+      assert.equal((await readSchema(db)).version, version - 1);
+      await node.end();
+      // The session of a client that has ended is there for a moment.
+      await until("the migration", () => migrate(db, strict).catch(() => undefined));
+      assert.equal((await readSchema(db)).version, version);
+      await db.close();
+    });
+
+  test("is applied beside a node that knows its schema, and beside other programs", async () => {
+    const url = await createDatabase();
+    const db = open(url);
+    const names = [`godwit 0123456789ab 7 schema ${version}`, "godwit backup", "psql"];
+    const others = names.map((name) => new pg.Client({ connectionString: url, application_name: name }));
+    for (const other of others) await other.connect();
+    assert.deepEqual((await migrate(db, strict)).applied, [`00${version}_strict`]);
+    for (const other of others) await other.end();
+    await db.close();
+  });
 });
 
 describe("a migration beside a running service", () => {

@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 import { knownMigrations } from "../../src/database/migrations.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../support/expect.ts";
-import { isRegistryReachable, npm, userEnvironment } from "../support/user-npm.ts";
+import { isRegistryReachable, npm, userEnvironment } from "./user-npm.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const PACK_TIMEOUT_MS = 240_000;
@@ -64,7 +64,7 @@ test("the package contains JavaScript, migrations, the launcher and documentatio
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^(bin\/godwit|dist\/.+\.(js|sql)|dist\/database\/migrations\/locks\.json|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|site\/dist\/((errors\/)?[\w-]+\.html|llms\.txt|assets\/[\w-]+\.(js|json|css|svg))|packaging\/(carriers\/)?[\w.-]+|docs\/([\w-]+\.md|openapi\.json)|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
+        !/^(bin\/godwit|dist\/.+\.(js|sql)|dist\/database\/migrations\/locks\.json|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|site\/dist\/((errors\/)?[\w-]+\.html|llms\.txt|assets\/[\w-]+\.(js|json|css|svg))|packaging\/(carriers\/|carrier-examples\/)?[\w.-]+|docs\/([\w-]+\.md|openapi\.json)|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
           path,
         ),
     ),

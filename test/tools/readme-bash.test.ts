@@ -1,3 +1,3 @@
-import { testReadme } from "../support/pasted-readme.ts";
+import { testReadme } from "./pasted-readme.ts";
 
 testReadme("bash", {});

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeId, type EventId } from "../../src/model/id.ts";
-import { recoverStep } from "../../src/webhooks/recover.ts";
+import { recoverStep } from "../../src/webhooks/maintain-endpoints.ts";
 import { clientOfAccount, type EndpointClient, type Json } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
@@ -62,8 +62,8 @@ async function settle({ node }: Subscriber, id: unknown, event: string, status: 
 /** Adds an undelivered event that another node created in the same millisecond: the first halves of the ids are equal. */
 async function addTwin({ node }: Subscriber, event: string): Promise<string> {
   const [row] = await node.rows<{ id: EventId }>(
-    `insert into events (account_id, environment, id, type, record)
-     select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, record from events where id = $1
+    `insert into events (account_id, environment, id, type, message_id, sequence, record)
+     select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, message_id, sequence, record from events where id = $1
      returning id`,
     [rowId(event)],
   );

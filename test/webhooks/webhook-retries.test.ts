@@ -5,7 +5,9 @@ import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/model
 import { storeSettlements } from "../../src/webhooks/queries.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { Lock } from "../support/locks.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { rowId } from "../support/tables.ts";
 import { Customer, WITH_WEBHOOKS, type DeliveryRecord, type Endpoint } from "../support/webhook-customer.ts";
 import { Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, type HookResponse } from "../support/hook-server.ts";
 
@@ -528,4 +530,20 @@ test("an attempt that is settled twice, because its commit was in doubt, is stor
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 1);
   await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 2 }], Date.now());
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next attempt is a new one");
+});
+
+test("endpoints that a transaction has locked do not delay the deliveries of others", async () => {
+  const locked = await Promise.all(Array.from({ length: 3 }, () => endpointThat(REFUSED)));
+  const other = await endpointThat(OK);
+  const ids = locked.map(({ id }) => `'${rowId(id)}'`).join();
+  await using lock = await Lock.take(godwit.databaseUrl, `select from webhook_endpoints where id in (${ids}) for update`);
+  for (const endpoint of locked) {
+    await endpoint.customer.send();
+    await endpoint.received(1);
+  }
+  await lock.waiting();
+  assert.equal((await attemptedOnce(other)).status, "succeeded");
+  assert.deepEqual(await locked[2]?.deliveries(), []);
+  await lock.release();
+  for (const endpoint of locked) assert.equal((await endpoint.attempted(1)).status, "pending");
 });

@@ -10,8 +10,3 @@ export function progressOf({ accepted, statuses }: Batch): BatchProgress {
   const finished = Object.entries(statuses).reduce((sum, [status, count]) => (FINAL.has(status) ? sum + count : sum), 0);
   return { finished, all: accepted, share: accepted === 0 ? 1 : finished / accepted };
 }
-
-/** The batches of messages, in the order in which they first appear. */
-export const batchIdsOf = (messages: readonly { batch_id: string | null }[]): string[] => [
-  ...new Set(messages.flatMap(({ batch_id: id }) => id ?? [])),
-];

@@ -1,57 +1,59 @@
-/** The batches of the newest messages. The API has no list of batches, so the page finds them by their messages. */
-import type { Batch, Message } from "godwit-sdk";
+/** The list of batches. */
+import type { Batch, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../lib/format.ts";
-import { useResource } from "../lib/resource.ts";
-import { Link, navigate } from "../lib/router.tsx";
-import { useScan } from "../lib/scan.ts";
+import { Link, navigate, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
+import { SelectField } from "../ui/field.tsx";
+import { choices } from "../ui/filters.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { ScanStatus } from "../ui/scan-status.tsx";
+import { More, useList } from "../ui/pages.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { BatchProgress } from "./batch-progress.tsx";
-import { batchIdsOf } from "./batch.ts";
 
-const PAGE = 100;
-// 1,000 messages. A button reads older ones.
-const MAX_PAGES = 10;
-// Each batch costs one request.
-const MAX_BATCHES = 20;
+const STATUSES = ["processing", "completed"];
 const REFRESH_MS = 5_000;
 
 export function BatchesPage(): JSX.Element {
   const api = useApi();
-  const scan = useScan<Message>("batches", {
-    fetchPage: (cursor, signal) => api.messages.list({ limit: PAGE }, { signal }).page(cursor),
-    isWanted: ({ batch_id: id }) => id !== null,
-    maxPages: MAX_PAGES,
-    maxFound: Number.POSITIVE_INFINITY,
-  });
-  const ids = batchIdsOf(scan.found).slice(0, MAX_BATCHES);
-  const batches = useResource(ids.length === 0 ? null : ids.join(" "), (signal) =>
-    Promise.all(ids.map((id) => api.batches.get(id, { signal }))),
-  );
-  useInterval(batches.reload, batches.data?.some(({ status }) => status !== "completed") === true ? REFRESH_MS : null);
+  const status = useAddress().query.get("status") ?? "";
+  const filter = (status === "" ? {} : { status }) as QueryOf<"get_batches">;
+  const list = useList(`batches ${status}`, (cursor, signal) => api.batches.list(filter, { signal }).page(cursor));
+  const isWorking = list.resource.data?.items.some((batch) => batch.status !== "completed") === true;
+  useInterval(list.resource.reload, isWorking ? REFRESH_MS : null);
   return (
     <Page
       title="Batches"
       lead={
         <>
-          Up to {formatCount(MAX_BATCHES)} batches of the newest messages. <a href="/docs/batches">How to send a batch</a>
+          Up to 1,000 messages in one request. <a href="/docs/batches">How to send a batch</a>
         </>
       }
     >
       <OpenBatch />
-      <section class="card" aria-label="Batches" aria-busy={scan.isRunning || batches.isLoading}>
-        <ScanStatus scan={scan} item="message" isSearch={false} />
-        {ids.length === 0 && !scan.isRunning && <Empty title="No batch among the newest messages" />}
-        {ids.length > 0 && (
-          <Loaded resource={batches}>{(rows) => <Table label="Batches" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />}</Loaded>
-        )}
+      <div class="filters" role="search" aria-label="Batches">
+        <SelectField
+          label="Status"
+          value={status}
+          onValue={(value) => replaceQuery(new URLSearchParams(value === "" ? {} : { status: value }))}
+          options={choices("Any", STATUSES)}
+        />
+      </div>
+      <section class="card" aria-label="Batches">
+        <Loaded resource={list.resource}>
+          {({ items, cursor }) =>
+            items.length === 0 && cursor === null ? (
+              <Empty title={status === "" ? "No batches yet" : "No batch matches"} />
+            ) : (
+              <Table label="Batches" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
       </section>
     </Page>
   );

@@ -1,16 +1,17 @@
-/** The settings of a carrier that few need: its default sender, its limits, and further settings by name and value. */
+/** The settings of a carrier that few need: its default sender, its limits, its prices, and further settings by name and value. */
 import { ApiError } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Field, TextField } from "../ui/field.tsx";
-import { faultAt } from "../ui/problem.tsx";
+import { faultAt, faultIn } from "../ui/problem.tsx";
 import { pointerOf, type Draft, type Extra } from "./carrier-draft.ts";
 
 type AdvancedProps = { isHttp: boolean; draft: Draft; onChange: (change: Partial<Draft>) => void; error: unknown };
 
 export function AdvancedFields({ isHttp, draft, onChange, error }: AdvancedProps): JSX.Element {
   const [isOpen, setOpen] = useState(draft.extras.length > 0);
-  const isFaulty = error instanceof ApiError && ["/sender", "/rate", "/window"].some((pointer) => faultAt(error, pointer) !== undefined);
+  const isFaulty =
+    error instanceof ApiError && ["/sender", "/rate", "/window", "/prices"].some((pointer) => faultIn(error, pointer) !== undefined);
   return (
     <details open={isOpen || isFaulty} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Advanced settings</summary>
@@ -43,6 +44,15 @@ export function AdvancedFields({ isHttp, draft, onChange, error }: AdvancedProps
             error={faultAt(error, "/window")}
           />
         </div>
+        <TextField
+          label="Prices"
+          isOptional
+          placeholder="DE 0.07, +4917 0.08, * 0.05"
+          hint="Of a segment, for routes that choose by price: to a country, to numbers with a prefix, and to all others (*)."
+          value={draft.prices}
+          onValue={(prices) => onChange({ prices })}
+          error={faultIn(error, "/prices")}
+        />
         <p class="hint">
           Further settings, by their names in <a href={isHttp ? "/docs/carriers" : "/docs/links#links"}>the documentation</a>
           {isHttp && ", such as values.message_type"}. Numbers, true, false and JSON are read as such; write digits that are a text in

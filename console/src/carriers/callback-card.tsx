@@ -8,7 +8,7 @@ const isLocal = (url: string): boolean => /^https?:\/\/(localhost|127\.\d+\.\d+\
 
 export function CallbackCard({ link, path }: { link: Link; path: string }): JSX.Element {
   const publicUrl = link.settings?.["public_url"];
-  const base = typeof publicUrl === "string" ? publicUrl.replace(/\/+$/, "") : location.origin;
+  const base = typeof publicUrl === "string" ? publicUrl.replace(/\/$/, "") : location.origin;
   const help = carrierOf(link)?.callbackHelp;
   return (
     <section class="card stack" aria-label="Callback URL">

@@ -14,6 +14,8 @@ export type Draft = {
   sender: string;
   rate: string;
   window: string;
+  /** Such as `DE 0.07, * 0.05`. */
+  prices: string;
   extras: readonly Extra[];
 };
 
@@ -27,6 +29,7 @@ export const newDraft = ({ title, fields }: Carrier, origin: string): Draft => (
   sender: "",
   rate: "",
   window: "",
+  prices: "",
   extras: [],
 });
 
@@ -41,6 +44,7 @@ export function draftOf({ fields }: Carrier, link: Link): Draft {
     sender: link.sender ?? "",
     rate: toText(link.rate),
     window: toText(link.window),
+    prices: pricesOf(link),
     extras: Object.entries(flat).flatMap(([name, value], key) => (known.has(name) ? [] : [{ key, name, value: toText(value, true) }])),
   };
 }
@@ -54,6 +58,7 @@ export const toNewLink = (carrier: Carrier, draft: Draft): NewLink => ({
   ...present({ country: draft.country.trim().toUpperCase(), sender: draft.sender.trim() }),
   ...(draft.rate === "" ? {} : { rate: Number(draft.rate) }),
   ...(draft.window === "" ? {} : { window: Number(draft.window) }),
+  ...(draft.prices.trim() === "" ? {} : { prices: toPrices(draft.prices) }),
   settings: unflatten(toSettings(carrier, draft)),
 });
 
@@ -68,9 +73,30 @@ export function toEditLink(carrier: Carrier, draft: Draft, link: Link): EditLink
     // The record shows the default of a limit that is not set, and it stays the default.
     ...(draft.rate === toText(link.rate) ? {} : { rate: toLimit(draft.rate) }),
     ...(draft.window === toText(link.window) ? {} : { window: toLimit(draft.window) }),
+    ...(draft.prices === pricesOf(link) ? {} : { prices: draft.prices.trim() === "" ? null : toPrices(draft.prices) }),
     settings: { ...settings, ...Object.fromEntries(removed.map((name) => [name, null])) },
   };
 }
+
+export const pricesOf = ({ prices }: Link): string =>
+  Object.entries(prices ?? {})
+    .map(([place, price]) => `${place} ${price}`)
+    .join(", ");
+
+/** A price that is no number becomes null in the JSON, and the service names its place. */
+const toPrices = (text: string): Record<string, number> =>
+  Object.fromEntries(
+    text
+      .split(/[,;\n]/)
+      .filter((entry) => entry.trim() !== "")
+      .map((entry) => {
+        const [place = "", price] = entry
+          .trim()
+          .toUpperCase()
+          .split(/[\s=:]+/);
+        return [place, Number(price)];
+      }),
+  );
 
 const toLimit = (text: string): number | null => (text === "" ? null : Number(text));
 

@@ -6,8 +6,9 @@ import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { CreatedBy } from "../ui/resource-link.tsx";
+import { pricesOf } from "./carrier-draft.ts";
 import { carrierOf } from "./carrier-fields.ts";
-import { CarrierState, carrierTitle, isOfOperator, LastError, rateOf, windowOf } from "./carrier-state.tsx";
+import { CarrierState, carrierTitle, deliveryRateOf, isOfOperator, LastError, rateOf, receiptTimeOf, windowOf } from "./carrier-state.tsx";
 
 const moment = (iso: string | null): ComponentChildren => iso !== null && <Moment iso={iso} />;
 
@@ -24,7 +25,10 @@ export const CarrierFacts = ({ link }: { link: Link }): JSX.Element => (
         ["Country", link.country],
         ["Rate", rateOf(link)],
         ["Window", windowOf(link)],
+        ["Prices", pricesOf(link)],
         ["In flight", formatCount(link.in_flight)],
+        ["Delivered in the last 15 minutes", deliveryRateOf(link)],
+        ["Time to receipt", receiptTimeOf(link)],
         ["Receipt ids", link.receipt_ids],
         [
           "Id",

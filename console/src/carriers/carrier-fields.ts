@@ -45,6 +45,14 @@ const PUBLIC_URL: CarrierField = {
   kind: "origin",
 };
 
+const CALLBACK_TOKEN = secret(
+  "secrets.callback_token",
+  "Callback token",
+  "Choose a long one. It verifies what the carrier sends to the callback URL.",
+);
+/** Where to enter the callback URL with its token. */
+const withToken = (place: string): string => `${place}: enter it with ?token= and the callback token at the end. Receipts need no entry.`;
+
 export const CARRIERS: readonly Carrier[] = [
   {
     id: "smpp",
@@ -161,6 +169,132 @@ export const CARRIERS: readonly Carrier[] = [
     ],
     callbackHelp:
       "SNS, your topic: create an HTTPS subscription to it with raw message delivery, and write the callback user and password before the host: https://USER:PASSWORD@…",
+  },
+  {
+    id: "bandwidth",
+    title: "Bandwidth",
+    about: "SMS through the Bandwidth Messaging API v2.",
+    isHttp: true,
+    fields: [
+      text("values.account_id", "Account ID", "Bandwidth App, Account: the number of the account."),
+      text("values.application_id", "Application ID", "Applications: the messaging application."),
+      secret("secrets.username", "User name", "Account, API credentials."),
+      secret("secrets.password", "Password", "Account, API credentials."),
+      secret("secrets.callback_user", "Callback user", "Choose any name, and enter it as the callback user of the application."),
+      secret(
+        "secrets.callback_password",
+        "Callback password",
+        "Choose a long one, and enter it as the callback password of the application.",
+      ),
+    ],
+    callbackHelp: "Applications, your messaging application: enter it as the callback URL, with the callback user and password.",
+  },
+  {
+    id: "budgetsms",
+    title: "BudgetSMS",
+    about: "SMS through the BudgetSMS HTTP API. It has no inbound messages.",
+    isHttp: true,
+    fields: [
+      secret("secrets.username", "User name", "Control panel, account."),
+      secret("secrets.userid", "User ID", "Control panel, API settings."),
+      secret("secrets.handle", "Handle", "Control panel, API settings."),
+      CALLBACK_TOKEN,
+    ],
+    callbackHelp: "Control panel, push URL for receipts: enter it with ?token= and the callback token at the end.",
+  },
+  {
+    id: "elks",
+    title: "46elks",
+    about: "SMS through the 46elks API.",
+    isHttp: true,
+    fields: [
+      secret("secrets.username", "API user name", "46elks dashboard, account."),
+      secret("secrets.password", "API password", "46elks dashboard, account."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: withToken("Numbers, your number, sms_url"),
+  },
+  {
+    id: "infobip",
+    title: "Infobip",
+    about: "SMS through the Infobip SMS API v3.",
+    isHttp: true,
+    fields: [
+      text("values.base_url", "Base URL", "Infobip portal, at the top of the page, without https://.", "abc123.api.infobip.com"),
+      secret("secrets.api_key", "API key", "Infobip portal, API keys."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: withToken("Numbers, your number, forwarding of inbound messages"),
+  },
+  {
+    id: "jasmin",
+    title: "Jasmin",
+    about: "SMS through the HTTP API of a Jasmin gateway behind TLS.",
+    isHttp: true,
+    fields: [
+      text("values.host", "Host and port", "The address of Jasmin's HTTP API.", "sms.example.com:1401"),
+      secret("secrets.username", "User name", "The user of Jasmin."),
+      secret("secrets.password", "Password", "The password of the user."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: withToken("HTTP connector of Jasmin with the method POST"),
+  },
+  {
+    id: "kannel",
+    title: "Kannel",
+    about: "SMS through sendsms of a Kannel gateway behind TLS.",
+    isHttp: true,
+    fields: [
+      text("values.host", "Host and port", "The address of Kannel's smsbox.", "sms.example.com:13013"),
+      secret("secrets.username", "User name", "The user name of the sendsms-user group."),
+      secret("secrets.password", "Password", "The password of the sendsms-user group."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: "sms-service group, get-url: enter it with ?token=TOKEN&id=%I&from=%p&to=%P&text=%b at the end. Receipts need no entry.",
+  },
+  {
+    id: "plivo",
+    title: "Plivo",
+    about: "SMS through the Plivo Message API v1.",
+    isHttp: true,
+    fields: [
+      secret("secrets.auth_id", "Auth ID", "Plivo console, overview."),
+      secret("secrets.auth_token", "Auth token", "Plivo console, overview."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: withToken("Application of your number, message URL"),
+  },
+  {
+    id: "routee",
+    title: "Routee",
+    about: "SMS through the Routee API. Inbound messages are not read.",
+    isHttp: true,
+    fields: [
+      secret("secrets.application_id", "Application ID", "Routee platform, applications."),
+      secret("secrets.application_secret", "Application secret", "Routee platform, applications."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: "Receipts need no entry at Routee.",
+  },
+  {
+    id: "signalwire",
+    title: "SignalWire",
+    about: "SMS through the SignalWire Compatibility API.",
+    isHttp: true,
+    fields: [
+      text("values.space", "Space", "The first part of the URL of your space.", "example"),
+      text("values.project_id", "Project ID", "SignalWire dashboard, API."),
+      secret("secrets.api_token", "API token", "SignalWire dashboard, API: one that may send messages."),
+      CALLBACK_TOKEN,
+      PUBLIC_URL,
+    ],
+    callbackHelp: withToken("Application of your number, status callback"),
   },
 ];
 

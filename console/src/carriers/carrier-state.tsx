@@ -59,3 +59,11 @@ export function PauseButton({ of: { id, name, paused }, onChanged }: { of: Link;
     </>
   );
 }
+
+/** The share of messages that were delivered in the last 15 minutes; empty without a result. */
+export const deliveryRateOf = ({ quality }: Link): string =>
+  typeof quality?.delivery_rate === "number" ? `${Math.round(quality.delivery_rate * 1_000) / 10} %` : "";
+
+/** The mean time from the acceptance by the carrier to its delivery receipt. */
+export const receiptTimeOf = ({ quality }: Link): string =>
+  typeof quality?.seconds_to_receipt === "number" ? `${Math.round(quality.seconds_to_receipt * 10) / 10} s` : "";

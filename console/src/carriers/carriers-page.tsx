@@ -8,7 +8,17 @@ import { useInterval } from "../lib/timing.ts";
 import { useApi, useMay, useSession } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { Table, type Column } from "../ui/table.tsx";
-import { CarrierState, carrierTitle, isOfOperator, LastError, PauseButton, rateOf, windowOf } from "./carrier-state.tsx";
+import {
+  CarrierState,
+  carrierTitle,
+  deliveryRateOf,
+  isOfOperator,
+  LastError,
+  PauseButton,
+  rateOf,
+  receiptTimeOf,
+  windowOf,
+} from "./carrier-state.tsx";
 import { LiveKey } from "../ui/live-key.tsx";
 import { ReadOnly } from "./read-only.tsx";
 import { RoutesCard } from "./routes-card.tsx";
@@ -69,6 +79,8 @@ const COLUMNS: readonly Column<CarrierLink>[] = [
   { name: "Rate", cell: rateOf },
   { name: "Window", cell: windowOf, isNumber: true },
   { name: "In flight", cell: ({ in_flight: count }) => formatCount(count), isNumber: true },
+  { name: "Delivered", cell: deliveryRateOf, isNumber: true },
+  { name: "Time to receipt", cell: receiptTimeOf, isNumber: true },
   { name: "Last error", cell: (link) => <LastError of={link} /> },
 ];
 

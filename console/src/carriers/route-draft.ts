@@ -12,6 +12,8 @@ export type RouteDraft = {
   countries: string;
   prefixes: string;
   priority: string;
+  /** Empty: the order or the weights decide. */
+  strategy: string;
 };
 
 /** The carriers that a route of a channel can name. */
@@ -24,14 +26,16 @@ export const newRouteDraft = (links: readonly Link[], channel: string = links[0]
   countries: "",
   prefixes: "",
   priority: "",
+  strategy: "",
 });
 
-export const routeDraftOf = ({ channel, links, countries, prefixes, priority, weights }: Route): RouteDraft => ({
+export const routeDraftOf = ({ channel, links, countries, prefixes, priority, weights, strategy }: Route): RouteDraft => ({
   channel,
   steps: links.map((link, key) => ({ key, link, weight: String(weights?.[key] ?? "") })),
   countries: countries?.join(", ") ?? "",
   prefixes: prefixes?.join(", ") ?? "",
   priority: priority === 0 ? "" : String(priority),
+  strategy: strategy ?? "",
 });
 
 /** Adds the first carrier that the route does not have yet. */
@@ -49,12 +53,13 @@ export const movedUp = (steps: readonly RouteStep[], at: number): RouteStep[] =>
 ];
 
 /** The body that changes the route. A rule that the form does not have is null, which removes it. */
-export const toRules = ({ steps, countries, prefixes, priority }: RouteDraft) => ({
+export const toRules = ({ steps, countries, prefixes, priority, strategy }: RouteDraft) => ({
   links: steps.map(({ link }) => link),
   countries: toList(countries.toUpperCase()),
   prefixes: toList(prefixes),
   priority: priority === "" ? null : Number(priority),
   weights: toWeights(steps),
+  strategy: strategy === "" ? null : (strategy as NonNullable<NewRoute["strategy"]>),
 });
 
 export const toNewRoute = (draft: RouteDraft): NewRoute => ({ channel: draft.channel as NewRoute["channel"], ...toRules(draft) });

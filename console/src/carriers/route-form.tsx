@@ -7,6 +7,11 @@ import { carriersOf, movedUp, newRouteDraft, withStep, type RouteDraft, type Rou
 
 // The limit of the API.
 const MAX_STEPS = 20;
+const STRATEGIES = [
+  ["", "Order or weights"],
+  ["quality", "Quality: the carriers that deliver best"],
+  ["price", "Price: the cheapest of those that deliver well"],
+] as const;
 
 type RouteFormProps = {
   draft: RouteDraft;
@@ -33,6 +38,14 @@ export function RouteForm({ draft, links, isNew, onChange, error }: RouteFormPro
         />
       )}
       <Steps steps={draft.steps} carriers={carriersOf(links, draft.channel)} onSteps={(steps) => onChange({ steps })} error={error} />
+      <SelectField
+        label="Choose by"
+        hint="Quality and price look at the last minutes of each carrier, and keep the order above only among equals. A carrier has its prices in its advanced settings."
+        value={draft.strategy}
+        onValue={(strategy) => onChange({ strategy })}
+        options={STRATEGIES}
+        error={faultAt(error, "/strategy")}
+      />
       <TextField
         label="Countries"
         isOptional

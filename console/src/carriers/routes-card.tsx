@@ -66,11 +66,12 @@ const toColumns = (names: ReadonlyMap<string, string>): Column<Route>[] => [
   { name: "Recipients", cell: recipientsOf },
   {
     name: "Carriers",
-    cell: ({ links, weights }) =>
+    cell: ({ links, weights, strategy }) =>
       links
         .map((id, at) => `${names.get(id) ?? id}${weights === null ? "" : ` (weight ${weights[at]})`}`)
-        .join(weights === null ? ", then " : ", "),
+        .join(weights === null && strategy === null ? ", then " : ", "),
   },
+  { name: "Chosen by", cell: ({ strategy, weights }) => strategy ?? (weights === null ? "order" : "weights") },
   { name: "Priority", cell: ({ priority }) => priority, isNumber: true },
 ];
 

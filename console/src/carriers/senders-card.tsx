@@ -30,6 +30,7 @@ export function SendersCard({ link, mayChange }: { link: Link; mayChange: boolea
                 <li key={sender.id}>
                   <span>
                     <strong>{sender.number}</strong> {sender.countries !== null && <span class="quiet">{sender.countries.join(", ")}</span>}
+                    {sender.reason_detail !== null && <span class="quiet">not used: {sender.reason_detail}</span>}
                   </span>
                   {mayChange && sender.source === "api" && (
                     <button type="button" class="small" onClick={() => setRemoved(sender)}>

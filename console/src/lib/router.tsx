@@ -11,7 +11,7 @@ export type Address = {
 };
 
 const currentAddress = (): Address => ({
-  path: location.pathname.slice(BASE.length).replaceAll(/^\/+|\/+$/g, ""),
+  path: location.pathname.slice(BASE.length).split("/").filter(Boolean).join("/"),
   query: new URLSearchParams(location.search),
 });
 

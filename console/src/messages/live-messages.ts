@@ -1,6 +1,7 @@
 /** Merges events into a list of messages. */
 import type { GodwitEvent, Message } from "godwit-sdk";
 import type { Listed } from "../ui/pages.tsx";
+import { newest } from "./newest.ts";
 
 // More than a person reads. Beyond it the oldest messages are removed from the list.
 const MAX_LISTED = 200;
@@ -11,8 +12,7 @@ export function newestRecords(events: readonly GodwitEvent[]): Message[] {
   for (const { data } of events) {
     const { message } = data;
     if (message === undefined || message === null) continue;
-    const known = records.get(message.id);
-    if (known === undefined || known.sequence < message.sequence) records.set(message.id, message);
+    records.set(message.id, newest(records.get(message.id), message));
   }
   return [...records.values()];
 }
@@ -28,7 +28,7 @@ export function merge(
   for (const record of records) {
     const known = shown.get(record.id);
     // A resumed stream repeats the events of the last seconds.
-    if (known !== undefined && known.sequence > record.sequence) continue;
+    if (newest(known, record) === known) continue;
     if (known === undefined) {
       // A record older than the last shown one belongs to a page that is not loaded yet.
       const isBelow = cursor !== null && record.id < oldest;

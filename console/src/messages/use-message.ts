@@ -5,14 +5,11 @@ import { take } from "../lib/take.ts";
 import { useInterval, useThrottled } from "../lib/timing.ts";
 import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useApi } from "../session/use-session.ts";
+import { newest } from "./newest.ts";
 
 const FINAL: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]);
 
 export const isFinal = ({ status }: Message): boolean => FINAL.has(status);
-
-/** An event may be newer than a response that arrives after it. */
-const newest = (known: Message | undefined, read: Message): Message =>
-  known !== undefined && known.id === read.id && known.sequence > read.sequence ? known : read;
 
 const POLL_MS = 2_000;
 const RELOAD_MS = 500;
@@ -34,7 +31,7 @@ export function useMessage(id: string | null): FollowedMessage {
     for (const { data } of events) {
       const changed = data.message;
       if (changed === undefined || changed === null || changed.id !== id) continue;
-      message.set((known) => (known === undefined || known.sequence <= changed.sequence ? changed : known));
+      message.set((known) => newest(known, changed));
       reloadTimeline();
     }
   });

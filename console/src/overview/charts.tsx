@@ -2,7 +2,7 @@
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";
-import { countOutcomes, type Outcome } from "../lib/outcomes.ts";
+import { countOutcomes, p95Of, type Outcome } from "../lib/outcomes.ts";
 import { Chart } from "../ui/chart.tsx";
 import { intervalOf, toBuckets, type UsageInterval } from "./buckets.ts";
 
@@ -68,7 +68,7 @@ export function Charts({ usage }: { usage: Usage }): JSX.Element {
           format={formatDuration}
           series={[
             { name: "p50", tone: "busy", values: of((interval) => interval?.time_to_delivered_ms?.p50 ?? null) },
-            { name: "p95", tone: "wait", values: of((interval) => interval?.time_to_delivered_ms?.p95 ?? null) },
+            { name: "p95", tone: "wait", values: of((interval) => (interval === undefined ? null : p95Of(interval))) },
           ]}
         />
       </section>

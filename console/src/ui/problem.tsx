@@ -26,13 +26,14 @@ function describe(error: unknown): Description {
 export const faultAt = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.errors.find((fault) => "pointer" in fault && fault.pointer === pointer)?.detail : undefined;
 
-/** Returns the first fault of a list such as `/countries`, with the position of the faulty entry. */
+/** Returns the first fault of a list such as `/countries` or of a table, with the position or the name of the faulty entry. */
 export function faultIn(error: unknown, pointer: string): string | undefined {
   const whole = faultAt(error, pointer);
   if (whole !== undefined || !(error instanceof ApiError)) return whole;
   const found = error.errors.find((fault) => "pointer" in fault && fault.pointer?.startsWith(`${pointer}/`));
   if (found === undefined || !("pointer" in found)) return undefined;
-  return `Entry ${Number(found.pointer?.slice(pointer.length + 1)) + 1} ${found.detail}`;
+  const entry = found.pointer?.slice(pointer.length + 1) ?? "";
+  return `${/^\d+$/.test(entry) ? `Entry ${Number(entry) + 1}` : entry} ${found.detail}`;
 }
 
 /** Whether the detail of an error only repeats its title. */

@@ -2,6 +2,7 @@
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { download } from "../lib/csv.ts";
+import { formatP95 } from "../lib/outcomes.ts";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { useAddress } from "../lib/router.tsx";
@@ -92,7 +93,7 @@ function Totals({ totals }: { totals: Usage["totals"] }): JSX.Element {
     ["Segments", formatCount(segments)],
     ["Delivery rate", formatPercent(rate)],
     ["Time to delivered, p50", time === null ? "–" : formatDuration(time.p50)],
-    ["Time to delivered, p95", time === null ? "–" : formatDuration(time.p95)],
+    ["Time to delivered, p95", formatP95(totals)],
   ] as const;
   return (
     <dl class="usage-totals" aria-label="Totals">

@@ -3,7 +3,7 @@ import type { Usage, UsageInterval } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatPercent, formatUtcDay, formatUtcHour } from "../lib/format.ts";
-import { countOutcomes } from "../lib/outcomes.ts";
+import { countOutcomes, formatP95 } from "../lib/outcomes.ts";
 import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
@@ -45,7 +45,7 @@ const intervalColumns = (interval: string): Column<UsageInterval>[] => [
   { name: "Other", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).other) },
   { name: "Delivery rate", isNumber: true, cell: ({ delivery_rate: rate }) => formatPercent(rate) },
   { name: "p50", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p50)) },
-  { name: "p95", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p95)) },
+  { name: "p95", isNumber: true, cell: formatP95 },
 ];
 
 type ShareProps = { title: string; of: Readonly<Record<string, number>>; all: number; isStatus?: boolean; none: string };

@@ -1,17 +1,24 @@
-/** Sends a verification code, and opens a verification by its id. The API has no list of verifications. */
-import { newIdempotencyKey, type NewVerification } from "godwit-sdk";
+/** Sends a verification code, and lists verifications. */
+import { newIdempotencyKey, type NewVerification, type QueryOf, type Verification } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { useShownFault } from "../lib/form.ts";
-import { Link, navigate } from "../lib/router.tsx";
+import { Link, navigate, replaceQuery, useAddress } from "../lib/router.tsx";
+import { useDebounced } from "../lib/timing.ts";
 import { useApi, useMay, useSession } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
-import { Page } from "../ui/page.tsx";
+import { choices } from "../ui/filters.tsx";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table, type Column } from "../ui/table.tsx";
 
 export function VerificationsPage(): JSX.Element {
   const mayWrite = useMay("verifications:write");
+  const mayRead = useMay("verifications:read");
   return (
     <Page
       title="Verifications"
@@ -21,10 +28,8 @@ export function VerificationsPage(): JSX.Element {
         </>
       }
     >
-      <div class="columns">
-        {mayWrite && <SendCode />}
-        <OpenVerification />
-      </div>
+      {mayWrite && <SendCode />}
+      {mayRead && <Verifications />}
     </Page>
   );
 }
@@ -105,30 +110,56 @@ function SendCode(): JSX.Element {
   );
 }
 
-function OpenVerification(): JSX.Element {
-  const [id, setId] = useState("");
-  const onSubmit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (id.trim() !== "") navigate(`verifications/${encodeURIComponent(id.trim())}`);
+const STATUSES = ["pending", "approved", "expired", "failed", "canceled"];
+const FILTERS = ["status", "recipient"] as const;
+
+function Verifications(): JSX.Element {
+  const api = useApi();
+  const { query } = useAddress();
+  const of = (name: string): string => query.get(name) ?? "";
+  const set = (name: string, value: string): void => {
+    const next = new URLSearchParams(query);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+    replaceQuery(next);
   };
+  const filters = Object.fromEntries(FILTERS.flatMap((name) => (of(name).trim() === "" ? [] : [[name, of(name).trim()]])));
+  const key = useDebounced(JSON.stringify(filters), 300);
+  const list = useList(`verifications ${key}`, (cursor, signal) =>
+    api.verifications.list(JSON.parse(key) as QueryOf<"get_verifications">, { signal }).page(cursor),
+  );
   return (
-    <form class="card stack" aria-label="Open a verification" onSubmit={onSubmit} noValidate>
-      <h2>Open a verification</h2>
-      <TextField
-        label="Verification id"
-        placeholder="ver_…"
-        hint={
-          <>
-            The response to the request that sent the code has it. The messages with codes are on the page{" "}
-            <Link to="messages">Messages</Link>, without the codes.
-          </>
-        }
-        value={id}
-        onValue={setId}
-      />
-      <div class="actions">
-        <button type="submit">Open</button>
+    <>
+      <div class="filters" role="search" aria-label="Verifications">
+        <SelectField label="Status" value={of("status")} onValue={(value) => set("status", value)} options={choices("Any", STATUSES)} />
+        <TextField
+          label="Sent to"
+          type="search"
+          placeholder="+14155550123"
+          value={of("recipient")}
+          onValue={(value) => set("recipient", value)}
+        />
       </div>
-    </form>
+      <section class="card" aria-label="Verifications">
+        <Loaded resource={list.resource}>
+          {({ items, cursor }) =>
+            items.length === 0 && cursor === null ? (
+              <Empty title={key === "{}" ? "No verifications yet" : "No verification matches"} />
+            ) : (
+              <Table label="Verifications" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+    </>
   );
 }
+
+const COLUMNS: readonly Column<Verification>[] = [
+  { name: "Recipient", cell: ({ id, recipient }) => <Link to={`verifications/${id}`}>{recipient}</Link> },
+  { name: "Status", cell: ({ status }) => <Status of={status} /> },
+  { name: "Channels", cell: ({ channels }) => channels.join(", ") },
+  { name: "Wrong codes", isNumber: true, cell: ({ attempts }) => attempts },
+  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+];

@@ -1,5 +1,7 @@
--- Accepts a batch of messages.
-with request as materialized (
+-- Accepts a batch of plain texts.
+with offer as materialized (
+  select ($32::text[])[1]::timestamptz as leased_until, ($32::text[])[2]::uuid[] as endpoints
+), request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
          case when item.is_opt_out_reply is not true then case when 
@@ -23,20 +25,21 @@ with request as materialized (
                                      and w.recipient = item.recipient and w.sender = item.sender
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end end as refusal
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::smallint[], $7::text[],
-           $8::timestamptz[], $9::timestamptz[], $10::text[], $11::uuid[], $12::bigint[], $13::bytea[],
-           $14::text[], $15::uuid[], $16::text[], $17::integer[], $18::text[], $19::text[], $20::text[],
-           $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::smallint[], $27::text[],
-           $28::smallint[], $29::text[], $30::text[], $31::text[], $32::smallint[], $33::text[],
-           $34::timestamptz[], $35::text[], $36::uuid[], $37::uuid[], $38::text[], $39::timestamptz[],
-           $40::uuid[], $41::boolean[], $42::text[])
+    from (select item.*,
+           null::smallint as max_segments, null::text as carrier_options, null::timestamptz as send_at,
+           null::text as template, null::uuid as batch_id, null::uuid as fallback_of,
+           null::text as fallback_steps, null::timestamptz as fallback_due_at, null::uuid as in_reply_to,
+           null::boolean as is_opt_out_reply, null::text as trace
+      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::text[], $7::text[],
+           $8::smallint[], $9::smallint[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[],
+           $14::uuid[], $15::bigint[], $16::bytea[], $17::text[], $18::uuid[], $19::text[], $20::integer[],
+           $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
+           $28::smallint[], $29::text[], $30::text[], $31::text[])
            with ordinality as item
-           (account_id, environment, message_id, updated_at, usage_minute, priority_rank, lane, due_at, expires_at,
-           sealed_content, key, key_lock, fingerprint, location, event_id, event_type, sequence, record, channel,
-           recipient, sender, sender_reason, link_reason, body, status, segments_count, segments_encoding,
-           segments_characters, priority, client_reference, metadata, max_segments, carrier_options, send_at,
-           template, batch_id, fallback_of, fallback_steps, fallback_due_at, in_reply_to, is_opt_out_reply, trace,
-           ordinal)
+           (account_id, environment, message_id, updated_at, usage_minute, channel, status, segments_count,
+           priority_rank, lane, due_at, expires_at, sealed_content, key, key_lock, fingerprint, location,
+           event_id, event_type, sequence, record, recipient, sender, sender_reason, link_reason, body,
+           segments_encoding, segments_characters, priority, client_reference, metadata, ordinal)) item
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -84,7 +87,11 @@ with request as materialized (
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
+         event.account_id, event.environment, endpoint.id, event.event_id, 
+         case when endpoint.id = any ((select endpoints from offer)::uuid[])
+              then (select leased_until from offer)
+              else least(event.updated_at, now())
+         end
     from accepted event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
@@ -92,12 +99,7 @@ with request as materialized (
    where (select true from webhook_endpoints limit 1)
      and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
      and event.record is not null and event.event_type <> 'message.redacted'
-  returning endpoint_id, account_id, environment, due_at
-), fallback as (
-  insert into fallbacks (message_id, account_id, environment, steps, due_at)
-  select message_id, account_id, environment, fallback_steps, fallback_due_at
-    from accepted
-   where fallback_steps is not null
+  returning id, event_id, endpoint_id, account_id, environment, due_at
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -107,13 +109,19 @@ with request as materialized (
    group by account_id, environment, usage_minute, channel, status
 )
 select ordinal::integer, null::integer as refusal,
-       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at,
+       null::uuid as delivery_id, null::uuid as event_id
   from accepted
 union all
-select ordinal::integer, refusal, null, null, null, null
+select ordinal::integer, refusal, null, null, null, null, null, null
   from request
  where refusal is not null
 union all
-select 0, null, endpoint_id, account_id, environment, min(due_at)
+select 0, null, endpoint_id, account_id, environment, min(due_at), null, null
   from delivery
+ where due_at is distinct from (select leased_until from offer)
  group by endpoint_id, account_id, environment
+union all
+select 0, null, endpoint_id, account_id, environment, due_at, id, event_id
+  from delivery
+ where due_at = (select leased_until from offer)

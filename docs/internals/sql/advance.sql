@@ -1,5 +1,7 @@
 -- Writes a batch of changes of messages that become sending or delivered.
-with changed as (
+with offer as materialized (
+  select ($30::text[])[2]::timestamptz as leased_until, ($30::text[])[3]::uuid[] as endpoints
+), changed as (
   update messages m
      set status = item.status,
          sequence = item.sequence,
@@ -28,6 +30,7 @@ with changed as (
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
+     and (select set_config('lock_timeout', ($30::text[])[1], true)) is not null
      and item.ordinal <> all (array(select position
                                       from find_suppressed($1, $2, $3, $4) as position
                                      where cardinality($3) > 0))
@@ -65,7 +68,11 @@ with changed as (
 ), delivery as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-         event.account_id, event.environment, endpoint.id, event.event_id, least(event.updated_at, now())
+         event.account_id, event.environment, endpoint.id, event.event_id, 
+         case when endpoint.id = any ((select endpoints from offer)::uuid[])
+              then (select leased_until from offer)
+              else least(event.updated_at, now())
+         end
     from changed event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
@@ -73,7 +80,7 @@ with changed as (
    where (select true from webhook_endpoints limit 1)
      and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
      and event.record is not null and event.event_type <> 'message.redacted'
-  returning endpoint_id, account_id, environment, due_at
+  returning id, event_id, endpoint_id, account_id, environment, due_at
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -92,9 +99,15 @@ with changed as (
   having sum(half.messages) <> 0 or sum(half.segments) <> 0
 )
 select ordinal::integer,
-       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at
+       null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at,
+       null::uuid as delivery_id, null::uuid as event_id
   from changed
 union all
-select 0, endpoint_id, account_id, environment, min(due_at)
+select 0, endpoint_id, account_id, environment, min(due_at), null, null
   from delivery
+ where due_at is distinct from (select leased_until from offer)
  group by endpoint_id, account_id, environment
+union all
+select 0, endpoint_id, account_id, environment, due_at, id, event_id
+  from delivery
+ where due_at = (select leased_until from offer)

@@ -188,6 +188,22 @@ class Batches:
             body=dict(input),
         )
 
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.BatchesListQuery],
+    ) -> Pages[types.Batch]:
+        """List batches."""
+        return self._transport.pages(
+            types.Batch, "GET", "/v1/batches", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
     def get(
         self,
         id: str,
@@ -727,6 +743,22 @@ class Verifications:
             types.Verification, "POST", "/v1/verifications", {},
             CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
             body=dict(input),
+        )
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.VerificationsListQuery],
+    ) -> Pages[types.Verification]:
+        """List verifications."""
+        return self._transport.pages(
+            types.Verification, "GET", "/v1/verifications", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
         )
 
     def get(

@@ -62,7 +62,7 @@ class Message(TypedDict):
     recipient: str
     sender: str | None
     sender_reason: Literal["named", "reply", "sticky", "preferred", "pool", "first_sender", "only_sender", "link_default"] | str | None
-    link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "sender", "reply", "failover"] | str | None
+    link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "quality", "price", "measuring", "sender", "reply", "failover"] | str | None
     body: str | None
     template_id: str | None
     template_version: int | None
@@ -123,7 +123,8 @@ class MessageValidationFallbackItem(TypedDict):
 class MessageValidationRoute(TypedDict):
     provider: str
     link: str
-    link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "sender", "reply", "failover"] | str
+    link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "quality", "price", "measuring", "sender", "reply", "failover"] | str
+    links: list[LinkWeight] | None
     sender: str | None
     sender_reason: Literal["named", "reply", "sticky", "preferred", "pool", "first_sender", "only_sender", "link_default"] | str | None
 
@@ -144,6 +145,13 @@ class MessageValidation(TypedDict):
     fallback: list[MessageValidationFallbackItem]
     route: MessageValidationRoute | None
     errors: list[MessageValidationErrorsItem]
+
+
+class LinkWeight(TypedDict):
+    link: str
+    delivery_rate: float
+    results: int | None
+    price: float | None
 
 
 class MessagePage(TypedDict):
@@ -179,6 +187,7 @@ class TimelineEntry(TypedDict):
     receipt: Receipt
     reason: str | None
     fallback_message_id: str | None
+    links: list[LinkWeight] | None
     created_at: str
 
 
@@ -276,6 +285,12 @@ class AcceptedBatch(TypedDict):
     created_at: str
     completed_at: str | None
     results: list[AcceptedBatchResultsItem]
+
+
+class BatchPage(TypedDict):
+    data: list[Batch]
+    has_more: bool
+    next_cursor: str | None
 
 
 class Batch(TypedDict):
@@ -432,6 +447,12 @@ class CheckedVerification(TypedDict):
     verified_at: str | None
     updated_at: str
     valid: bool
+
+
+class VerificationPage(TypedDict):
+    data: list[Verification]
+    has_more: bool
+    next_cursor: str | None
 
 
 class EventPage(TypedDict):
@@ -732,8 +753,10 @@ class Link(TypedDict):
     sender: str | None
     country: str | None
     rate: float | None
+    prices: dict[str, float] | None
     window: int | None
     in_flight: int
+    quality: LinkQuality
     receipt_ids: Literal["auto", "same", "decimal", "hex"] | str | None
     settings: dict[str, Json] | None
     secrets: list[str]
@@ -746,14 +769,40 @@ class Link(TypedDict):
     created_by: str | None
 
 
+class LinkQualityErrorsItem(TypedDict):
+    code: str
+    count: int
+
+
+class LinkQualityCountriesItem(TypedDict):
+    country: str
+    sent: int
+    delivered: int
+    failed: int
+    delivery_rate: float | None
+
+
+class LinkQuality(TypedDict):
+    window_seconds: int
+    sent: int | None
+    delivered: int | None
+    failed: int | None
+    pending: int | None
+    delivery_rate: float | None
+    seconds_to_receipt: float | None
+    errors: list[LinkQualityErrorsItem]
+    countries: list[LinkQualityCountriesItem]
+
+
 class NewLink(TypedDict):
     name: str
     provider: Literal["smpp", "twilio", "whatsapp", "http"]
-    carrier: NotRequired[Literal["aws", "sinch", "telnyx", "vonage"] | None]
+    carrier: NotRequired[Literal["aws", "bandwidth", "budgetsms", "elks", "infobip", "jasmin", "kannel", "plivo", "routee", "signalwire", "sinch", "telnyx", "vonage"] | None]
     sender: NotRequired[str | None]
     country: NotRequired[str | None]
     rate: NotRequired[float | None]
     window: NotRequired[int | None]
+    prices: NotRequired[dict[str, float] | None]
     hold_seconds: NotRequired[int | None]
     on_unknown: NotRequired[Literal["fail", "resend"] | None]
     settings: dict[str, Json]
@@ -765,6 +814,7 @@ class EditLink(TypedDict):
     country: NotRequired[str | None]
     rate: NotRequired[float | None]
     window: NotRequired[int | None]
+    prices: NotRequired[dict[str, float] | None]
     hold_seconds: NotRequired[int | None]
     on_unknown: NotRequired[Literal["fail", "resend"] | None]
     settings: NotRequired[dict[str, Json] | None]
@@ -800,6 +850,7 @@ class Sender(TypedDict):
     pool: str | None
     preference: int | None
     rate: float | None
+    reason_detail: str | None
     created_at: str | None
     updated_at: str | None
     created_by: str | None
@@ -841,6 +892,8 @@ class Route(TypedDict):
     prefixes: list[str] | None
     priority: int
     weights: list[int] | None
+    strategy: Literal["quality", "price"] | str | None
+    reason_detail: str | None
     created_at: str | None
     updated_at: str | None
     created_by: str | None
@@ -853,6 +906,7 @@ class NewRoute(TypedDict):
     prefixes: NotRequired[list[str] | None]
     priority: NotRequired[int | None]
     weights: NotRequired[list[int] | None]
+    strategy: NotRequired[Literal["quality", "price"] | None]
 
 
 class EditRoute(TypedDict):
@@ -861,6 +915,7 @@ class EditRoute(TypedDict):
     prefixes: NotRequired[list[str] | None]
     priority: NotRequired[int | None]
     weights: NotRequired[list[int] | None]
+    strategy: NotRequired[Literal["quality", "price"] | None]
 
 
 class DeletedRoute(TypedDict):
@@ -1051,6 +1106,14 @@ class MessagesEventsQuery(TypedDict):
     cursor: NotRequired[str]
 
 
+class BatchesListQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    status: NotRequired[Literal["processing", "completed"]]
+    created_after: NotRequired[str]
+    created_before: NotRequired[str]
+
+
 class TemplatesListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -1090,14 +1153,14 @@ class WebhookEndpointsRecoverBody(TypedDict):
 class EventsListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    type: NotRequired[str]
+    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"]]
     message_id: NotRequired[str]
     created_after: NotRequired[str]
     created_before: NotRequired[str]
 
 
 class EventsStreamQuery(TypedDict):
-    type: NotRequired[str]
+    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"]]
 
 
 class SuppressionsCreateBody(TypedDict):
@@ -1127,6 +1190,15 @@ class SuppressionsImportBodyEntriesItem(TypedDict):
 
 class SuppressionsImportBody(TypedDict):
     entries: list[SuppressionsImportBodyEntriesItem]
+
+
+class VerificationsListQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    status: NotRequired[Literal["pending", "approved", "expired", "failed", "canceled"]]
+    recipient: NotRequired[str]
+    created_after: NotRequired[str]
+    created_before: NotRequired[str]
 
 
 class UsageGetQuery(TypedDict):

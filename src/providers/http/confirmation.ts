@@ -1,4 +1,5 @@
 /** Confirms a subscription to a carrier's notifications, for carriers that send a URL to call before they send anything else. */
+import { parseBoundedUrl } from "../../lib/urls.ts";
 import { isLoopback } from "../../lib/addresses.ts";
 import type { Log } from "../../model/log.ts";
 import type { AddressGate } from "../../outbound/address-gate.ts";
@@ -20,7 +21,7 @@ export function compileConfirmation(reader: DefinitionReader, confirm: Callbacks
   const path = reader.path(confirm.path, "callbacks.confirm.path");
   const host = reader.constant(confirm.host, "callbacks.confirm.host");
   return (document) => {
-    const url = URL.parse(textAt(path, document) ?? "");
+    const url = parseBoundedUrl(textAt(path, document) ?? "");
     const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
     return url !== null && isSafe && url.host === host ? url : undefined;
   };

@@ -6,6 +6,27 @@ import { RECEIPT_STATUSES, type ReceiptStatus } from "../provider.ts";
 export type AuthDefinition =
   | { type: "basic"; username: string; password: string }
   | { type: "bearer"; token: string }
+  | {
+      type: "oauth2";
+      token_url: string;
+      client_id: string;
+      client_secret: string;
+      scope?: string;
+      audience?: string;
+      client_auth?: "header" | "body";
+    }
+  | {
+      type: "hmac";
+      header: string;
+      secret: string;
+      secret_encoding?: "text" | "base64";
+      algorithm?: "sha1" | "sha256" | "sha512";
+      encoding?: "hex" | "base64";
+      prefix?: string;
+      signed?: string;
+      timestamp_header?: string;
+      nonce_header?: string;
+    }
   | { type: "sigv4"; region: string; service: string; access_key_id: string; secret_access_key: string };
 
 export type VerificationDefinition =
@@ -22,37 +43,50 @@ type Signed = { header: string; signed?: string; timestamp_header?: string; tole
 
 const table = <P extends Readonly<Record<string, Schema>>>(properties: P) => Type.Object(properties, { additionalProperties: false });
 /** A table whose members depend on its type. `links/http-definition.ts` lists them. */
-const typed = <T>() => Type.Unsafe<T>({ type: "object", required: ["type"], properties: { type: { type: "string" } }, maxProperties: 20 });
+const typed = <T>() =>
+  Type.Unsafe<T>({ type: "object", required: ["type"], properties: { type: { type: "string", maxLength: 100 } }, maxProperties: 20 });
 
 const text = Type.String({ minLength: 1, maxLength: 1_000 });
 const maybeText = Type.Optional(text);
-const paths = Type.Unsafe<string | string[]>({ type: ["string", "array"], minLength: 1, maxLength: 1_000, items: text, maxItems: 5 });
+const paths = Type.Unsafe<string | string[]>({ type: ["string", "array"], minLength: 1, maxLength: 1_000, items: text, maxItems: 10 });
 const words = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 });
 const NAME = { pattern: "^[a-z][a-z0-9_]{0,39}$", [HINT]: "must be up to 40 of a-z, 0-9 and _, and begin with a letter" };
 const templates = Type.Record(Type.String({ maxLength: 1_000 }), { maxProperties: 50 });
-const condition = table({ path: text, equals: Type.Optional(words) });
+const condition = table({ path: text, equals: Type.Optional(words), not_equals: Type.Optional(words) });
 // A status of 500 and above is always an unknown outcome: a server that failed does not know what it had done before.
 const statuses = Type.Array(Type.Integer({ minimum: 200, maximum: 499 }), { maxItems: 100 });
 const seconds = Type.Integer({ minimum: 1, maximum: 2_592_000 });
 /** Responses by their status, and by the carrier's code. The code `*` is any code that no list has. */
 const matches = table({ statuses: Type.Optional(statuses), codes: Type.Optional(words) });
 
+/** How a text of the carrier is read. `pattern` is for the format `text`: its named groups are the members of the tree. */
+const formatFields = <F extends string>(formats: readonly F[]) => ({
+  format: Type.Optional(oneOf(formats)),
+  pattern: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+});
+/** Each line becomes an element of a list. */
+const eachLine = Type.Optional(Type.Boolean());
+
 const request = table({
   method: Type.Optional(oneOf(["POST", "PUT", "GET"])),
   url: text,
   headers: Type.Optional(templates),
   query: Type.Optional(templates),
-  format: Type.Optional(oneOf(["json", "form"])),
-  /** Tables and lists whose texts are templates. */
-  body: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: "object", maxProperties: 100 })),
+  format: Type.Optional(oneOf(["json", "form", "xml", "text"])),
+  /** Tables and lists whose texts are templates; one template for `xml` and `text`. */
+  body: Type.Optional(Type.Unsafe<Record<string, unknown> | string>({ type: ["object", "string"], maxProperties: 100, maxLength: 10_000 })),
   auth: Type.Optional(typed<AuthDefinition>()),
+  /** The carrier's words for `{{encoding}}`. */
+  encodings: Type.Optional(table({ text, unicode: text })),
   expires_seconds: Type.Optional(table({ least: Type.Optional(seconds), most: Type.Optional(seconds) })),
 });
 
 const response = table({
+  ...formatFields(["json", "form", "xml", "text"]),
   success: Type.Optional(statuses),
   /** A further condition for success, for carriers that report refusals with the status of a success. */
   accepted_when: Type.Optional(condition),
+  /** `none` for a carrier that gives no ids. */
   id: text,
   /** If a response has several codes, the first one that the definition names decides. */
   error_code: Type.Optional(paths),
@@ -64,6 +98,8 @@ const response = table({
 
 /** A page of reports. `next` is the position after it, and `{{cursor}}` the one before it. */
 const poll = table({
+  ...formatFields(["json", "form", "xml", "text"]),
+  each_line: eachLine,
   url: text,
   next: text,
   headers: Type.Optional(templates),
@@ -73,7 +109,12 @@ const poll = table({
 
 /** `confirm`: the URL in a callback by which a subscription is confirmed, and the only host that it may have. */
 const callbacks = table({
-  format: Type.Optional(oneOf(["json", "form", "query"])),
+  ...formatFields(["json", "form", "query", "xml", "text"]),
+  each_line: eachLine,
+  /** The response to a callback that is stored. */
+  response: Type.Optional(
+    table({ status: Type.Optional(Type.Integer({ minimum: 200, maximum: 299 })), content_type: maybeText, body: maybeText }),
+  ),
   verification: typed<VerificationDefinition>(),
   confirm: Type.Optional(table({ path: text, host: text })),
 });
@@ -97,10 +138,10 @@ const inbound = table({
   id: maybeText,
   from: text,
   to: text,
-  /** Absent for messages without a text, such as binary ones. */
-  text: maybeText,
-  /** Paths of contents besides the text, by our names for them. */
-  details: Type.Optional(Type.Record(text, { propertyNames: NAME, maxProperties: 20 })),
+  /** The first path that has a text. Absent for messages without one, such as binary ones. */
+  text: Type.Optional(paths),
+  /** Paths of contents besides the text, by our names for them. Every value that they find is kept. */
+  details: Type.Optional(Type.Record(paths, { propertyNames: NAME, maxProperties: 20 })),
   in_reply_to: maybeText,
   /** How the carrier writes numbers; by their form if it is absent. */
   number_type: Type.Optional(oneOf(["international", "national"])),
@@ -131,6 +172,7 @@ const DEFINITION = {
 };
 const Definition = table(DEFINITION);
 
+export type FormatDefinition = { format?: NonNullable<CallbacksDefinition["format"]>; pattern?: string; each_line?: boolean };
 export type RequestDefinition = Static<typeof request>;
 export type CallbacksDefinition = Static<typeof callbacks>;
 export type ReceiptsDefinition = Static<typeof receipts>;

@@ -13,7 +13,6 @@ export type HttpSettings = ConfiguredCarrier &
     /** The carrier's origin. */
     baseUrl: string;
     partsPerSecond: number;
-    window: number;
   };
 
 // A longer text is refused by every carrier, and must not delay the link for minutes.
@@ -28,14 +27,14 @@ export const http: Provider<HttpSettings> = {
   handleRequest: handleCallback,
   test: testConnection,
   async open(settings, host: LeasedHost) {
-    const { requests, responses, poll, parseReports } = carrierOf(settings);
+    const { requests, tokens, responses, poll, parseReports } = carrierOf(settings);
     return new HttpLink(
       {
         name: "http",
         origin: requests.baseUrl,
-        window: settings.window,
         perSecond: settings.partsPerSecond,
         settings,
+        credentials: tokens?.forLink(settings),
         toRequest: (message) => requests.toRequest(message, host.now()),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: responses.interpret,

@@ -53,3 +53,11 @@ test("an integer that is too large for a number keeps all its digits", () => {
   });
   assert.equal(parseDocument("{"), undefined);
 });
+
+test("a document with too many values or levels is not parsed", () => {
+  const list = (values: number): string => `[${"0,".repeat(values)}1234567890123456]`;
+  assert.ok(Array.isArray(parseDocument(list(16_000))?.body));
+  assert.equal(parseDocument(list(17_000)), undefined);
+  assert.ok(parseDocument("[".repeat(32) + "]".repeat(32)));
+  assert.equal(parseDocument("[".repeat(33) + "]".repeat(33)), undefined);
+});

@@ -7,29 +7,41 @@ import { parseIdentifier } from "../carrier-fields.ts";
 import { storeReports, type CarrierReports } from "../carrier-request.ts";
 import { hasLease, type LeasedHost } from "../provider.ts";
 import type { CarrierDefinition } from "./definition.ts";
-import { parseDocument, textAt, type JsonPath } from "./json-path.ts";
+import { textAt, type JsonPath } from "./json-path.ts";
+import { compileFormat, type ReadDocument } from "./format.ts";
 import type { DefinitionReader } from "./reader.ts";
 import type { ParseReports } from "./reports.ts";
+import type { Auth } from "./auth.ts";
+import type { AccessTokens } from "./oauth2.ts";
 import { compileCall, type CompiledCall } from "./call.ts";
 
-export type CarrierPoll = { call: CompiledCall<"cursor">; next: JsonPath; everyMs: number };
+export type CarrierPoll = {
+  call: CompiledCall<"cursor">;
+  next: JsonPath;
+  read: ReadDocument;
+  tokens: AccessTokens | undefined;
+  everyMs: number;
+};
 
 const EVERY_SECONDS = 5;
 const TIMEOUT_MS = 30_000;
-// Some thousand reports. A longer page is not read.
-const MAX_PAGE_BYTES = 1_048_576;
+// About a thousand reports. A longer page is not read.
+const MAX_PAGE_BYTES = 524_288;
 const PART_SIZE = 500;
 const MAX_EMPTY_PAGES = 10;
 // A carrier that does not respond must not delay the end of the link.
 const STOP_MS = 2_000;
 
-export function compilePoll(reader: DefinitionReader, { poll, request }: CarrierDefinition): CarrierPoll | undefined {
+export function compilePoll(reader: DefinitionReader, { poll }: CarrierDefinition, auth: Auth): CarrierPoll | undefined {
   if (poll === undefined) return undefined;
   const { every_seconds: seconds = EVERY_SECONDS } = poll;
-  const definition = { ...poll, ...(request.auth === undefined ? {} : { auth: request.auth }), method: "GET" } as const;
+  const { url, headers = {}, query = {} } = poll;
+  const definition = { url, headers, query, method: "GET" } as const;
   return {
-    call: compileCall(reader, definition, "poll", { names: ["cursor"], plainNames: [] }),
+    call: compileCall(reader, definition, { at: "poll", auth, names: ["cursor"], plainNames: [] }),
+    tokens: auth.tokens,
     next: reader.path(poll.next, "poll.next"),
+    read: compileFormat(reader, poll, "poll"),
     everyMs: seconds * 1_000,
   };
 }
@@ -46,7 +58,10 @@ function inParts({ receipts, messages }: CarrierReports): CarrierReports[] {
 type PollParts = { parseReports: ParseReports; host: LeasedHost; gate: AddressGate | undefined };
 
 /** Polls from now on. Returns the function that ends it. */
-export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReports, host, gate }: PollParts): () => Promise<void> {
+export function startPolling(
+  { call, next, read, tokens, everyMs }: CarrierPoll,
+  { parseReports, host, gate }: PollParts,
+): () => Promise<void> {
   const client = new HttpClient({ gate, connections: 1, timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_PAGE_BYTES });
   const onError = (error: unknown): void =>
     host.log.warn(
@@ -61,14 +76,16 @@ export function startPolling({ call, next, everyMs }: CarrierPoll, { parseReport
     if (!hasLease(host)) return everyMs;
     position ??= (await host.cursor?.read()) ?? null;
     const known = position;
+    const failure = await tokens?.ready({ gate }, stopping);
+    if (failure !== undefined) throw new Error(failure.reason);
     const outcome = await client.call(
       call.toRequest(() => known, host.now()),
       stopping,
     );
     if (stopping.aborted) return everyMs;
     if (outcome.kind !== "response") throw outcome.error;
-    const document = outcome.status === 200 ? parseDocument(outcome.text) : undefined;
-    if (document === undefined) throw new Error(`HTTP ${outcome.status} in place of a page of reports`);
+    const document = outcome.status === 200 ? read(outcome.text) : undefined;
+    if (document === undefined) throw new Error(`HTTP ${outcome.status} in place of a page of reports of up to 512 kB and 16,384 values`);
     const reports = parseReports(document);
     for (const part of inParts(reports)) if (!(await storeReports(host, part))) return everyMs;
     emptyPages = reports.receipts.length + reports.messages.length > 0 ? 0 : emptyPages + 1;

@@ -43,9 +43,9 @@ export class DefinitionReader {
 
   condition(condition: Condition | undefined, at: string): Test {
     if (condition === undefined) return () => true;
-    const { equals } = condition;
+    const { equals, not_equals: others = [] } = condition;
     const path = this.path(condition.path, `${at}.path`);
-    if (equals === undefined) return (document) => findAll(path, document).length > 0;
+    if (equals === undefined) return (document) => findAll(path, document).length > 0 && !others.includes(textAt(path, document) ?? "");
     return (document) => equals.includes(textAt(path, document) ?? "");
   }
 

@@ -1,5 +1,5 @@
 /** The receipts and inbound messages in what a carrier sends, by the paths of its definition. */
-import { detailsOf, parseAddress, parseIdentifier, parseText, rawFields } from "../carrier-fields.ts";
+import { detailsOf, parseAddress, parseIdentifier, parseText, placeholder, rawFields } from "../carrier-fields.ts";
 import type { CarrierReports } from "../carrier-request.ts";
 import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
 import type { CarrierDefinition, InboundDefinition, ReceiptsDefinition } from "./definition.ts";
@@ -78,15 +78,16 @@ function readStatuses(reader: DefinitionReader, { statuses }: ReceiptsDefinition
 }
 
 function compileInbound(reader: DefinitionReader, definition: InboundDefinition, at: string): ParseList<InboundMessage> {
-  const path = (name: "id" | "from" | "to" | "text" | "in_reply_to"): JsonPath | undefined =>
-    reader.optionalPath(definition[name], `${at}.${name}`);
-  const [id, from, to, text, inReplyTo] = [path("id"), path("from"), path("to"), path("text"), path("in_reply_to")];
+  const path = (name: "id" | "from" | "to" | "in_reply_to"): JsonPath | undefined => reader.optionalPath(definition[name], `${at}.${name}`);
+  const [id, from, to, inReplyTo] = [path("id"), path("from"), path("to"), path("in_reply_to")];
   const { number_type: type, details = {} } = definition;
-  const detailPaths = Object.entries(details).map(([name, each]) => [name, reader.path(each, `${at}.details.${name}`)] as const);
+  const texts = reader.paths(definition.text, `${at}.text`);
+  const detailPaths = Object.entries(details).map(([name, each]) => [name, reader.paths(each, `${at}.details.${name}`)] as const);
   const types = type === undefined ? {} : { fromType: type, toType: type };
   return compileList(reader, definition, at, (item) => {
     const person = parseAddress(textAt(from, item)) ?? "";
-    const written = parseText(textAt(text, item)) ?? "";
+    const contents = detailsOf(Object.fromEntries(detailPaths.flatMap(([name, each]) => numbered(name, each, item))));
+    const written = texts.map((each) => parseText(textAt(each, item))).find((each) => each !== undefined) ?? placeholder(contents);
     if (person === "" && written === "") return undefined;
     return {
       providerMessageId: parseIdentifier(textAt(id, item)) ?? null,
@@ -96,7 +97,16 @@ function compileInbound(reader: DefinitionReader, definition: InboundDefinition,
       ...types,
       text: written,
       inReplyTo: parseIdentifier(textAt(inReplyTo, item)) ?? null,
-      ...detailsOf(Object.fromEntries(detailPaths.map(([name, each]) => [name, textAt(each, item)]))),
+      ...contents,
     };
   });
 }
+
+const ITSELF: JsonPath = { kind: "body", steps: [] };
+
+/** Every text at the paths. The second one is named `media_url_2`, if the first one is `media_url`. */
+const numbered = (name: string, paths: readonly JsonPath[], item: Document): [string, string][] =>
+  paths
+    .flatMap((path) => findAll(path, item))
+    .flatMap((body) => textAt(ITSELF, { body, query: {} }) ?? [])
+    .map((text, index) => [index === 0 ? name : `${name}_${index + 1}`, text]);

@@ -2,15 +2,16 @@
 import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseIdentifier } from "../carrier-fields.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import type { Receipt } from "../provider.ts";
+import type { CarrierError, Outgoing } from "../provider.ts";
 import type { CarrierDefinition, Matches } from "./definition.ts";
-import { parseDocument, textAt, type Document, type JsonPath } from "./json-path.ts";
+import { compileFormat } from "./format.ts";
+import { textAt, type Document, type JsonPath } from "./json-path.ts";
 import type { DefinitionReader } from "./reader.ts";
 
 export type CarrierResponses = {
-  interpret: (response: HttpResponse) => ResponseOutcome;
+  interpret: (response: HttpResponse, message: Pick<Outgoing, "id">) => ResponseOutcome;
   /** The error of a receipt that reports a failure. */
-  toError: (code: string | undefined) => NonNullable<Receipt["error"]>;
+  toError: (code: string | undefined) => CarrierError;
 };
 
 const KINDS = ["throttled", "paused", "transient", "final"] as const;
@@ -20,23 +21,28 @@ type Meanings = { byStatus: ReadonlyMap<number, Kind>; byCode: ReadonlyMap<strin
 
 const SUCCESS = [200, 201, 202];
 const ANY_CODE = "*";
+const NO_ID = "none";
 
-export function compileResponse(reader: DefinitionReader, { response, errors = {} }: CarrierDefinition): CarrierResponses {
+export function compileResponse(reader: DefinitionReader, definition: CarrierDefinition): CarrierResponses {
+  const { response, errors = {} } = definition;
   const { success = SUCCESS } = response;
-  const idPath = reader.path(response.id, "response.id");
+  const idPath = response.id === NO_ID ? undefined : reader.path(response.id, "response.id");
+  if (idPath === undefined) checkWithoutIds(reader, definition);
+  const read = compileFormat(reader, response, "response");
   const codePaths = reader.paths(response.error_code, "response.error_code");
   const isAccepted = reader.condition(response.accepted_when, "response.accepted_when");
   const meanings = readMeanings(reader, response);
   const isNamed = (code: string): boolean => meanings.byCode.has(code) || Object.hasOwn(errors, code);
   const toError = errorsOf(new Map(Object.entries(errors)), meanings);
-  const interpret = (carrierResponse: HttpResponse): ResponseOutcome => {
+  const interpret: CarrierResponses["interpret"] = (carrierResponse, message) => {
     const { status, text } = carrierResponse;
-    const document = parseDocument(text);
+    const document = read(text);
     // A server that failed does not know whether it had created the message before.
     if (status >= 500) return { kind: "unknown", detail: `HTTP ${status}` };
     const codes = document === undefined ? [] : codePaths.flatMap((path) => codeAt(path, document) ?? []);
     const code = codes.find(isNamed) ?? codes[0];
     if (success.includes(status) && document !== undefined && isAccepted(document)) {
+      if (idPath === undefined) return { kind: "accepted", providerMessageId: message.id, isOurs: true };
       const providerMessageId = parseIdentifier(textAt(idPath, document));
       if (providerMessageId === undefined) return { kind: "unknown", detail: "the carrier accepted the message, and gave it no id" };
       return { kind: "accepted", providerMessageId };
@@ -47,6 +53,13 @@ export function compileResponse(reader: DefinitionReader, { response, errors = {
     return code === undefined ? interpretStatus(carrierResponse) : interpretUnlisted(carrierResponse, toError(code));
   };
   return { interpret, toError };
+}
+
+/** Without ids, only a condition distinguishes the carrier's response from that of a proxy, and only our reference finds a message. */
+function checkWithoutIds(reader: DefinitionReader, { response, receipts }: CarrierDefinition): void {
+  if (response.accepted_when === undefined) reader.fault("response.accepted_when", `is required with id = "${NO_ID}"`);
+  if (receipts !== undefined && receipts.reference === undefined)
+    reader.fault("receipts.reference", `is required with response.id = "${NO_ID}"`);
 }
 
 /** The carrier's code. Of a URL with a fragment, or of a name with a namespace, it is the part after `#`. */
@@ -76,14 +89,14 @@ const PAUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 405, 406, 
 
 /** Interprets a status that no list has, with a code that no list has. The code shows that the carrier has read the request, so that a
  *  status such as 404 or 409 is about the message and not about the URL. It is not known whether the carrier would refuse the message again. */
-function interpretUnlisted(response: HttpResponse, error: NonNullable<Receipt["error"]>): ResponseOutcome {
+function interpretUnlisted(response: HttpResponse, error: CarrierError): ResponseOutcome {
   const outcome = interpretStatus(response);
   if (outcome.kind === "refused") return toOutcome("final", response, error);
   if (outcome.kind !== "paused") return outcome.kind === "throttled" ? toOutcome("throttled", response, error) : outcome;
   return toOutcome(response.status < 400 || PAUSING_STATUSES.has(response.status) ? "paused" : "transient", response, error);
 }
 
-function toOutcome(kind: Kind, { status, retryAfterMs }: HttpResponse, error: NonNullable<Receipt["error"]>): ResponseOutcome {
+function toOutcome(kind: Kind, { status, retryAfterMs }: HttpResponse, error: CarrierError): ResponseOutcome {
   const { providerCode } = error;
   if (kind === "throttled") return { kind, scope: "link", retryAfterMs, providerCode };
   if (kind === "paused") return { kind, reason: `the carrier refuses the account: HTTP ${status}, code ${providerCode}`, providerCode };

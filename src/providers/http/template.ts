@@ -30,7 +30,6 @@ export function compileTemplate<Name extends string>(
   return { template: join([...parts, text.slice(end)]) };
 }
 
-/** Joins neighboring texts. */
 function join<Name extends string>(parts: TextTemplate<Name>): TextTemplate<Name> {
   const joined: (string | { variable: Name })[] = [];
   for (const part of parts) {

@@ -1,6 +1,7 @@
 /** Verifies that a callback comes from the carrier: a signature, a token, or credentials. The cheap checks come first. */
 import { createHash, createHmac, createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
 import { unreachable } from "../../lib/assert.ts";
+import { waysToWrite } from "../called-url.ts";
 import { parseJsonObject, type JsonObject } from "../carrier-fields.ts";
 import { isSameSecret } from "../carrier-request.ts";
 import type { CarrierRequest } from "../provider.ts";
@@ -62,7 +63,8 @@ function compileHmac(reader: DefinitionReader, definition: Of<"hmac">): Verify {
   return (called) => {
     const given = headerOf(called.request, header);
     if (given === "" || key === "" || !isRecent(called)) return false;
-    return isSameSecret(given, prefix + createHmac(algorithm, key).update(signedBytes(called)).digest(encoding));
+    const sign = (signed: Buffer): string => prefix + createHmac(algorithm, key).update(signed).digest(encoding);
+    return signedBytes(called).some((signed) => isSameSecret(given, sign(signed)));
   };
 }
 
@@ -78,7 +80,7 @@ function compileEd25519(reader: DefinitionReader, definition: Of<"ed25519">): Ve
   return (called) => {
     const signature = Buffer.from(headerOf(called.request, header), "base64");
     if (key === undefined || signature.length !== ED25519_SIGNATURE_BYTES || !isRecent(called)) return false;
-    return verifySignature(null, signedBytes(called), key, signature);
+    return signedBytes(called).some((signed) => verifySignature(null, signed, key, signature));
   };
 }
 
@@ -97,14 +99,23 @@ const isHeaderVariable = (name: string): name is `header.${string}` => name.star
 
 type SignedDefinition = Pick<Of<"hmac">, "signed" | "timestamp_header" | "tolerance_seconds">;
 
-/** The signed bytes of a request, and whether its time is near enough: a signature that was overheard is of no use later. */
-function compileSigned(reader: DefinitionReader, definition: SignedDefinition): [(called: Called) => Buffer, (called: Called) => boolean] {
+/** The bytes that the carrier may have signed, one for each way to write a signed URL, and whether the time of the request is near enough: a
+ *  signature that was overheard is of no use later. */
+function compileSigned(
+  reader: DefinitionReader,
+  definition: SignedDefinition,
+): [(called: Called) => Buffer[], (called: Called) => boolean] {
   const { signed = "{{body}}", timestamp_header: timestampHeader, tolerance_seconds: tolerance = TOLERANCE_SECONDS } = definition;
   checkTimestamp(reader, signed, timestampHeader);
   const named = Array.from(signed.matchAll(/\{\{\s*(header\.[\w-]+)\s*\}\}/g), ([, name = ""]) => name).filter(isHeaderVariable);
   const template: TextTemplate<SignedVariable> = reader.template(signed, `${AT}.signed`, [...SIGNED_VARIABLES, ...named]);
-  const bytes = (called: Called): Buffer =>
-    Buffer.concat(template.map((part) => (typeof part === "string" ? Buffer.from(part) : signedPart(part.variable, called))));
+  const hasUrl = template.some((part) => typeof part !== "string" && part.variable.startsWith("url"));
+  const bytes = ({ calledUrl, ...called }: Called): Buffer[] =>
+    (hasUrl ? waysToWrite(calledUrl, called.request) : [calledUrl]).map((url) =>
+      Buffer.concat(
+        template.map((part) => (typeof part === "string" ? Buffer.from(part) : signedPart(part.variable, { ...called, calledUrl: url }))),
+      ),
+    );
   const isRecent = ({ request, nowMs }: Called): boolean => {
     if (timestampHeader === undefined) return true;
     const seconds = Number(headerOf(request, timestampHeader.toLowerCase()) || Number.NaN);
@@ -128,7 +139,7 @@ function signedPart(variable: SignedVariable, { request, calledUrl }: Called): B
     case "url":
       return Buffer.from(calledUrl);
     case "url_without_query":
-      return Buffer.from(calledUrl.replace(/\?.*$/s, ""));
+      return Buffer.from(calledUrl.split("?", 1)[0] ?? "");
     default:
       return unreachable(variable);
   }

@@ -1,8 +1,6 @@
 /** The behavior of the simulated carrier: one script for each special recipient, and one for all others. Times are those of
  *  speed 1. */
-import type { Outgoing, Receipt, ReceiptStatus } from "../provider.ts";
-
-type CarrierError = NonNullable<Receipt["error"]>;
+import type { CarrierError, Outgoing, ReceiptStatus } from "../provider.ts";
 
 /** The carrier's response to a message, without its id. */
 export type ScriptedResponse =

@@ -2,7 +2,7 @@
  *  recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
-import { LINK_CLOSED, NOT_SENT, WITHDRAWN } from "../provider.ts";
+import { LINK_CLOSED, NOT_SENT, throttled, WITHDRAWN } from "../provider.ts";
 import type { Begin, Connection, Host, InboundMessage, Outgoing, Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { ReportQueue } from "./report-queue.ts";
@@ -37,7 +37,7 @@ const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
 };
 
 const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "the time limit passed before the carrier's response" };
-const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
+const OVERLOADED = throttled(OVERLOAD_WAIT_MS, "sim-busy");
 
 type PendingSend = {
   kind: "response";

@@ -20,7 +20,7 @@ export type BindParts = {
   addresses: readonly SmscAddress[];
   log: Log;
   deliver: (short: ShortMessage) => Promise<number>;
-  onNotAcknowledged: (short: ShortMessage) => void;
+  onAcknowledged: (short: ShortMessage, isWritten: boolean) => void;
   onBound: (session: Session) => void;
   /** Called when no more requests can be made. */
   onClosing: (session: Session) => void;
@@ -71,7 +71,7 @@ export class Bind {
   }
 
   async #connect(): Promise<BindOutcome> {
-    const { mode, settings, log, deliver, onNotAcknowledged, onBound } = this.#parts;
+    const { mode, settings, log, deliver, onAcknowledged, onBound } = this.#parts;
     const address = this.#nextAddress();
     const socket = await openSocket(socketTarget(settings, address), this.#times.connectMs, this.#stop.signal);
     if (socket instanceof Error) return { kind: "failed", reason: causeOf(socket) };
@@ -84,7 +84,7 @@ export class Bind {
       times: this.#times,
       log,
       deliver,
-      onNotAcknowledged,
+      onAcknowledged,
       onClosing,
       maxTimeouts: settings.window,
     });
@@ -143,12 +143,14 @@ export class Bind {
   }
 }
 
-/** The request that binds a connection. */
 export function bindRequest(mode: BindMode, settings: SmppSettings) {
   const { systemId, password, systemType, interfaceVersion, bindTon, bindNpi, addressRange } = settings;
   const bind = { systemId, password, systemType, interfaceVersion, range: { ton: bindTon, npi: bindNpi, text: addressRange } };
   return { command: `bind_${mode}`, bind } as const;
 }
+
+// A turn handles at most a thousand PDUs of one connection.
+const PIECE_BYTES = 16_384;
 
 export const socketTarget = (settings: SmppSettings, { host, port }: SmscAddress): SocketTarget => ({
   host,
@@ -159,4 +161,5 @@ export const socketTarget = (settings: SmppSettings, { host, port }: SmscAddress
   cert: settings.tlsCert,
   key: settings.tlsKey,
   gate: settings.gate,
+  pieceBytes: PIECE_BYTES,
 });

@@ -13,14 +13,16 @@ export class Frames {
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** Adds a chunk. Returns the PDUs that are complete. Throws a BadFrame for an invalid length. */
-  push(chunk: Buffer): Buffer[] {
+  /** Adds a chunk. Yields the PDUs that are complete; those that are not taken stay for the next call. Throws a BadFrame for an invalid length. */
+  *push(chunk?: Buffer): Generator<Buffer> {
+    if (chunk !== undefined) this.#add(chunk);
+    for (let size = this.#nextSize(); size !== undefined && this.#length >= size; size = this.#nextSize()) yield this.#take(size);
+  }
+
+  #add(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     if (this.#chunks.length > MAX_CHUNKS) this.#chunks = [Buffer.concat(this.#chunks)];
-    const frames: Buffer[] = [];
-    for (let size = this.#nextSize(); size !== undefined && this.#length >= size; size = this.#nextSize()) frames.push(this.#take(size));
-    return frames;
   }
 
   /** The length of the next PDU; undefined while the length field is incomplete. */

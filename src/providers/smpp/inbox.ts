@@ -2,19 +2,24 @@
  *  again what the host did not commit. */
 import { within } from "../../lib/wait.ts";
 import { errorFields } from "../../model/log.ts";
-import type { AddressType, InboundAddresses, InboundMessage, LeasedHost, Receipt } from "../provider.ts";
-import { parsePart, type PartPosition } from "./inbound-part.ts";
+import {
+  ReportsThrottled,
+  type AddressType,
+  type InboundAddresses,
+  type InboundMessage,
+  type LeasedHost,
+  type Receipt,
+} from "../provider.ts";
+import { contentOf, joinParts, positionOf, type PartPosition } from "./parts.ts";
 import { STATUS, type Address, type ShortMessage } from "./pdu.ts";
-import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
 import { parseReceipt } from "./receipt.ts";
-import { Repeats } from "./repeats.ts";
 import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
-import { decodeText } from "./text.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
 
 // The largest number of receipts in one commit.
 const MAX_BATCH = 100;
-/** Replaces a part that never came. */
-const MISSING_PART = "[…]";
+// The wait of a report that the host refuses because there are too many.
+const THROTTLED_MS = 1_000;
 
 /** `stored`: the receipts that are none, or undefined if the batch could not be stored. */
 type Batch = { receipts: Receipt[]; stored: Promise<readonly Receipt[] | undefined> };
@@ -23,8 +28,9 @@ export class Inbox {
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
   readonly #host: LeasedHost;
-  readonly #reassembly: Reassembly;
   readonly #repeats = new Repeats();
+  /** For each committed part: reports that its response was written. */
+  readonly #answered = new WeakMap<ShortMessage, () => void>();
   /** Calls of the host that are running. */
   readonly #calls = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
@@ -35,13 +41,12 @@ export class Inbox {
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
-    this.#reassembly = new Reassembly({ waitMs: this.#times.partsWaitMs, store: (message) => this.#storeMessage(message) });
   }
 
   /** Stores a receipt or message. Resolves with the status of the response; never rejects. */
   async receive(short: ShortMessage): Promise<number> {
     if (this.#isClosing) return STATUS.temporaryError;
-    const receipt = parseReceipt(short);
+    const receipt = parseReceipt(short, this.#settings);
     if (receipt === "unreadable") {
       // The carrier would send the same receipt again, so it is acknowledged.
       this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
@@ -51,12 +56,12 @@ export class Inbox {
     return isStored ? STATUS.ok : STATUS.temporaryError;
   }
 
-  /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognizes a repeated part, and
-   *  receipts may come twice. */
-  expectRepeat(short: ShortMessage): void {
-    const { position, part } = readPart(short);
-    if (position !== null || parseReceipt(short) !== undefined) return;
-    this.#repeats.expect(this.#toMessage({ ...part, runs: [part] }), Promise.resolve(true), performance.now());
+  /** Reports whether the acknowledgement of what was stored could be written. If not, the carrier sends it again: the repetition of a message is
+   *  expected here, that of a part by the host, and receipts may come twice. */
+  acknowledged(short: ShortMessage, isWritten: boolean): void {
+    if (isWritten) this.#answered.get(short)?.();
+    else if (positionOf(short) === null && parseReceipt(short) === undefined)
+      this.#repeats.expect(this.#toMessage(short), Promise.resolve(true), performance.now());
   }
 
   /** Stores receipts for which the carrier waits for no acknowledgement. */
@@ -67,14 +72,8 @@ export class Inbox {
   /** Accepts nothing more, and waits for the running calls, within the limit. Afterwards the host is not called. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#within(this.#drain(), this.#times.drainMs);
+    await this.#within(Promise.all(this.#calls), this.#times.drainMs);
     this.#closed.abort();
-    this.#reassembly.abandon();
-  }
-
-  async #drain(): Promise<void> {
-    await this.#reassembly.close();
-    await Promise.all(this.#calls);
   }
 
   /** Stores a receipt. A text that is none after all is stored as a message. */
@@ -105,15 +104,21 @@ export class Inbox {
   }
 
   async #receiveMessage(short: ShortMessage): Promise<boolean> {
-    const { position, part } = readPart(short);
-    if (position === null) return this.#storeMessage({ ...part, runs: [part] });
-    // A carrier may wait for the response to one part before it sends the next. So a part is acknowledged soon, though a crash would
-    // lose it. Mostly the others come at once, and all are committed before any is acknowledged.
-    return (await this.#within(this.#reassembly.add(position, part), this.#times.partAckMs)) ?? !this.#isClosed;
+    const position = positionOf(short);
+    return position === null ? this.#storeMessage(this.#toMessage(short)) : this.#storePart(short, position);
   }
 
-  async #storeMessage(reassembled: ReassembledMessage): Promise<boolean> {
-    const message = this.#toMessage(reassembled);
+  /** A part that comes again after a call that took too long is recognized by the host. */
+  #storePart(short: ShortMessage, position: PartPosition): Promise<boolean> {
+    const addresses = toAddresses(short.source, short.destination);
+    const part = { ...position, ...contentOf(short), addresses, waitMs: this.#times.partsWaitMs };
+    return this.#call(async () => {
+      if (this.#isClosed) throw new Error("the link is closed");
+      this.#answered.set(short, await this.#host.receivePart(part));
+    });
+  }
+
+  async #storeMessage(message: InboundMessage): Promise<boolean> {
     const earlier = this.#repeats.take(message, performance.now());
     const isStored = earlier === undefined ? false : await this.#within(earlier, this.#times.hostMs);
     if (isStored === true) return true;
@@ -128,10 +133,9 @@ export class Inbox {
     }, expect);
   }
 
-  #toMessage({ addresses, runs }: ReassembledMessage): InboundMessage {
-    const { alphabet } = this.#settings;
-    const text = runs.map((run) => (run === "missing" ? MISSING_PART : decodeText(run.text, run.dataCoding, alphabet))).join("");
-    return { providerMessageId: null, channel: "sms", ...addresses, text, inReplyTo: null };
+  #toMessage(short: ShortMessage): InboundMessage {
+    const text = joinParts(this.#settings, [contentOf(short)]);
+    return { providerMessageId: null, channel: "sms", ...toAddresses(short.source, short.destination), text, inReplyTo: null };
   }
 
   /** Resolves with undefined after the limit, or when the link is closed: no timer remains then. */
@@ -148,8 +152,10 @@ export class Inbox {
   async #call(run: () => Promise<void>, onTimeout: (isCommitted: Promise<boolean>) => void = () => undefined): Promise<boolean> {
     const isCommitted = run().then(
       () => true,
-      (error: unknown) => {
-        if (!this.#isClosed)
+      async (error: unknown) => {
+        // The response waits, and with a hundred of them the socket is not read.
+        if (error instanceof ReportsThrottled) await this.#within(new Promise(() => undefined), THROTTLED_MS);
+        else if (!this.#isClosed)
           this.#host.log.warn(
             { event: "providers.receive_failed", provider: "smpp", ...errorFields(error) },
             "smpp: a receipt or message was not stored: the carrier is asked to send it again",
@@ -167,12 +173,6 @@ export class Inbox {
   }
 }
 
-/** A part with its addresses, and its position in a message of several parts. */
-function readPart(short: ShortMessage): { position: PartPosition | null; part: MessagePart } {
-  const { position, text } = parsePart(short);
-  return { position, part: { addresses: toAddresses(short.source, short.destination), dataCoding: short.dataCoding, text } };
-}
-
 const ADDRESS_TYPES: Readonly<Record<number, AddressType>> = {
   1: "international",
   2: "national",
@@ -182,7 +182,7 @@ const ADDRESS_TYPES: Readonly<Record<number, AddressType>> = {
 
 /** The addresses of an inbound message. Of the types unknown (0), network-specific (3) and
  *  subscriber number (4), and of reserved ones, the form of the address decides. */
-export function toAddresses(source: Address, destination: Address): InboundAddresses {
+export function toAddresses(source: Address, destination: Address): InboundAddresses & { to: string } {
   const [fromType, toType] = [ADDRESS_TYPES[source.ton], ADDRESS_TYPES[destination.ton]];
   return {
     from: source.text,
@@ -190,4 +190,32 @@ export function toAddresses(source: Address, destination: Address): InboundAddre
     to: destination.text,
     ...(toType === undefined ? {} : { toType }),
   };
+}
+
+// Carriers repeat an unacknowledged message after the next bind, or within minutes.
+const EXPECTED_MS = 600_000;
+const MAX_EXPECTED = 1_000;
+
+type Expected = { isCommitted: Promise<boolean>; untilMs: number };
+
+const messageKey = ({ from, to, text }: InboundMessage): string => JSON.stringify([from, to, text]);
+
+/** Inbound messages that may be stored without an acknowledgement: the commit took too long, or the connection ended before the
+ *  response. The carrier sends such a message again, without an id, and it must be stored once. A person may also write the same text
+ *  twice, so only an expected message counts as a repetition, and only once. */
+export class Repeats {
+  readonly #expected = new BoundedMap<string, Expected>(MAX_EXPECTED);
+
+  /** Expects a message to come again. `isCommitted` resolves with whether it is stored. */
+  expect(message: InboundMessage, isCommitted: Promise<boolean>, nowMs: number): void {
+    this.#expected.renew(messageKey(message), { isCommitted, untilMs: nowMs + EXPECTED_MS });
+  }
+
+  /** Resolves with whether an expected message is stored. Undefined if the message was not expected. */
+  take(message: InboundMessage, nowMs: number): Promise<boolean> | undefined {
+    const key = messageKey(message);
+    const found = this.#expected.get(key);
+    this.#expected.delete(key);
+    return found !== undefined && nowMs < found.untilMs ? found.isCommitted : undefined;
+  }
 }

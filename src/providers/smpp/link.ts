@@ -8,7 +8,7 @@ import { Bind, type BindMode } from "./bind.ts";
 import { Inbox } from "./inbox.ts";
 import type { Address, ShortMessage } from "./pdu.ts";
 import { smppTimes, smscAddresses, type SmppSettings, type SmppTimes } from "./settings.ts";
-import { Statuses, type Refused } from "./status.ts";
+import { statusesOf, type Refused, type Statuses } from "./status.ts";
 import { SubmitQueue } from "./submit-queue.ts";
 import { submit, type Submission } from "./submit.ts";
 import { encodeText } from "./text.ts";
@@ -46,7 +46,7 @@ export class SmppLink implements Connection {
     this.#settings = settings;
     this.#times = smppTimes(settings);
     this.#host = host;
-    this.#statuses = new Statuses(settings);
+    this.#statuses = statusesOf(settings);
     this.#inbox = new Inbox(settings, host);
     const changed = (): void => this.#changed();
     const { window, partsPerSecond } = settings;
@@ -111,7 +111,7 @@ export class SmppLink implements Connection {
       addresses: [...addresses.slice(first), ...addresses.slice(0, first)],
       log: this.#host.log,
       deliver: (short) => this.#inbox.receive(short),
-      onNotAcknowledged: (short) => this.#inbox.expectRepeat(short),
+      onAcknowledged: (short, isWritten) => this.#inbox.acknowledged(short, isWritten),
       onBound: (session) => {
         if (isSending) this.#queue.addSession(session);
       },

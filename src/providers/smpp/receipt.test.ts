@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Receipt, ReceiptStatus } from "../provider.ts";
 import { TLV, type ShortMessage } from "./pdu.ts";
-import { parseReceipt } from "./receipt.ts";
+import { parseReceipt, type ReceiptSettings } from "./receipt.ts";
 
 const short = (esmClass: number, text: string | Buffer, tlvs: readonly (readonly [number, string])[] = []): ShortMessage => ({
   serviceType: "",
@@ -74,7 +74,12 @@ const TEXTS: readonly Row[] = [
   ["lines", 4, "id:42\nsub:001\ndlvrd:001\nstat:DELIVRD\nerr:000", "42", "delivered", null],
   ["spaces after the colons", 4, "id: 42 sub: 001 dlvrd: 001 stat: DELIVRD err: 000", "42", "delivered", null],
   ["words in full", 4, "id:42 stat:DELIVERED", "42", "delivered", null],
+  ["a word that denies the delivery", 4, "id:42 stat:DELIVERY_FAILED err:1", "42", "undelivered", "1"],
+  ["a word that only begins like a delivery", 4, "id:42 stat:DELIVERY_PENDING", "42", "sent", null],
+  ["a delivery to the phone", 4, "id:42 stat:DELIVERED_TO_HANDSET", "42", "delivered", null],
   ["words in full, undelivered", 4, "id:42 stat:UNDELIVERABLE err:1", "42", "undelivered", "1"],
+  ["a zero byte at the end", 4, "id:42 stat:DELIVRD\0", "42", "delivered", null],
+  ["a zero byte after the id", 4, "stat:DELIVRD id:42\0", "42", "delivered", null],
   ["small letters", 4, "id:42 stat:delivrd", "42", "delivered", null],
   ["the state as a number", 4, "id:42 stat:5", "42", "undelivered", null],
   ["a state of unknown fate", 4, "id:42 stat:UNKNOWN err:001", "42", "undelivered", "001"],
@@ -188,4 +193,45 @@ test("a receipt keeps the carrier's own parameters, and neither the text nor mor
   assert.deepEqual([network, price, bytes], ["310410", "0.0075", "0102"]);
   assert.equal(Object.keys(rest).filter((name) => name.startsWith("tlv_")).length, 17);
   assert.ok(!("tlv_0424" in rest) && !("tlv_1406" in rest));
+});
+
+describe("the carrier's own words", () => {
+  const settings: ReceiptSettings = {
+    receiptWords: { DELIVRD2: "delivered", ACCEPTD: "delivered", BUFFERED: "sent", GONE: "expired", DELIVRD: "undelivered" },
+    receiptErrors: { "0A1": "invalid_destination", "3:34": "recipient_blocked" },
+  };
+  const read = (stat: string, err = "000", tlvs: Parameters<typeof short>[2] = [], esmClass = 4): Receipt => {
+    const found = parseReceipt(
+      short(esmClass, `id:7 sub:001 dlvrd:000 done date:2611151201 stat:${stat} err:${err} text:`, tlvs),
+      settings,
+    );
+    assert.ok(typeof found === "object");
+    return found;
+  };
+
+  test("have the configured status, in any case, also beside the parameter of the standard", () => {
+    for (const [word, status] of [
+      ["DELIVRD2", "delivered"],
+      ["delivrd2", "delivered"],
+      ["ACCEPTD", "delivered"],
+      ["BUFFERED", "sent"],
+      ["GONE", "expired"],
+      ["DELIVRD", "undelivered"],
+      ["UNDELIV", "undelivered"],
+      ["constructor", "sent"],
+    ] as const)
+      assert.equal(read(word).status, status, word);
+    assert.equal(read("DELIVRD2", "000", [[TLV.messageState, "05"]]).status, "delivered");
+    assert.equal(read("UNLISTED", "000", [[TLV.messageState, "05"]]).status, "undelivered");
+    assert.equal(read("GONE", "000", [], 0x20).status, "sent", "an intermediate notification");
+  });
+
+  test("for errors become our codes, and the carrier's code is kept", () => {
+    const codes = ({ error }: Receipt): unknown[] => [error?.code, error?.providerCode];
+    assert.deepEqual(codes(read("UNDELIV", "0a1")), ["invalid_destination", "0a1"]);
+    assert.deepEqual(codes(read("UNDELIV", "0A2")), ["undeliverable", "0A2"]);
+    assert.deepEqual(codes(read("UNDELIV", "0A1", [[TLV.networkError, "030022"]])), ["recipient_blocked", "3:34"]);
+    assert.deepEqual(codes(read("UNDELIV", "0A1", [[TLV.networkError, "030023"]])), ["invalid_destination", "3:35"]);
+    assert.equal(read("DELIVRD2", "0A1").error, null);
+  });
 });

@@ -25,11 +25,9 @@ const STATES_BY_NUMBER: readonly State[] = [
 
 /** The standard's names have seven letters. Some carriers write longer ones, and names of their own. */
 const STATES_BY_PREFIX: readonly (readonly [prefix: string, state: State])[] = [
-  ["DELIV", "delivered"],
   ["EXPIR", "expired"],
   ["DELET", "deleted"],
   ["UNDEL", "undeliverable"],
-  ["FAIL", "undeliverable"],
   ["SKIP", "undeliverable"],
   ["REJ", "rejected"],
   ["UNKN", "unknown"],
@@ -44,6 +42,23 @@ const STATES_BY_PREFIX: readonly (readonly [prefix: string, state: State])[] = [
   ["SPAM", "blocked"],
 ];
 
+/** The carrier's own words and codes, in capitals: the status of each word in `stat`, and our code for each error in `err` or in the
+ *  network's parameter. */
+export type ReceiptSettings = {
+  receiptWords: Readonly<Record<string, WordStatus>>;
+  receiptErrors: Readonly<Record<string, string>>;
+};
+
+export const WORD_STATUSES = ["sent", "delivered", "undelivered", "expired"] as const satisfies readonly ReceiptStatus[];
+type WordStatus = (typeof WORD_STATUSES)[number];
+
+const STATES_OF_WORDS: Readonly<Record<WordStatus, State>> = {
+  sent: "accepted",
+  delivered: "delivered",
+  undelivered: "undeliverable",
+  expired: "expired",
+};
+
 type Meaning = { status: ReceiptStatus; code: string; message: string };
 const MEANINGS: Readonly<Record<State, Meaning>> = {
   enroute: { status: "sent", code: "", message: "" },
@@ -57,16 +72,35 @@ const MEANINGS: Readonly<Record<State, Meaning>> = {
   blocked: { status: "undelivered", code: "blocked_by_carrier", message: "The network blocked the message" },
 };
 
+/** The settings with the words and codes in capitals, as they are looked up. */
+export const inCapitals = <T>(table: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(table).map(([word, value]) => [word.toUpperCase(), value]));
+
+/** Returns the faults of words and codes that differ in small and capital letters only. */
+export const findReceiptFaults = ({ receiptWords, receiptErrors }: ReceiptSettings): string[] =>
+  Object.entries({ receipt_words: receiptWords, receipt_errors: receiptErrors }).flatMap(([name, table]) =>
+    Object.keys(table).length === Object.keys(inCapitals<string>(table)).length
+      ? []
+      : [`${name}: has a word twice, in small and capital letters`],
+  );
+
+const ownIn = <T>(table: Readonly<Record<string, T>>, word: string | null | undefined): T | undefined =>
+  word && Object.hasOwn(table, word.toUpperCase()) ? table[word.toUpperCase()] : undefined;
+
+const NO_SETTINGS: ReceiptSettings = { receiptWords: {}, receiptErrors: {} };
+
 /** Parses a receipt. Undefined: an inbound message. `unreadable`: a receipt without a carrier id. A person may have written the text of a receipt
  *  without a mark of the carrier. */
-export function parseReceipt(short: ShortMessage): Receipt | "unreadable" | undefined {
+export function parseReceipt(short: ShortMessage, settings = NO_SETTINGS): Receipt | "unreadable" | undefined {
   const kind = short.esmClass & MESSAGE_TYPE_BITS;
   const fields = parseFields(toText(short));
   const isMarked = kind === RECEIPT || kind === INTERMEDIATE || (kind === 0 && hasReceiptTlvs(short.tlvs));
   if (!isMarked && !(kind === 0 && looksLikeReceipt(fields))) return undefined;
   const id = receiptedMessageId(short.tlvs) ?? fields.get("id");
   if (id === undefined) return "unreadable";
-  const receipt = toReceipt(id, parseState(short.tlvs, fields, kind === INTERMEDIATE), short, fields);
+  const state = parseState(short.tlvs, fields, settings);
+  // An intermediate notification is not final, unless it reports the delivery.
+  const receipt = toReceipt(id, kind === INTERMEDIATE && state !== "delivered" ? "enroute" : state, short, fields, settings);
   const addresses = [short.source.text, short.destination.text];
   return { ...receipt, ...(isMarked ? { addresses } : { unmarkedFrom: addresses }) };
 }
@@ -77,23 +111,29 @@ const hasReceiptTlvs = (tlvs: Tlvs): boolean => tlvs.has(TLV.receiptedMessageId)
 const looksLikeReceipt = (fields: Fields): boolean =>
   fields.has("id") && fields.has("stat") && (fields.has("done date") || fields.has("dlvrd"));
 
-/** An intermediate notification is not final, unless it reports the delivery. */
-function parseState(tlvs: Tlvs, fields: Fields, isIntermediate: boolean): State {
-  const byNumber = STATES_BY_NUMBER[tlvs.get(TLV.messageState)?.at(0) ?? -1];
-  const state = byNumber ?? parseStateName(fields.get("stat") ?? "");
-  return isIntermediate && state !== "delivered" ? "enroute" : state;
+function parseState(tlvs: Tlvs, fields: Fields, { receiptWords }: ReceiptSettings): State {
+  const word = fields.get("stat") ?? "";
+  const configured = ownIn(receiptWords, word);
+  if (configured !== undefined) return STATES_OF_WORDS[configured];
+  return STATES_BY_NUMBER[tlvs.get(TLV.messageState)?.at(0) ?? -1] ?? parseStateName(word);
 }
+
+/** Only these names report a delivery: a longer word may deny it, such as `DELIVERY_FAILED`. */
+const DELIVERED = /^DELIV(?:RD|ERD|ERED)?(?:TO[A-Z]*)?$/;
 
 /** An unknown name decides nothing. */
 function parseStateName(name: string): State {
   if (/^\d$/.test(name)) return STATES_BY_NUMBER[Number(name)] ?? "enroute";
   const upper = name.toUpperCase().replaceAll(/[-_]/g, "");
+  if (DELIVERED.test(upper)) return "delivered";
+  if (upper.includes("FAIL")) return "undeliverable";
   return STATES_BY_PREFIX.find(([prefix]) => upper.startsWith(prefix))?.[1] ?? "enroute";
 }
 
-function toReceipt(id: string, state: State, { tlvs }: ShortMessage, fields: Fields): Receipt {
+function toReceipt(id: string, state: State, { tlvs }: ShortMessage, fields: Fields, { receiptErrors }: ReceiptSettings): Receipt {
   const { status, code, message } = MEANINGS[state];
   const providerCode = networkError(tlvs) ?? fields.get("err") ?? null;
+  const configured = ownIn(receiptErrors, networkError(tlvs)) ?? ownIn(receiptErrors, fields.get("err"));
   const raw = Object.fromEntries(
     RAW_FIELDS.flatMap((name) => (fields.has(name) ? [[name.replace(" ", "_"), fields.get(name) ?? ""]] : [])),
   );
@@ -103,7 +143,7 @@ function toReceipt(id: string, state: State, { tlvs }: ShortMessage, fields: Fie
     providerMessageId: id,
     reference: null,
     status,
-    error: code === "" ? null : { code, message, providerCode, isPermanent: state !== "expired" },
+    error: code === "" ? null : { code: configured ?? code, message, providerCode, isPermanent: state !== "expired" },
     raw: {
       ...raw,
       id,
@@ -139,7 +179,7 @@ const MAX_ID = 255;
 
 function receiptedMessageId(tlvs: Tlvs): string | undefined {
   const bytes = tlvs.get(TLV.receiptedMessageId);
-  const id = bytes?.toString("latin1").replace(/\0.*$/s, "").trim();
+  const id = bytes?.toString("latin1").split("\0", 1)[0]?.trim();
   return id === undefined || id === "" || id.length > MAX_ID ? undefined : id;
 }
 
@@ -185,6 +225,9 @@ function parseFields(text: string): Fields {
 /** Dates have ten digits, or twelve with seconds. Some carriers also write the century. */
 const isPlausible = (name: string, value: string): boolean => !name.endsWith(" date") || /^\d{10,14}$/.test(value);
 
-/** The text is ASCII, whatever the data coding, unless it starts with a zero byte: then it is UTF-16. */
-const toText = ({ text }: ShortMessage): string =>
-  text.length % 2 === 0 && text[0] === 0 ? Buffer.from(text).swap16().toString("utf16le") : text.toString("latin1");
+/** The text is ASCII, whatever the data coding, unless it starts with a zero byte: then it is UTF-16. Some carriers end it with a zero byte, as other
+ *  fields of a PDU end. */
+const toText = ({ text }: ShortMessage): string => {
+  const isUtf16 = text.length % 2 === 0 && text[0] === 0;
+  return (isUtf16 ? Buffer.from(text).swap16().toString("utf16le") : text.toString("latin1")).replaceAll("\0", " ");
+};

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { errorFields, type Log } from "../../model/log.ts";
 import type { EventOf } from "../../model/log-events.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import { within } from "../../lib/wait.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
@@ -16,18 +17,21 @@ export type SessionParts = {
   log: Log;
   /** Stores a deliver_sm. Resolves with the status of the response. */
   deliver: (short: ShortMessage) => Promise<number>;
-  /** Called for a stored deliver_sm whose response could not be written: the carrier sends it again. */
-  onNotAcknowledged: (short: ShortMessage) => void;
+  /** Called for each stored deliver_sm, with whether its response was written. If not, the carrier sends it again. */
+  onAcknowledged: (short: ShortMessage, isWritten: boolean) => void;
   /** Called when no more requests can be made, though responses may still come. */
   onClosing: () => void;
   /** The session ends after this number of requests in a row without a response. */
   maxTimeouts: number;
 };
 
-// The number of deliver_sm that may wait for the host. Carriers send fewer at a time. At this number the socket is not read any more.
+// The number of deliver_sm that may wait for the host. Carriers send fewer at a time. At this number nothing more is read.
 const MAX_DELIVERING = 100;
 // A peer that sends requests and does not read our responses must not fill the memory.
 const MAX_UNSENT_BYTES = 1_048_576;
+// All PDUs of a peer but deliver_sm and data_sm, which wait for the host, and responses to our requests. Carriers send an enquire_link in some
+// seconds.
+const UNEXPECTED = { perSecond: 200, burst: 500 };
 // Enough to show the errors of a peer, without a log line for each.
 const MAX_WARNINGS = 10;
 
@@ -37,6 +41,7 @@ export class Session {
   readonly #requests: PendingRequests;
   readonly #ended = Promise.withResolvers<string>();
   readonly #enquireTimer: NodeJS.Timeout;
+  readonly #unexpected = new TokenBucket(UNEXPECTED);
   #receivedAt = performance.now();
   #isEnquiring = false;
   #delivering = 0;
@@ -125,12 +130,14 @@ export class Session {
     });
   }
 
-  #read(chunk: Buffer): void {
+  /** Handles the PDUs that were received. One read may bring hundreds: those beyond the limit wait with the next bytes. */
+  #read(chunk?: Buffer): void {
     this.#receivedAt = performance.now();
     try {
       for (const frame of this.#frames.push(chunk)) {
         if (this.#isEnded) return;
         this.#handle(decode(frame));
+        if (this.#delivering >= MAX_DELIVERING) return;
       }
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error;
@@ -143,20 +150,18 @@ export class Session {
 
   #handle(pdu: Pdu | Malformed): void {
     const { command, status, sequence } = pdu;
-    if (command === "malformed") this.#handleMalformed(pdu);
-    else if (isResponse(COMMAND[command])) {
-      if (!this.#requests.receive(pdu)) this.#warn({ event: "smpp.unexpected_response", command, status }, "a response to no request");
+    const commandId = command === "malformed" ? pdu.commandId : COMMAND[command];
+    if (command === "malformed") this.#warn({ event: "smpp.malformed_pdu", command_id: commandId, reason: pdu.reason }, "a malformed PDU");
+    if (command === "deliver_sm" || command === "data_sm") void this.#deliver(command, pdu.short, sequence);
+    else if (isResponse(commandId) && this.#requests.receive(pdu)) return;
+    else if (!this.#unexpected.take()) this.end("the carrier sends too many requests, or responses to no request");
+    else if (isResponse(commandId)) {
+      if (command !== "malformed") this.#warn({ event: "smpp.unexpected_response", command, status }, "a response to no request");
     } else if (command === "enquire_link") this.#write({ command: "enquire_link_resp", status: STATUS.ok, sequence });
-    else if (command === "deliver_sm" || command === "data_sm") void this.#deliver(command, pdu.short, sequence);
     else if (command === "unbind") void this.#acceptUnbind(sequence);
+    else if (command === "malformed" && pdu.reason !== "unknown command") this.#nack(sequence, STATUS.invalidLength);
     // An alert_notification has no response. Every other command is refused.
     else if (command !== "alert_notification") this.#nack(sequence, STATUS.invalidCommand);
-  }
-
-  #handleMalformed({ commandId, status, sequence, reason }: Malformed): void {
-    this.#warn({ event: "smpp.malformed_pdu", command_id: commandId, reason }, "a malformed PDU");
-    if (isResponse(commandId)) this.#requests.receiveUnreadable(sequence, `its answer, status ${status}, could not be read`);
-    else this.#nack(sequence, reason === "unknown command" ? STATUS.invalidCommand : STATUS.invalidLength);
   }
 
   #nack(sequence: number, status: number): void {
@@ -164,7 +169,7 @@ export class Session {
   }
 
   async #deliver(command: "deliver_sm" | "data_sm", short: ShortMessage, sequence: number): Promise<void> {
-    const { socket, deliver, onNotAcknowledged } = this.#parts;
+    const { socket, deliver, onAcknowledged } = this.#parts;
     this.#delivering += 1;
     if (this.#delivering >= MAX_DELIVERING) socket.pause();
     const status = await deliver(short).catch((error: unknown) => {
@@ -173,11 +178,11 @@ export class Session {
     });
     this.#delivering -= 1;
     if (this.#delivering < MAX_DELIVERING / 2 && socket.isPaused()) {
-      this.#receivedAt = performance.now();
-      socket.resume();
+      this.#read();
+      if (this.#delivering < MAX_DELIVERING) socket.resume();
     }
-    const isAcknowledged = this.#write({ command: `${command}_resp`, id: "", status, sequence });
-    if (!isAcknowledged && status === STATUS.ok) onNotAcknowledged(short);
+    const isWritten = this.#write({ command: `${command}_resp`, id: "", status, sequence });
+    if (status === STATUS.ok) onAcknowledged(short, isWritten);
   }
 
   /** Responds to the carrier's unbind, after a moment for its outstanding responses. */
@@ -241,7 +246,8 @@ export class PendingRequests {
     this.#onTimeouts = onTimeouts;
   }
 
-  begin({ limitMs, signal, onLateResponse }: RequestLimits, write: (sequence: number) => void): Promise<RequestOutcome> {
+  /** `write` returns false if nothing was written: the connection is ending. */
+  begin({ limitMs, signal, onLateResponse }: RequestLimits, write: (sequence: number) => boolean): Promise<RequestOutcome> {
     if (signal?.aborted === true) return Promise.resolve({ kind: "unsent" });
     const sequence = this.#nextSequence();
     return new Promise((resolve) => {
@@ -263,26 +269,24 @@ export class PendingRequests {
       }, limitMs);
       signal?.addEventListener("abort", abort, { once: true });
       this.#pending.set(sequence, settle);
-      write(sequence);
+      if (!write(sequence)) settle({ kind: "unsent" });
     });
   }
 
   /** Settles the request of a response. Returns false when there is no such request. */
-  receive(pdu: Pdu): boolean {
-    const settle = this.#pending.get(pdu.sequence);
-    const late = this.#late.get(pdu.sequence);
+  receive(pdu: Pdu | Malformed): boolean {
+    const { command, status, sequence } = pdu;
+    const settle = this.#pending.get(sequence);
+    const late = this.#late.get(sequence);
     if (settle === undefined && late === undefined) return false;
-    this.#timeouts = 0;
-    this.#late.delete(pdu.sequence);
-    settle?.({ kind: "response", pdu });
-    late?.(pdu);
-    return true;
-  }
-
-  /** Settles the request of a response that cannot be read. */
-  receiveUnreadable(sequence: number, detail: string): void {
     this.#late.delete(sequence);
-    this.#pending.get(sequence)?.({ kind: "unreadable", detail });
+    if (command === "malformed") settle?.({ kind: "unreadable", detail: `its answer, status ${status}, could not be read` });
+    else {
+      this.#timeouts = 0;
+      settle?.({ kind: "response", pdu });
+      late?.(pdu);
+    }
+    return true;
   }
 
   /** Settles all requests, since the connection has ended. */

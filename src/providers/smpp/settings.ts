@@ -1,7 +1,9 @@
 /** The settings of an SMPP link, and its time limits. */
+import type { NationalLanguage } from "../../model/national-alphabets.ts";
 import type { Alphabet } from "../../model/segments.ts";
 import type { ReceiptIds } from "../provider.ts";
 import type { AddressGate } from "../../outbound/address-gate.ts";
+import type { ReceiptSettings } from "./receipt.ts";
 import type { StatusSettings } from "./status.ts";
 import type { TlvSettings } from "./tlvs.ts";
 
@@ -13,15 +15,51 @@ export const VALIDITIES = ["relative", "absolute", "none"] as const;
 /** SMPP 3.3, 3.4 and 5.0. */
 export const INTERFACE_VERSIONS = [0x33, 0x34, 0x50] as const;
 
-export type SmppSettings = StatusSettings &
+/** The settings with a default. */
+export const SMPP_DEFAULTS = {
+  /** Several addresses such as `a.example:2775`, in place of `host` and `port`. */
+  hosts: [] as readonly string[],
+  /** The number of binds: of transceivers, of transmitters or receivers, or of pairs. */
+  binds: 1,
+  tls: false,
+  systemType: "",
+  bindMode: "transceiver" as (typeof BIND_MODES)[number],
+  /** The number of submit_sm that may wait for their responses at a time. */
+  window: 10,
+  /** The rate in parts, as carriers count it. Null: as fast as the window allows. */
+  partsPerSecond: null as number | null,
+  enquireSeconds: 30,
+  responseSeconds: 45,
+  /** The carrier's meaning of data_coding 0, with one character or septet in a byte. */
+  alphabet: "gsm7" as Alphabet,
+  longText: "udh8" as LongText,
+  serviceType: "",
+  registeredDelivery: 1,
+  addressRange: "",
+  /** Type of number and numbering plan of `addressRange`. */
+  bindTon: 0,
+  bindNpi: 0,
+  interfaceVersion: 0x34,
+  /** How long the carrier may attempt the delivery: as a duration, as a time, or as long as the carrier wants. */
+  validity: "relative" as (typeof VALIDITIES)[number],
+  /** The priority_flag of each priority, or of all messages. */
+  priorityFlag: 0 as number | Readonly<Partial<Record<"high" | "normal" | "bulk", number>>>,
+  receiptIds: "auto" as ReceiptIds,
+  receiptWords: {} as ReceiptSettings["receiptWords"],
+  receiptErrors: {} as ReceiptSettings["receiptErrors"],
+  statusFinal: [] as StatusSettings["statusFinal"],
+  statusTransient: [] as StatusSettings["statusTransient"],
+  statusThrottle: [] as StatusSettings["statusThrottle"],
+  tlvs: [] as TlvSettings["tlvs"],
+  messageTlvs: [] as TlvSettings["messageTlvs"],
+};
+
+export type SmppSettings = Readonly<typeof SMPP_DEFAULTS> &
   TlvSettings & {
     host: string;
     port: number;
-    /** Several addresses such as `a.example:2775`, in place of `host` and `port`. */
-    hosts: readonly string[];
-    /** The number of binds: of transceivers, of transmitters or receivers, or of pairs. */
-    binds: number;
-    tls: boolean;
+    /** The languages whose national tables may be used for texts. */
+    languages?: readonly NationalLanguage[];
     /** The name in the carrier's certificate, if it is not the host. */
     tlsServerName?: string;
     /** A certificate in PEM to trust in place of the well-known ones. */
@@ -33,34 +71,13 @@ export type SmppSettings = StatusSettings &
     gate?: AddressGate | undefined;
     systemId: string;
     password: string;
-    systemType: string;
-    bindMode: (typeof BIND_MODES)[number];
-    /** The number of submit_sm that may wait for their responses at a time. */
-    window: number;
-    /** The rate in parts, as carriers count it. Null: as fast as the window allows. */
-    partsPerSecond: number | null;
-    enquireSeconds: number;
-    responseSeconds: number;
-    /** The carrier's meaning of data_coding 0, with one character or septet in a byte. */
-    alphabet: Alphabet;
-    longText: LongText;
+    /** Absent: by `systemId` and the addresses. */
+    carrierAccount?: string;
     /** Absent: by the form of the address. */
     sourceTon?: number;
     sourceNpi?: number;
     destinationTon?: number;
     destinationNpi?: number;
-    serviceType: string;
-    registeredDelivery: number;
-    addressRange: string;
-    /** Type of number and numbering plan of `addressRange`. */
-    bindTon: number;
-    bindNpi: number;
-    interfaceVersion: number;
-    /** How long the carrier may attempt the delivery: as a duration, as a time, or as long as the carrier wants. */
-    validity: (typeof VALIDITIES)[number];
-    /** The priority_flag of each priority, or of all messages. */
-    priorityFlag: number | Readonly<Partial<Record<"high" | "normal" | "bulk", number>>>;
-    receiptIds: ReceiptIds;
     /** Shorter times for tests. */
     times?: Partial<SmppTimes>;
   };
@@ -76,84 +93,38 @@ export function smscAddresses({ hosts, host, port }: Pick<SmppSettings, "hosts" 
   });
 }
 
-/** The defaults. The address, the account and optional settings have none. */
-export const SMPP_DEFAULTS = {
-  hosts: [],
-  binds: 1,
-  tls: false,
-  systemType: "",
-  bindMode: "transceiver",
-  window: 10,
-  partsPerSecond: null,
-  enquireSeconds: 30,
-  responseSeconds: 45,
-  alphabet: "gsm7",
-  longText: "udh8",
-  serviceType: "",
-  registeredDelivery: 1,
-  addressRange: "",
-  bindTon: 0,
-  bindNpi: 0,
-  interfaceVersion: 0x34,
-  validity: "relative",
-  priorityFlag: 0,
-  receiptIds: "auto",
-  statusFinal: [],
-  statusTransient: [],
-  statusThrottle: [],
-  tlvs: [],
-  messageTlvs: [],
-} as const satisfies Partial<SmppSettings>;
-
-export type SmppTimes = {
-  connectMs: number;
-  /** From the connection to the response to the bind. */
-  bindMs: number;
-  enquireMs: number;
-  enquireResponseMs: number;
-  responseMs: number;
-  firstReconnectMs: number;
-  maxReconnectMs: number;
-  /** Between two attempts when the carrier refuses the system id or the password. A person must act, and carriers lock accounts after
-   *  too many attempts. */
-  refusedMs: number;
-  /** A bind that lasted this long does not count as a failure. */
-  stableMs: number;
-  firstPauseMs: number;
-  maxPauseMs: number;
-  /** The wait for outstanding responses before a connection is closed. */
-  drainMs: number;
-  unbindMs: number;
-  /** How long the host may take to commit; less than carriers wait for a response. */
-  hostMs: number;
-  /** How long an inbound part waits for the others before it is acknowledged. */
-  partAckMs: number;
-  /** How long a message waits for its missing parts. */
-  partsWaitMs: number;
-  /** How long a message waits for its turn, before its first part has left. */
-  turnMs: number;
-  /** How long a started message may take: no more messages are started than the rate allows to finish in this time. */
-  finishMs: number;
-};
-
-export const smppTimes = ({ enquireSeconds, responseSeconds, times }: SmppSettings): SmppTimes => ({
+const TIMES = {
   connectMs: 10_000,
+  /** From the connection to the response to the bind. */
   bindMs: 15_000,
-  enquireMs: enquireSeconds * 1_000,
   enquireResponseMs: 15_000,
-  responseMs: responseSeconds * 1_000,
   firstReconnectMs: 1_000,
   maxReconnectMs: 60_000,
+  /** Between two attempts when the carrier refuses the system id or the password. A person must act, and carriers lock accounts after
+   *  too many attempts. */
   refusedMs: 300_000,
+  /** A bind that lasted this long does not count as a failure. */
   stableMs: 30_000,
   firstPauseMs: 1_000,
   maxPauseMs: 30_000,
+  /** The wait for outstanding responses before a connection is closed. */
   drainMs: 3_000,
   unbindMs: 3_000,
+  /** How long the host may take to commit; less than carriers wait for a response. */
   hostMs: 20_000,
-  partAckMs: 1_000,
+  /** How long an inbound message waits for its missing parts. */
   partsWaitMs: 600_000,
+  /** How long a message waits for its turn, before its first part has left. */
   turnMs: 10_000,
+  /** How long a started message may take: no more messages are started than the rate allows to finish in this time. */
   finishMs: 20_000,
+};
+
+export type SmppTimes = typeof TIMES & { enquireMs: number; responseMs: number };
+
+export const smppTimes = ({ enquireSeconds, responseSeconds, times }: SmppSettings): SmppTimes => ({
+  ...TIMES,
+  enquireMs: enquireSeconds * 1_000,
+  responseMs: responseSeconds * 1_000,
   ...times,
 });

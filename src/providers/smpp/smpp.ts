@@ -2,8 +2,15 @@
 import { assert } from "../../lib/assert.ts";
 import type { LeasedHost, Provider } from "../provider.ts";
 import { SmppLink } from "./link.ts";
-import type { SmppSettings } from "./settings.ts";
-import { testBind } from "./test-bind.ts";
+import { smppTimes, smscAddresses, type SmppSettings } from "./settings.ts";
+import type { Log } from "../../model/log.ts";
+import { openSocket } from "../../outbound/open-socket.ts";
+import { connectionFailure, failed, succeeded, type ConnectionTest } from "../connection-test.ts";
+import { bindRequest, socketTarget } from "./bind.ts";
+import { joinParts } from "./parts.ts";
+import { STATUS } from "./pdu.ts";
+import { Session } from "./session.ts";
+import { statusCode } from "./status.ts";
 
 export const smpp: Provider<SmppSettings> = {
   name: "smpp",
@@ -15,5 +22,45 @@ export const smpp: Provider<SmppSettings> = {
     assert(settings.partsPerSecond === null || settings.partsPerSecond > 0, "the rate of an SMPP link is above zero");
     return new SmppLink(settings, host);
   },
+  joinParts,
   test: testBind,
 };
+
+const REFUSALS: ReadonlyMap<number, string> = new Map([
+  [STATUS.invalidPassword, "The carrier refused the password."],
+  [STATUS.invalidSystemId, "The carrier does not know the system_id."],
+]);
+
+/** Tests the settings of a link: binds and unbinds. */
+async function testBind(settings: SmppSettings, log: Log, signal: AbortSignal): Promise<ConnectionTest> {
+  const [address = settings] = smscAddresses(settings);
+  const times = smppTimes(settings);
+  const socket = await openSocket(socketTarget(settings, address), times.connectMs, signal);
+  if (socket instanceof Error) return connectionFailure(socket);
+  const session = new Session({
+    socket,
+    times,
+    log,
+    // The link is not open, so nothing can be stored: the carrier is asked to send it again.
+    deliver: async () => STATUS.temporaryError,
+    onAcknowledged: () => undefined,
+    onClosing: () => undefined,
+    maxTimeouts: 1,
+  });
+  const mode = settings.bindMode === "pair" ? "transmitter" : settings.bindMode;
+  const outcome = await session.request(bindRequest(mode, settings), { limitMs: times.bindMs, signal });
+  if (outcome.kind !== "response") {
+    session.end("tested");
+    return failed(
+      "response",
+      "The host accepted the connection and did not respond to the bind. Is this its SMPP port, and is TLS set rightly?",
+    );
+  }
+  const { status } = outcome.pdu;
+  if (status !== STATUS.ok) {
+    session.end("tested");
+    return failed("credentials", REFUSALS.get(status) ?? `The carrier refused the bind with ${statusCode(status)}.`);
+  }
+  await session.unbind();
+  return succeeded("The carrier accepted the bind.");
+}

@@ -46,7 +46,7 @@ const TRANSIENT_REFUSAL: Refusal = { code: "carrier_unavailable", message: "The 
 export const statusCode = (status: number): string => `0x${status.toString(16).toUpperCase().padStart(2, "0")}`;
 
 type StatusRange = readonly [first: number, last: number];
-export type StatusClass = "final" | "transient" | "throttle";
+type StatusClass = "final" | "transient" | "throttle";
 
 /** The statuses whose meaning on a link differs from the standard's. An entry is a number or a range such as `0x400-0x4FF`. */
 export type StatusSettings = {
@@ -85,24 +85,21 @@ const isIn = (status: number, ranges: readonly StatusRange[]): boolean => ranges
 
 export type Refused = Extract<SendOutcome, { kind: "refused" }>;
 
+export type Statuses = ReturnType<typeof statusesOf>;
+
 /** The meanings of the statuses of one link. */
-export class Statuses {
-  readonly #ranges: readonly (readonly [StatusClass, StatusRange])[];
-
-  constructor(settings: StatusSettings) {
-    this.#ranges = rangesIn(settings);
-  }
-
-  classOf(status: number): StatusClass {
-    const own = this.#ranges.find(([, range]) => isIn(status, [range]));
+export function statusesOf(settings: StatusSettings) {
+  const ranges = rangesIn(settings);
+  const classOf = (status: number): StatusClass => {
+    const own = ranges.find(([, range]) => isIn(status, [range]));
     if (own !== undefined) return own[0];
     return isIn(status, THROTTLE) ? "throttle" : isIn(status, FINAL) ? "final" : "transient";
-  }
-
+  };
   /** The refusal of any status that is neither success nor throttling. */
-  toRefusal(status: number): Refused {
-    const isPermanent = this.classOf(status) === "final";
+  const toRefusal = (status: number): Refused => {
+    const isPermanent = classOf(status) === "final";
     const refusal = isPermanent ? (REFUSALS[status] ?? REFUSED) : TRANSIENT_REFUSAL;
     return { kind: "refused", ...refusal, providerCode: statusCode(status), isPermanent };
-  }
+  };
+  return { classOf, toRefusal };
 }

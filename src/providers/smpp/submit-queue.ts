@@ -1,12 +1,14 @@
 /** The queue of parts that wait to be submitted: for one of the bound sessions, for room in the window, for their share of the rate, and for the
  *  end of a pause that the carrier asked for. */
+import { LastSecond, type Place } from "../last-second.ts";
 import { Rate } from "./rate.ts";
 import type { Session } from "./session.ts";
 import type { SmppTimes } from "./settings.ts";
 
-/** An admitted part may use `session` until `release` is called. The other kinds say why the part may not be sent. */
+/** An admitted part may use `session` until `release` is called. Its place is written right before its bytes; null: the link has no rate. The other
+ *  kinds say why the part may not be sent. */
 export type Admission = Admitted | { kind: "unbound" | "aborted" | "closed" };
-type Admitted = { kind: "admitted"; session: Session; atMs: number };
+type Admitted = { kind: "admitted"; session: Session; atMs: number; place: Place | null };
 
 /** The carrier's response to a part, as far as it concerns the rate. */
 export type PartOutcome = "accepted" | "throttled" | "other";
@@ -29,6 +31,8 @@ export type SubmitQueueOptions = {
 export class SubmitQueue {
   readonly #options: SubmitQueueOptions;
   readonly #rate: Rate;
+  /** Null: the link has no rate. */
+  readonly #lastSecond: LastSecond | null;
   /** Parts of started messages go first, so that a started message ends soon. */
   readonly #started: Waiter[] = [];
   readonly #unstarted: Waiter[] = [];
@@ -40,12 +44,16 @@ export class SubmitQueue {
   #pausedUntil = 0;
   #pausedAt = -1;
   #pauses = 0;
+  /** The end of the pause is reported as well, by whatever comes first after it. */
+  #isPauseReported = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: SubmitQueueOptions) {
     this.#options = options;
-    this.#rate = new Rate(options.partsPerSecond, performance.now());
+    const { partsPerSecond } = options;
+    this.#rate = new Rate(partsPerSecond, performance.now());
+    this.#lastSecond = partsPerSecond === null ? null : new LastSecond(partsPerSecond);
   }
 
   get isOpen(): boolean {
@@ -108,7 +116,8 @@ export class SubmitQueue {
   }
 
   /** Ends an admission: the part has its response, or will get none. */
-  release({ session, atMs }: Admitted, outcome: PartOutcome): void {
+  release({ session, atMs, place }: Admitted, outcome: PartOutcome): void {
+    place?.release();
     this.#inFlight -= 1;
     this.#count(session, -1);
     if (outcome === "throttled") this.#throttle(atMs);
@@ -143,12 +152,17 @@ export class SubmitQueue {
     this.#pausedAt = now;
     this.#pauses += 1;
     this.#rate.cut(now);
+    this.#isPauseReported = true;
     this.#options.changed();
   }
 
   #pump(): void {
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
+    if (this.#isPauseReported && !this.isPaused) {
+      this.#isPauseReported = false;
+      this.#options.changed();
+    }
     if (!this.#options.hasLease()) return this.#waitForLease();
     const waitMs = this.#admitNext();
     const turnMs = this.#expireTurns();
@@ -162,13 +176,15 @@ export class SubmitQueue {
       const queue = this.#started.length > 0 ? this.#started : this.#unstarted;
       const [next] = queue;
       if (next === undefined || !this.#mayStart(next.parts)) return undefined;
-      const waitMs = this.#rate.take(performance.now());
+      const nowMs = performance.now();
+      const waitMs = this.#lastSecond?.waitMs(nowMs) || this.#rate.take(nowMs);
       if (waitMs > 0) return waitMs;
+      const place = this.#lastSecond?.reserve() ?? null;
       queue.shift();
       this.#inFlight += 1;
       this.#count(session, 1);
       this.#unfinishedParts += next.parts;
-      next.settle({ kind: "admitted", session, atMs: performance.now() });
+      next.settle({ kind: "admitted", session, atMs: performance.now(), place });
     }
     return undefined;
   }
@@ -202,10 +218,6 @@ export class SubmitQueue {
   }
 
   #pumpAfter(ms: number): void {
-    const wasPaused = this.isPaused;
-    this.#timer = setTimeout(() => {
-      if (wasPaused && !this.isPaused) this.#options.changed();
-      this.#pump();
-    }, ms);
+    this.#timer = setTimeout(() => this.#pump(), ms);
   }
 }

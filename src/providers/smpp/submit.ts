@@ -2,7 +2,7 @@
  *  the carrier in order. Other messages fill the window meanwhile. */
 import { backoffMs } from "../../lib/backoff.ts";
 import { pause } from "../../lib/wait.ts";
-import { WITHDRAWN, type AcceptedParts, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
+import { LATE_RESPONSE, throttled, WITHDRAWN, type AcceptedParts, type Begin, type Receipt, type SendOutcome } from "../provider.ts";
 import { STATUS, type Pdu, type ShortMessage } from "./pdu.ts";
 import type { RequestOutcome } from "./session.ts";
 import { statusCode, type Refused, type Statuses } from "./status.ts";
@@ -108,8 +108,9 @@ async function submitPart(run: Run): Promise<PartStep> {
   }
   const { signal } = run;
   const limits = { limitMs, signal, onLateResponse: (pdu: Pdu): void => reportLateResponse(pdu, run) };
-  const outcome: RequestOutcome =
-    signal.aborted || !queue.hasLease ? { kind: "unsent" } : await admission.session.request({ command: "submit_sm", short }, limits);
+  const isUnsent = signal.aborted || !queue.hasLease;
+  if (!isUnsent) admission.place?.write(performance.now());
+  const outcome: RequestOutcome = isUnsent ? { kind: "unsent" } : await admission.session.request({ command: "submit_sm", short }, limits);
   queue.release(admission, partOutcome(outcome, statuses));
   if (outcome.kind === "unsent") return partNotSent({ kind: "unbound" }, run, true);
   if (outcome.kind !== "response") return end(run.unknown(outcome.detail));
@@ -137,7 +138,7 @@ function nextStep(pdu: Pdu, run: Run): PartStep {
   const isThrottled = statuses.classOf(status) === "throttle";
   const refused = statuses.toRefusal(status);
   if (run.isStarted && (isThrottled || !refused.isPermanent)) return { kind: "retry" };
-  if (isThrottled) return end({ kind: "throttled", scope: "link", retryAfterMs: queue.pauseMs, providerCode: statusCode(status) });
+  if (isThrottled) return end(throttled(queue.pauseMs, statusCode(status)));
   return end(run.ids.length === 0 ? refused : refusedAfterParts(refused, run));
 }
 
@@ -154,8 +155,7 @@ function partNotSent(admission: Admission, run: Run, isAdmitted = false): PartSt
     const isFinal = run.signal.aborted || admission.kind === "closed";
     return isFinal ? end(run.unknown("the rest was not sent in time")) : { kind: "retry" };
   }
-  const retryAfterMs = queue.pauseMs > 0 ? queue.pauseMs : UNBOUND_WAIT_MS;
-  return end({ kind: "throttled", scope: "link", retryAfterMs, providerCode: null }, isAdmitted);
+  return end(throttled(queue.pauseMs > 0 ? queue.pauseMs : UNBOUND_WAIT_MS, null), isAdmitted);
 }
 
 const refusedAfterParts = (refused: Refused, { ids, submission, acceptedParts }: Run): Refused => ({
@@ -169,7 +169,7 @@ const refusedAfterParts = (refused: Refused, { ids, submission, acceptedParts }:
 function reportLateResponse(pdu: Pdu, run: Run): void {
   const { reference, statuses, onLateReceipts } = run.submission;
   const status = commandStatus(pdu);
-  const raw = { answer: statusCode(status) };
+  const raw = { [LATE_RESPONSE]: statusCode(status) };
   if (status === STATUS.ok) {
     const id = carrierId(pdu, run);
     if (id === undefined || run.missing > 1) return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Alphabet } from "../../model/segments.ts";
-import { parsePart } from "./inbound-part.ts";
+import { contentOf, joinParts, positionOf } from "./parts.ts";
 import type { ShortMessage } from "./pdu.ts";
 import type { LongText } from "./settings.ts";
 import { decodeText, encodeText, type Part } from "./text.ts";
@@ -61,10 +61,7 @@ test("a text with more parts than a byte can count is refused", () => {
 
 /** Decodes the parts as a phone does. */
 const readBack = (parts: readonly Part[], alphabet: Alphabet): string[] =>
-  parts.map((part) => {
-    const { text } = parsePart({ ...part } as ShortMessage);
-    return decodeText(text, part.dataCoding, alphabet);
-  });
+  parts.map((part) => joinParts({ alphabet }, [contentOf({ ...part } as ShortMessage)]));
 
 const LONG_TEXTS = ["udh8", "udh16", "sar", "payload"] as const;
 const unit = fc.constantFrom("a", "€", "[", "é", "Δ", "ж", "😀", "ç", "\n");
@@ -81,13 +78,25 @@ test("a decoded text equals the encoded one in every alphabet and form, and no c
         for (const each of texts) assert.ok(each.isWellFormed());
         if (parts.length > 1)
           assert.deepEqual(
-            parts.map((part) => parsePart({ ...part } as ShortMessage).position?.number),
+            parts.map((part) => positionOf({ ...part } as ShortMessage)?.number),
             parts.map((_, index) => index + 1),
           );
       },
     ),
     { numRuns: 300 },
   );
+});
+
+test("a text in national tables has a header that names them, in each part", () => {
+  const turkish = (text: string, longText: LongText): string[] =>
+    (encodeText(text, { alphabet: "gsm7", longText, languages: ["tr"] }, 0x1234) ?? []).map(({ esmClass, dataCoding, text: bytes }) => {
+      assert.deepEqual([esmClass, dataCoding], [0x40, 0]);
+      return bytes.toString("hex", 0, bytes[0] === undefined ? 0 : bytes[0] + 3);
+    });
+  assert.deepEqual(turkish(`ş${"a".repeat(100)}`, "udh8"), ["032401011b73"]);
+  assert.deepEqual(turkish("ş".repeat(120), "udh8"), ["032501011d1d"]);
+  assert.deepEqual(turkish("ş".repeat(200), "udh8"), ["0800033402012501011d1d", "0800033402022501011d1d"]);
+  assert.deepEqual(turkish("ş".repeat(200), "udh16"), ["090804123402012501011d1d", "090804123402022501011d1d"]);
 });
 
 const INBOUND: readonly (readonly [what: string, hex: string, dataCoding: number, alphabet: Alphabet, text: string])[] = [
@@ -104,6 +113,17 @@ const INBOUND: readonly (readonly [what: string, hex: string, dataCoding: number
   ["bytes with a class", "40", 0xf5, "gsm7", "@"],
   ["UCS-2 with a class", "0436", 0x19, "gsm7", "ж"],
   ["GSM of the general group", "00", 0x11, "latin1", "@"],
+  ["GSM to be deleted", "00", 0x40, "latin1", "@"],
+  ["UCS-2 to be deleted", "0436", 0x48, "gsm7", "ж"],
+  ["a compressed text", "40", 0x20, "gsm7", "@"],
+  ["an indication to drop", "00", 0xc8, "latin1", "@"],
+  ["an indication to keep", "00", 0xd0, "latin1", "@"],
+  ["an indication in UCS-2", "0436", 0xe0, "gsm7", "ж"],
+  ["UCS-2 with a byte order mark", "feff0436", 8, "gsm7", "ж"],
+  ["JIS", "93fa967b", 5, "gsm7", "日本"],
+  ["ISO-2022-JP", "1b2442467c1b2842", 10, "gsm7", "日"],
+  ["extended Kanji", "c6fc", 13, "gsm7", "日"],
+  ["Korean", "c7d1", 14, "gsm7", "한"],
   ["something reserved", "41", 0x80, "gsm7", "A"],
 ];
 for (const [what, hex, dataCoding, alphabet, text] of INBOUND)
@@ -121,20 +141,54 @@ const HEADERS: readonly (readonly [what: string, hex: string, position: object |
 ];
 for (const [what, hex, position, rest] of HEADERS)
   test(`a header with ${what} is parsed`, () => {
-    const found = parsePart({
-      esmClass: 0x40,
-      text: Buffer.from(hex.replaceAll(" ", ""), "hex"),
-      tlvs: new Map(),
-    } as unknown as ShortMessage);
-    assert.deepEqual([found.position, found.text.toString("latin1")], [position, rest]);
+    const text = Buffer.from(hex.replaceAll(" ", ""), "hex");
+    const short = { esmClass: 0x40, dataCoding: 0, text, tlvs: new Map() } as unknown as ShortMessage;
+    assert.deepEqual([positionOf(short), joinParts({ alphabet: "latin1" }, [contentOf(short)])], [position, rest]);
   });
 
 test("decoding of random headers ends", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 0, max: 255 }), (array, dataCoding) => {
-      const { text } = parsePart({ esmClass: 0x40, text: Buffer.from(array), tlvs: new Map() } as unknown as ShortMessage);
-      assert.equal(typeof decodeText(text, dataCoding, "gsm7"), "string");
+      const short = { esmClass: 0x40, dataCoding, text: Buffer.from(array), tlvs: new Map() } as unknown as ShortMessage;
+      positionOf(short);
+      assert.equal(typeof joinParts({ alphabet: "gsm7" }, [contentOf(short)]), "string");
     }),
     { numRuns: 1_000 },
   );
+});
+
+test("parts with marks for missing ones are joined, and a character that was cut in two is whole", () => {
+  const part = (hex: string, dataCoding = 0) => ({ dataCoding, hasHeader: false, userData: Buffer.from(hex, "hex") });
+  const join = (...parts: readonly (ReturnType<typeof part> | undefined)[]): string => joinParts({ alphabet: "gsm7" }, parts);
+  assert.equal(join(undefined, part("32"), part("33"), undefined, undefined, part("35"), undefined), "[…]23[…]5[…]");
+  assert.equal(join(part("0436d83d", 8), part("de00", 8)), "ж😀");
+  assert.equal(join(part("411b"), part("65")), "A€");
+  assert.equal(join(part("41"), part("0436", 8), part("42")), "AжB");
+});
+
+test("inbound parts are read with the national tables that their headers name", () => {
+  const part = (hex: string) => ({ dataCoding: 0, hasHeader: true, userData: Buffer.from(hex.replaceAll(" ", ""), "hex") });
+  const join = (...parts: readonly string[]): string => joinParts({ alphabet: "gsm7" }, parts.map(part));
+  // The three texts of a review, which were read as S, A and ä.
+  assert.equal(join("03240101 1b53"), "Ş");
+  assert.equal(join("03240102 1b41"), "Á");
+  assert.equal(join("03240103 1b7b"), "ã");
+  assert.equal(join("03250101 1c1d40"), "Şşİ");
+  assert.equal(join("080003070201 250101 1d1b", "080003070202 250101 65"), "ş€", "an escape that was cut in two");
+  assert.equal(join("080003070201 250101 1d", "050003070202 1d"), "şæ", "each part has its own tables");
+  assert.equal(join("03240163 1b65"), "€", "an unknown language");
+  assert.equal(join("022401 41"), "A", "an element that is too short");
+});
+
+test("texts in national tables are read back", () => {
+  for (const [languages, text] of [
+    [["tr"], "Şişli'de güneşli, ılık bir gün; çarşıda İğneler".repeat(6)],
+    [["pt"], "Não há ação às três; você põe à mão".repeat(8)],
+    [["hi"], "नमस्ते दुनिया, यह एक संदेश है।".repeat(9)],
+  ] as const) {
+    const parts = encodeText(text, { alphabet: "gsm7", longText: "udh8", languages }, 7) ?? [];
+    assert.ok(parts.every(({ dataCoding }) => dataCoding === 0));
+    const contents = parts.map(({ text: userData }) => ({ dataCoding: 0, hasHeader: true, userData }));
+    assert.equal(joinParts({ alphabet: "gsm7" }, contents), text);
+  }
 });

@@ -4,7 +4,7 @@ import type { HttpResponse } from "../../outbound/http-client.ts";
 import { parseJsonObject } from "../carrier-fields.ts";
 import { meaningsOf, outcomeOf, paused, permanent, receiptError, THROTTLED, transient, type Meaning } from "../error-meanings.ts";
 import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
-import { RECIPIENT_OPTED_OUT, type Receipt } from "../provider.ts";
+import { RECIPIENT_OPTED_OUT, type CarrierError } from "../provider.ts";
 
 const REJECTED = permanent("rejected_by_carrier", "Twilio refused the message");
 const UNDELIVERED = permanent("rejected_by_carrier", "Twilio did not deliver the message, and does not say why");
@@ -16,6 +16,7 @@ const MEANINGS = meaningsOf([
   [[20005, 30002], paused("Twilio has suspended the account, or closed it")],
   [20008, paused("the credentials are Twilio's test credentials, which send nothing")],
   [20404, paused("Twilio does not know the account")],
+  [[21701, 21703, 21704, 21705], paused("Twilio does not know the messaging service, or the service has no sender")],
 
   [[21211, 21214, 21217, 21614], permanent("invalid_destination", "The recipient is not a number that takes messages")],
   [30005, permanent("invalid_destination", "The number does not exist, or is not in use any more")],
@@ -54,7 +55,6 @@ const parseCode = (value: unknown): number | undefined => {
   return typeof code === "number" && Number.isSafeInteger(code) ? code : undefined;
 };
 
-/** Interprets the response to a message. */
 export function interpretResponse(response: HttpResponse): ResponseOutcome {
   const fields = parseJsonObject(response);
   if (response.status < 200 || response.status > 299) {
@@ -81,7 +81,7 @@ function statusMeaning(status: number): Meaning {
 }
 
 /** The error of a message that Twilio accepted and did not deliver. */
-export function toReceiptError(errorCode: string | null): NonNullable<Receipt["error"]> {
+export function toReceiptError(errorCode: string | null): CarrierError {
   const code = parseCode(errorCode);
   const meaning = (code === undefined ? undefined : meaningOf(code)) ?? UNDELIVERED;
   return { ...receiptError("Twilio", meaning), providerCode: code === undefined ? null : String(code) };

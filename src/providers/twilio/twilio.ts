@@ -1,17 +1,17 @@
 /** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
  *  messages. */
+import { withoutQuery } from "../../lib/urls.ts";
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../model/segments.ts";
 import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
 import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
-import type { Provider } from "../provider.ts";
+import type { Outgoing, Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
-import { toForm } from "./request.ts";
-import { handleRequest } from "./webhook.ts";
+import { handleRequest, RETRY_FRAGMENT } from "./webhook.ts";
 
 export type TwilioSettings = HttpLinkSettings & {
-  baseUrl?: string;
+  baseUrl: string;
   accountSid: string;
   /** Our credential, with which Twilio also signs its webhook requests. */
   authToken: string;
@@ -19,14 +19,20 @@ export type TwilioSettings = HttpLinkSettings & {
   messagingServiceSid: string | null;
   /** Our public URL of /providers/twilio/{link}. Without it there are no receipts. */
   statusCallbackUrl: string | null;
-  partsPerSecond?: number;
+  partsPerSecond: number;
 };
 
-const BASE_URL = "https://api.twilio.com";
-// Below Twilio's default rate of toll-free numbers and short codes. A long code sends one part a second, and Twilio queues the rest
-// for hours.
-const PARTS_PER_SECOND = 10;
-const WINDOW = 20;
+export const TWILIO_DEFAULTS = {
+  baseUrl: "https://api.twilio.com",
+  messagingServiceSid: null,
+  // Below Twilio's default rate of toll-free numbers and short codes. A long code sends one part a second, and Twilio queues the rest
+  // for hours.
+  partsPerSecond: 10,
+  window: 20,
+};
+
+// Twilio's limit.
+const MAX_VALIDITY_SECONDS = 36_000;
 // The number of parts in the longest text that Twilio accepts. A longer text is refused, and must not delay the link for minutes.
 const MAX_PARTS = 24;
 
@@ -37,7 +43,7 @@ export const twilio: Provider<TwilioSettings> = {
   // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
   handleRequest,
-  test({ baseUrl = BASE_URL, accountSid, authToken, gate }, _log, signal) {
+  test({ baseUrl, accountSid, authToken, gate }, _log, signal) {
     const headers = { authorization: basic(accountSid, authToken) };
     const path = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}.json`;
     return testCall({ baseUrl, gate, path, headers }, signal, (response) => {
@@ -48,7 +54,7 @@ export const twilio: Provider<TwilioSettings> = {
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
-    const { origin, path } = targetBelow(settings.baseUrl ?? BASE_URL, `/2010-04-01/Accounts/${accountSid}/Messages.json`);
+    const { origin, path } = targetBelow(settings.baseUrl, `/2010-04-01/Accounts/${accountSid}/Messages.json`);
     const headers = {
       authorization: basic(accountSid, authToken),
       "content-type": "application/x-www-form-urlencoded",
@@ -57,8 +63,7 @@ export const twilio: Provider<TwilioSettings> = {
       {
         name: "twilio",
         origin,
-        window: settings.window ?? WINDOW,
-        perSecond: settings.partsPerSecond ?? PARTS_PER_SECOND,
+        perSecond: settings.partsPerSecond,
         settings,
         toRequest: (message) => ({ origin, path, method: "POST", headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
@@ -68,3 +73,18 @@ export const twilio: Provider<TwilioSettings> = {
     );
   },
 };
+
+/** The body of a request: a form. */
+function toForm({ messagingServiceSid, statusCallbackUrl }: TwilioSettings, message: Outgoing, nowMs: number): string {
+  const { id, recipient, sender, body, expiresAtMs } = message;
+  const seconds = Math.floor((expiresAtMs - nowMs) / 1_000);
+  const form = new URLSearchParams({ To: recipient, Body: body });
+  if (sender !== null) form.set("From", sender);
+  else if (messagingServiceSid !== null) form.set("MessagingServiceSid", messagingServiceSid);
+  if (statusCallbackUrl !== null) form.set("StatusCallback", callbackUrl(statusCallbackUrl, id));
+  form.set("ValidityPeriod", String(Math.min(MAX_VALIDITY_SECONDS, Math.max(1, seconds))));
+  return form.toString();
+}
+
+/** The URL carries our id, which comes back with every status: a message whose response was lost can be matched only by it. */
+const callbackUrl = (base: string, id: string): string => `${withoutQuery(base)}?reference=${encodeURIComponent(id)}${RETRY_FRAGMENT}`;

@@ -1,10 +1,15 @@
 /** Webhook requests of Twilio: statuses of messages, and inbound messages. The signature covers the fields and the called URL. */
+import { withoutQuery } from "../../lib/urls.ts";
 import { createHmac } from "node:crypto";
-import { detailsOf, parseAddress, parseIdentifier, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
+import { waysToWrite } from "../called-url.ts";
+import { detailsOf, parseAddress, parseIdentifier, parseText, placeholder, rawFields, type JsonObject } from "../carrier-fields.ts";
 import { countFields, isSameSecret, storeReports, textResponse, type CarrierReports } from "../carrier-request.ts";
-import type { CarrierRequest, CarrierResponse, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+import type { CarrierError, CarrierRequest, CarrierResponse, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
 import { toReceiptError } from "./errors.ts";
-import { RETRY_FRAGMENT } from "./request.ts";
+
+/** Asks Twilio to repeat a status callback up to five times when we could not store it, which Twilio does not do by default. Twilio
+ *  reads these options from the fragment of the URL. */
+export const RETRY_FRAGMENT = "#rc=5&rp=5xx,ct,rt";
 
 type WebhookSettings = { authToken: string; statusCallbackUrl: string | null };
 
@@ -52,34 +57,14 @@ function signedFields(form: URLSearchParams): string {
 
 /** The URLs that Twilio may have signed. Twilio signs the URL that it was configured with, and a proxy may show us a different one, so
  *  our public URL comes first. */
-function candidateUrls({ statusCallbackUrl }: WebhookSettings, { url, headers }: CarrierRequest): Set<string> {
+function candidateUrls({ statusCallbackUrl }: WebhookSettings, request: CarrierRequest): Set<string> {
+  const { url } = request;
   const at = url.indexOf("?");
   const search = at === -1 ? "" : url.slice(at);
-  const called = [...(statusCallbackUrl === null ? [] : [statusCallbackUrl.replace(/[?#].*$/, "") + search]), url];
-  const all = called.flatMap((each) => waysToWrite(each, sentCredentials(headers)));
+  const called = [...(statusCallbackUrl === null ? [] : [withoutQuery(statusCallbackUrl) + search]), url];
+  const all = called.flatMap((each) => waysToWrite(each, request));
   // A request does not contain the fragment. Twilio does not document whether it signs the fragment.
   return new Set(all.flatMap((each) => [each, each + RETRY_FRAGMENT]));
-}
-
-const URL_PARTS = /^(https?:\/\/)([^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?(.*)$/is;
-
-/** The same URL with and without its port, or with the standard port, since Twilio signs both. The host may be in capitals in Twilio's
- *  configuration, and the URL there may have credentials, which reach us as a header. */
-function waysToWrite(url: string, credentials: string): string[] {
-  const [, scheme = "", ownCredentials = "", host = "", port = "", rest = ""] = URL_PARTS.exec(url) ?? [];
-  const otherPort = port === "" ? (scheme.toLowerCase() === "https://" ? ":443" : ":80") : "";
-  return [ownCredentials, credentials, ""].flatMap((user) =>
-    [host, host.toLowerCase()].flatMap((name) => [port, otherPort].map((each) => scheme + user + name + each + rest)),
-  );
-}
-
-// Longer credentials are not part of a signed URL.
-const MAX_CREDENTIALS = 200;
-
-/** The credentials of the request in the form that they have in a URL; empty if there are none. */
-function sentCredentials({ authorization = "" }: CarrierRequest["headers"]): string {
-  const [, encoded] = authorization.length <= MAX_CREDENTIALS ? (/^basic ([\w+/=-]+)$/i.exec(authorization) ?? []) : [];
-  return encoded === undefined ? "" : `${Buffer.from(encoded, "base64").toString()}@`;
 }
 
 /** Statuses without new information (`queued`, `sending`) are left out. */
@@ -94,7 +79,7 @@ const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
 };
 
 /** The errors of statuses that say why by themselves. */
-const STATUS_ERRORS: Readonly<Record<string, NonNullable<Receipt["error"]>>> = {
+const STATUS_ERRORS: Readonly<Record<string, CarrierError>> = {
   partially_delivered: {
     code: "partially_delivered",
     message: "Twilio delivered only a part of the message",
@@ -134,7 +119,8 @@ function parseReceipt(form: URLSearchParams, name: string, reference: string | u
 function parseInbound(form: URLSearchParams): InboundMessage | undefined {
   const isWhatsApp = form.get("From")?.startsWith(WHATSAPP_PREFIX) === true;
   const from = parseAddress(addressOf(form, "From")) ?? "";
-  const text = parseText(form.get("Body")) ?? mediaPlaceholder(form);
+  const contents = messageDetails(form);
+  const text = parseText(form.get("Body")) ?? placeholder(contents);
   const sid = parseIdentifier(form.get("MessageSid"));
   // A request about something else, such as a call.
   if (text === "" && (from === "" || sid === undefined)) return undefined;
@@ -147,7 +133,7 @@ function parseInbound(form: URLSearchParams): InboundMessage | undefined {
     // Twilio does not report the message that this one replies to.
     inReplyTo: null,
     ...reportedMeaning(form.get("OptOutType")),
-    ...messageDetails(form),
+    ...contents,
   };
 }
 
@@ -160,7 +146,7 @@ const addressOf = (form: URLSearchParams, field: "From" | "To"): string => (form
 const MAX_MEDIA = 10;
 
 /** The contents besides the text: links to media, which need the account's credentials, a place, and the payload of a chosen button. */
-function messageDetails(form: URLSearchParams): Pick<InboundMessage, "details"> {
+function messageDetails(form: URLSearchParams): ReturnType<typeof detailsOf> {
   const media = Array.from({ length: MAX_MEDIA }, (_, index): JsonObject => {
     const suffix = index === 0 ? "" : `_${index + 1}`;
     return { [`media_url${suffix}`]: form.get(`MediaUrl${index}`), [`media_type${suffix}`]: form.get(`MediaContentType${index}`) };
@@ -181,11 +167,4 @@ const OPT_OUT_TYPES: Readonly<Record<string, InboundMessage["reported"]>> = { ST
 function reportedMeaning(type: string | null): Pick<InboundMessage, "reported"> {
   const reported = type !== null && Object.hasOwn(OPT_OUT_TYPES, type) ? OPT_OUT_TYPES[type] : undefined;
   return reported === undefined ? {} : { reported };
-}
-
-/** The kind of media in brackets, for a message without text. */
-function mediaPlaceholder(form: URLSearchParams): string {
-  if (!/^[1-9]/.test(form.get("NumMedia") ?? "")) return "";
-  const [, kind = "media"] = /^(image|audio|video)\//.exec(form.get("MediaContentType0") ?? "") ?? [];
-  return `[${kind}]`;
 }

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { unreachable } from "../../lib/assert.ts";
 import type { ReviewableButton, ReviewableContent, ReviewableTemplate } from "../business-account.ts";
-import { languageCode } from "./language.ts";
 
 const PLACEHOLDER = /\{\{([a-z0-9_]+)\}\}/g;
 
@@ -99,5 +98,26 @@ function toButton({ type, text, url, phone_number: phoneNumber }: ReviewableButt
       return { type: "PHONE_NUMBER", text, phone_number: phoneNumber };
     default:
       return unreachable(type);
+  }
+}
+
+/** WhatsApp's code for a BCP 47 tag. The code has no script. The script of Chinese selects the region, since WhatsApp has no code for
+ *  Chinese without a region. */
+export function languageCode(language: string): string {
+  const [code = "", ...rest] = language.split(/[-_]/);
+  const isChinese = code.toLowerCase() === "zh";
+  const region = rest.find((part) => /^([a-z]{2}|\d{3})$/i.test(part)) ?? (isChinese ? chineseRegion(rest) : undefined);
+  return region === undefined ? code.toLowerCase() : `${code.toLowerCase()}_${region.toUpperCase()}`;
+}
+
+const chineseRegion = (parts: readonly string[]): string => (parts.some((part) => part.toLowerCase() === "hant") ? "TW" : "CN");
+
+/** The BCP 47 tag of a code; undefined if no tag has this code. */
+export function languageTag(code: string): string | undefined {
+  try {
+    const [tag] = Intl.getCanonicalLocales(code.replaceAll("_", "-"));
+    return tag !== undefined && languageCode(tag) === code ? tag : undefined;
+  } catch {
+    return undefined;
   }
 }

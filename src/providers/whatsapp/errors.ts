@@ -89,7 +89,6 @@ function parseError(value: unknown): CarrierError | undefined {
   return { code: Number.isSafeInteger(code) ? (code as number) : undefined, isTransient: isTransient === true };
 }
 
-/** Interprets the response to a message. */
 export function interpretResponse(response: HttpResponse, message: Pick<Outgoing, "attempt">): ResponseOutcome {
   const fields = parseJsonObject(response);
   const error = parseError(fields?.["error"]);
@@ -129,8 +128,10 @@ const TEMPLATE_EXISTS = 2_388_024;
 
 /** Interprets the error of a call about templates. The reason of a refused template is WhatsApp's own text, which is meant for its
  *  author. */
-export function interpretTemplateError(response: HttpResponse): AccountFailure | { kind: "refused"; reason: string } | { kind: "exists" } {
-  const fields = parseJsonObject(response)?.["error"];
+export function interpretTemplateError(
+  response: HttpResponse,
+  fields: unknown,
+): AccountFailure | { kind: "refused"; reason: string } | { kind: "exists" } {
   const error = parseError(fields);
   if (!isObject(fields) || error?.code === undefined) return interpretTemplateStatus(response);
   const meaning = meaningOf(error, response.status);

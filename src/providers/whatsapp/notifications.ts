@@ -2,11 +2,21 @@
  *  has many, of several kinds. Unreadable ones are counted and skipped: a refused request would be repeated with all its contents. */
 import { isUserId } from "../../model/phone-number.ts";
 import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
-import { asList, asObject, parseAddress, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
+import {
+  asList,
+  asObject,
+  isObject,
+  parseAddress,
+  parseIdentifier,
+  parseNumber,
+  parseText,
+  rawFields,
+  type JsonObject,
+} from "../carrier-fields.ts";
 import type { InboundMessage, Preference, Receipt, ReceiptStatus } from "../provider.ts";
-import { messageDetails } from "./details.ts";
 import { toReceiptError } from "./errors.ts";
 import { parseStatus } from "./template-list.ts";
+import { detailsOf } from "../carrier-fields.ts";
 
 /** A status as WhatsApp wrote it. */
 export type StatusReport = { receipt: Receipt; raw: JsonObject };
@@ -118,6 +128,7 @@ function parseInbound(message: unknown, change: JsonObject): InboundMessage | un
   const writer = person([parseNumber(number), parseUserId(userId), parseUserId(number)], change, number);
   if ((id === undefined && writer.from === "") || SYSTEM_TYPES.has(fields["type"])) return undefined;
   const inReplyTo = fields["type"] === "reaction" ? asObject(fields["reaction"])["message_id"] : asObject(fields["context"])["id"];
+  const writtenAtMs = parseTime(Number(fields["timestamp"]));
   return {
     providerMessageId: id ?? null,
     channel: "whatsapp",
@@ -125,6 +136,7 @@ function parseInbound(message: unknown, change: JsonObject): InboundMessage | un
     to: ourNumber(change),
     text: messageText(fields),
     inReplyTo: parseIdentifier(inReplyTo) ?? null,
+    ...(writtenAtMs === null ? {} : { writtenAtMs }),
     ...(typeof fields["group_id"] === "string" ? { isToGroup: true } : {}),
     ...messageDetails(fields),
   };
@@ -160,6 +172,7 @@ const TEXT_FIELDS: Readonly<Record<string, (content: JsonObject) => unknown>> = 
   interactive: (content) =>
     asObject(content["button_reply"])["title"] ?? asObject(content["list_reply"])["title"] ?? asObject(content["nfm_reply"])["body"],
   reaction: ({ emoji }) => emoji,
+  edit: ({ message }) => (isObject(message) ? messageText(message) : undefined),
 };
 
 /** The text of a message, or its type in brackets if it has no text, such as a picture. */
@@ -209,4 +222,45 @@ function explanation(change: JsonObject): string | undefined {
   ];
   const texts = all.filter((each) => each !== undefined);
   return texts.length === 0 ? undefined : texts.join(": ");
+}
+
+const media = ({ id, mime_type: mimeType, url, filename }: JsonObject): JsonObject => ({
+  media_id: id,
+  media_type: mimeType,
+  media_url: url,
+  filename,
+});
+
+const BY_TYPE: Readonly<Record<string, (content: JsonObject, message: JsonObject) => JsonObject>> = {
+  image: media,
+  video: media,
+  audio: media,
+  document: media,
+  sticker: media,
+  location: ({ latitude, longitude, name, address, url }) => ({ latitude, longitude, name, address, url }),
+  contacts: (_, message) => ({ contacts: asJson(message["contacts"]) }),
+  order: (content) => ({ order: asJson(content) }),
+  edit: ({ original_message_id: id, message }) => ({ ...messageDetails(asObject(message)).details, type: "edit", original_message_id: id }),
+  revoke: ({ original_message_id: id }) => ({ original_message_id: id }),
+  unsupported: ({ type: kind }, message) => {
+    const [error = {}] = asList(message["errors"]).map(asObject);
+    const { details } = asObject(error["error_data"]);
+    return { unsupported_type: kind, error_code: error["code"], error_title: error["title"], error_details: details };
+  },
+  button: ({ payload }) => ({ payload }),
+  interactive: (content) => {
+    const { name, response_json: answers } = asObject(content["nfm_reply"]);
+    const chosen = asObject(content["button_reply"] ?? content["list_reply"]);
+    return { payload: chosen["id"], flow: name, flow_response: typeof answers === "object" ? asJson(answers) : answers };
+  },
+};
+
+const asJson = (value: unknown): string | undefined => (value === undefined || value === null ? undefined : JSON.stringify(value));
+
+/** The contents besides the text, by their names, such as `media_id`. None for a text outside of a group and without an ad. */
+function messageDetails(message: JsonObject): { details?: Record<string, string> } {
+  const { type, group_id: groupId } = message;
+  const read = typeof type === "string" && Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
+  const details = read === undefined ? {} : { type, ...read(asObject(message[type as string]), message) };
+  return detailsOf({ ...details, referral: asJson(message["referral"]), group_id: groupId });
 }

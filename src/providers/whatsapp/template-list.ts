@@ -8,8 +8,7 @@ import type {
   TemplateCategory,
 } from "../business-account.ts";
 import { asList, asObject, parseIdentifier, parseText, type JsonObject } from "../carrier-fields.ts";
-import { isNumbered, renameVariables, variablesIn } from "./components.ts";
-import { languageTag } from "./language.ts";
+import { isNumbered, renameVariables, variablesIn, languageTag } from "./components.ts";
 
 /** WhatsApp's statuses. An unknown one decides nothing. */
 const STATUSES: Readonly<Record<string, { status: CarrierTemplateStatus; reason: string | null }>> = {
@@ -66,7 +65,6 @@ function parseContent(fields: JsonObject, name: string, code: string): Reviewabl
   return content && { name, language, ...content };
 }
 
-/** The components by type. */
 type Components = { header?: JsonObject; body?: JsonObject; footer?: JsonObject; buttons?: JsonObject };
 const COMPONENT_TYPES: ReadonlySet<unknown> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
 
@@ -77,10 +75,17 @@ function componentsByType(components: readonly JsonObject[]): Components | undef
   return Object.fromEntries(components.map((component) => [String(component["type"]).toLowerCase(), component]));
 }
 
+// WhatsApp allows 1,024. A text with thousands of variables would take long to compare.
+const MAX_TEXT_CHARS = 4_096;
+const parseShort = (value: unknown): string | undefined => {
+  const text = parseText(value);
+  return text !== undefined && text.length <= MAX_TEXT_CHARS ? text : undefined;
+};
+
 function regularContent({ header, body, footer, buttons }: Components, category: TemplateCategory): ReviewableContent | undefined {
-  const bodyText = parseText(body?.["text"]);
-  const headerText = parseText(header?.["text"]);
-  const footerText = parseText(footer?.["text"]);
+  const bodyText = parseShort(body?.["text"]);
+  const headerText = parseShort(header?.["text"]);
+  const footerText = parseShort(footer?.["text"]);
   const parsedButtons = buttons && parseButtons(asList(buttons["buttons"]).map(asObject));
   if (bodyText === undefined || (header !== undefined && (header["format"] !== "TEXT" || headerText === undefined))) return undefined;
   if ((footer !== undefined && footerText === undefined) || (buttons !== undefined && parsedButtons === undefined)) return undefined;
@@ -102,7 +107,7 @@ function regularContent({ header, body, footer, buttons }: Components, category:
 
 /** WhatsApp's own text around a code. Our form leaves out WhatsApp's button, which every such template has. */
 function authenticationContent({ header, body, footer, buttons }: Components): ReviewableContent | undefined {
-  const text = parseText(body?.["text"]);
+  const text = parseShort(body?.["text"]);
   const [button, ...more] = asList(buttons?.["buttons"]).map(asObject);
   const hasCopyButton = button !== undefined && (button["type"] === "OTP" || button["type"] === "URL") && more.length === 0;
   if (text === undefined || header !== undefined || !hasCopyButton || variablesIn(text).length !== 1) return undefined;
@@ -124,11 +129,9 @@ function parseExamples(
 ): Record<string, string> {
   const example = asObject(component?.["example"]);
   const variables = variablesIn(text);
-  const named = asList(example[`${field}_named_params`]).map(asObject);
+  const named = new Map(asList(example[`${field}_named_params`]).map((each) => [asObject(each)["param_name"], asObject(each)["example"]]));
   const first: unknown = field === "body_text" ? asList(example[field])[0] : example[field];
-  const values = isNumbered(variables)
-    ? asList(first)
-    : variables.map((variable) => named.find(({ param_name: name }) => name === variable)?.["example"]);
+  const values = isNumbered(variables) ? asList(first) : variables.map((variable) => named.get(variable));
   return Object.fromEntries(
     variables.flatMap((variable, index) => {
       const value = parseText(values[index]);

@@ -1,6 +1,6 @@
 /** Webhook requests of the Cloud API: one that verifies our URL, and from then on signed notifications. */
 import { createHmac } from "node:crypto";
-import { scanJson } from "../../lib/scan-json.ts";
+import { parseWithin } from "../../lib/scan-json.ts";
 import { parseNumber } from "../carrier-fields.ts";
 import { isSameSecret, storeReports, textResponse } from "../carrier-request.ts";
 import type { CarrierRequest, CarrierResponse, Host, ProviderLink, UnmatchedReceipt } from "../provider.ts";
@@ -26,7 +26,7 @@ export async function handleRequest(
     host.log.warn({ event: "providers.signature_invalid", provider: "whatsapp" }, "a request with a wrong signature was refused");
     return textResponse(401, "the signature is not right");
   }
-  const payload = parseJson(request.body);
+  const payload = parseWithin(LIMITS, request.body);
   if (payload === undefined) return textResponse(400, "the body is not JSON, or has too many values");
   const { wabaId: own } = settings;
   const nameAccount = (wabaId = own ?? undefined) => (wabaId === undefined ? undefined : accountName(settings, wabaId));
@@ -55,16 +55,6 @@ function isSigned(appSecret: string, { headers, body }: CarrierRequest): boolean
 
 // A notification has about 30 values, and is nested ten levels deep.
 const LIMITS = { maxDepth: 32, maxValues: 32_768 };
-
-function parseJson(body: Buffer): { value: unknown } | undefined {
-  const { isTooDeep, hasTooMany } = scanJson(body, LIMITS);
-  if (isTooDeep || hasTooMany) return undefined;
-  try {
-    return { value: JSON.parse(body.toString("utf8")) };
-  } catch {
-    return undefined;
-  }
-}
 
 async function store({ ignored, byNumber, reviews }: Notifications, { host, own, links }: App): Promise<CarrierResponse> {
   if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a request reported changes that are not processed");

@@ -3,16 +3,17 @@ import { assert } from "../../lib/assert.ts";
 import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
 import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
-import type { Provider } from "../provider.ts";
+import type { Provider, Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
-import { requestBody } from "./request.ts";
-import { accountName, WhatsAppBusinessAccount } from "./business-account.ts";
+import { accountName, openBusinessAccount } from "./business-account.ts";
 import { handleRequest } from "./webhook.ts";
+import { digitsOf, isUserId } from "../../model/phone-number.ts";
+import { languageCode } from "./components.ts";
 
 export type WhatsAppSettings = HttpLinkSettings & {
-  baseUrl?: string;
+  baseUrl: string;
   /** The version of the Graph API. */
-  version?: string;
+  version: string;
   phoneNumberId: string;
   /** The business account, which owns the templates. */
   wabaId: string | null;
@@ -23,15 +24,18 @@ export type WhatsAppSettings = HttpLinkSettings & {
   appSecret: string;
   /** WhatsApp sends this token when it verifies our webhook URL. */
   verifyToken: string;
-  messagesPerSecond?: number;
+  messagesPerSecond: number;
 };
 
-const BASE_URL = "https://graph.facebook.com";
-const VERSION = "v23.0";
-// WhatsApp's default limit of a number.
-const MESSAGES_PER_SECOND = 80;
-// Twice the need of that rate, if a response takes half a second.
-const WINDOW = 80;
+export const WHATSAPP_DEFAULTS = {
+  baseUrl: "https://graph.facebook.com",
+  version: "v23.0",
+  wabaId: null,
+  // WhatsApp's default limit of a number.
+  messagesPerSecond: 80,
+  // More than the need of that rate, if a response takes half a second.
+  window: 50,
+};
 
 // A request has up to 1,000 notifications of about a kilobyte.
 const MAX_REQUEST_BYTES = 1_048_576;
@@ -40,16 +44,15 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
-  handleRequest: (settings, request, host, links = () => []) =>
-    handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, { host, links }),
+  handleRequest: (settings, request, host, links = () => []) => handleRequest(settings, request, { host, links }),
   requestMethods: ["GET", "POST"],
   maxRequestBytes: MAX_REQUEST_BYTES,
-  businessAccountName: ({ baseUrl = BASE_URL, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
-  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken, gate }, log) {
+  businessAccountName: ({ baseUrl, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
+  openBusinessAccount({ baseUrl, version, wabaId, accessToken, gate }, log) {
     assert(wabaId !== null, "the link has a business account");
-    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken, gate }, log);
+    return openBusinessAccount({ baseUrl, version, wabaId, accessToken, gate }, log);
   },
-  test({ baseUrl = BASE_URL, version = VERSION, phoneNumberId, accessToken, gate }, _log, signal) {
+  test({ baseUrl, version, phoneNumberId, accessToken, gate }, _log, signal) {
     const path = `/${version}/${encodeURIComponent(phoneNumberId)}?fields=display_phone_number`;
     const call = { baseUrl, gate, path, headers: { authorization: `Bearer ${accessToken}` } };
     return testCall(call, signal, (response) => {
@@ -61,17 +64,16 @@ export const whatsapp: Provider<WhatsAppSettings> = {
     });
   },
   async open(settings, host) {
-    const { version = VERSION, phoneNumberId, accessToken } = settings;
+    const { version, phoneNumberId, accessToken } = settings;
     assert(/^v\d+\.\d+$/.test(version), "the version of the Graph API is one such as v23.0");
     assert(/^\d+$/.test(phoneNumberId), "a phone number id has digits only");
-    const { origin, path } = targetBelow(settings.baseUrl ?? BASE_URL, `/${version}/${phoneNumberId}/messages`);
+    const { origin, path } = targetBelow(settings.baseUrl, `/${version}/${phoneNumberId}/messages`);
     const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
     return new HttpLink(
       {
         name: "whatsapp",
         origin,
-        window: settings.window ?? WINDOW,
-        perSecond: settings.messagesPerSecond ?? MESSAGES_PER_SECOND,
+        perSecond: settings.messagesPerSecond,
         settings,
         toRequest: (message) => ({ origin, path, method: "POST", headers, body: requestBody(message) }),
         sizeOf: () => 1,
@@ -85,3 +87,55 @@ export const whatsapp: Provider<WhatsAppSettings> = {
     );
   },
 };
+
+/** The body of a request: free text, or a template, whose variables WhatsApp fills in. */
+function requestBody(message: Outgoing): string {
+  const { id, recipient, body, template } = message;
+  return JSON.stringify({
+    messaging_product: "whatsapp",
+    recipient_type: "individual",
+    // WhatsApp has a field of its own for user ids.
+    ...(isUserId(recipient) ? { recipient } : { to: digitsOf(recipient) }),
+    ...(template === null
+      ? { type: "text", text: { body: body.toWellFormed(), preview_url: false } }
+      : { type: "template", template: toTemplate(template) }),
+    // WhatsApp returns it in statuses: a message whose response was lost can be matched only by it.
+    biz_opaque_callback_data: id,
+  });
+}
+
+function toTemplate(template: OutgoingTemplate): object {
+  const components = toComponents(template);
+  return {
+    name: template.name,
+    language: { code: languageCode(template.language) },
+    ...(components.length === 0 ? {} : { components }),
+  };
+}
+
+function toComponents({ category, header, body }: OutgoingTemplate): object[] {
+  if (category === "authentication") return codeComponents(body[0] ?? header[0]);
+  return [
+    ...(header.length === 0 ? [] : [{ type: "header", parameters: toParameters(header) }]),
+    ...(body.length === 0 ? [] : [{ type: "body", parameters: toParameters(body) }]),
+  ];
+}
+
+/** The components of an authentication template. WhatsApp writes its text, which has one unnamed variable, the code. Its button copies
+ *  the same code. */
+function codeComponents(code: Variable | undefined): object[] {
+  if (code === undefined) return [];
+  const parameters = [{ type: "text", text: code.value.toWellFormed() }];
+  return [
+    { type: "body", parameters },
+    { type: "button", sub_type: "url", index: "0", parameters },
+  ];
+}
+
+/** Numbered variables are matched by position, others by name. */
+const toParameters = (variables: readonly Variable[]): object[] =>
+  variables.map(({ name, value }) => ({
+    type: "text",
+    ...(/^\d+$/.test(name) ? {} : { parameter_name: name }),
+    text: value.toWellFormed(),
+  }));

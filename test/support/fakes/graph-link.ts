@@ -1,5 +1,5 @@
 /** A WhatsApp link to the fake Cloud API. */
-import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
+import { whatsapp, WHATSAPP_DEFAULTS, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
 import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
 import { mayLeave, outgoing, RecordingHost, settled, type OutgoingFields } from "../recording-host.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
@@ -15,6 +15,7 @@ export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<W
   const graph = await new FakeGraph().listen();
   const host = new RecordingHost();
   const settings = {
+    ...WHATSAPP_DEFAULTS,
     ...GRAPH_SECRETS,
     baseUrl: graph.url,
     phoneNumberId: PHONE_NUMBER_ID,

@@ -19,7 +19,6 @@ const TIMES: Partial<SmppTimes> = {
   maxPauseMs: 200,
   drainMs: 500,
   unbindMs: 500,
-  partAckMs: 100,
 };
 
 export const settingsFor = (smsc: Smsc, settings: Partial<SmppSettings> = {}): SmppSettings => ({

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serviceFailure } from "./client.ts";
+import { eventLine } from "./follow-events.ts";
+
+const line = (message: object): string =>
+  eventLine({ id: "evt_1", type: "message.received", data: JSON.stringify({ timestamp: "2030-01-31T09:00:00.000Z", data: { message } }) });
+
+test("the line of an event has the number of the person, for both directions", () => {
+  const outbound = line({ id: "msg_1", direction: "outbound", recipient: "+14155550123", sender: "+14155550100" });
+  assert.ok(outbound.includes("msg_1  +14155550123") && !outbound.includes("+14155550100"), outbound);
+  const inbound = line({ id: "msg_2", direction: "inbound", recipient: "+14155550100", sender: "+14155550123" });
+  assert.ok(inbound.includes("msg_2  +14155550123") && !inbound.includes("+14155550100"), inbound);
+});
+
+test("a refused connection asks whether the service is running", () => {
+  const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:8080"), { code: "ECONNREFUSED" });
+  assert.equal(
+    serviceFailure(new TypeError("fetch failed", { cause: refused })),
+    "connect ECONNREFUSED 127.0.0.1:8080: is the service running? godwit serve starts it",
+  );
+});

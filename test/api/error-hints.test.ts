@@ -1,0 +1,119 @@
+/** The texts of errors: the detail begins with the hint that helps most, and says what to do next. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { assertProblem } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+
+let godwit: Godwit;
+let key: string;
+let live: string;
+before(async () => {
+  godwit = await startGodwit();
+  key = await godwit.key();
+  live = await godwit.key({ environment: "live", scopes: ["links:write", "messages:send"] });
+});
+after(() => godwit.stop());
+
+const MESSAGE = { recipient: "+14155550123", channel: "sms", body: "x" };
+const post = (path: string, body: unknown, by = key): Promise<Reply> => godwit.request("POST", path, { key: by, body });
+const get = (path: string): Promise<Reply> => godwit.request("GET", path, { key });
+const message = (fields: object): Promise<Reply> => post("/v1/messages", { ...MESSAGE, ...fields });
+
+const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail: RegExp])[] = [
+  [
+    "a field of another API",
+    () => post("/v1/messages", { to: "+14155550123", channel: "sms", body: "x" }),
+    /^to: .*did you mean recipient\? \(and 1 more\)/,
+  ],
+  [
+    "a mistyped field",
+    () => post("/v1/messages", { ...MESSAGE, recipent: "x", recipient: undefined }),
+    /^recipent: .*did you mean recipient\?/,
+  ],
+  ["a mistyped value", () => message({ channel: "SMS" }), /^channel: is not known; did you mean sms\? It must be one of sms, whatsapp/],
+  ["a mistyped query parameter", () => get("/v1/messages?stauts=sent"), /^stauts: is not a known parameter; did you mean status\?/],
+  ["a mistyped status in a query", () => get("/v1/messages?status=deliverd"), /^status: is not known; did you mean delivered\?/],
+  [
+    "a mistyped event type in a query",
+    () => get("/v1/events?type=message.deliverd"),
+    /^type: is not known; did you mean message\.delivered\?/,
+  ],
+  [
+    "a mistyped event type of an endpoint",
+    () => post("/v1/webhook_endpoints", { url: "https://example.com/", event_types: ["message.deliverd"] }),
+    /^event_types\/0: is not known; did you mean message\.delivered\?/,
+  ],
+  ["the messages of a batch", () => post("/v1/batches", { messages: [MESSAGE] }), /^messages: .*did you mean items\?/],
+  ["a mistyped template", () => message({ body: undefined, template_id: "verification_cod" }), /did you mean verification_code\?/],
+  ["a mistyped path", () => post("/v1/message", MESSAGE), /^No such path; did you mean \/v1\/messages\?$/],
+  ["a path that is near none", () => get("/v1/payments"), /^No such path; \/docs lists them\.$/],
+  [
+    "a number that is too short",
+    () => message({ recipient: "+1999" }),
+    /^recipient: is too short: numbers of \+1 have 10 digits after it, this one has 3/,
+  ],
+  ["a number that is too short for its country", () => message({ recipient: "+1415555" }), /^recipient: is too short: numbers of \+1/],
+  ["a number that is too long", () => message({ recipient: "+1415555012345678" }), /^recipient: is too long: numbers of \+1/],
+  ["a number without its plus", () => message({ recipient: "14155550123" }), /^recipient: must begin with \+ and the calling code/],
+  ["a number with spaces", () => message({ recipient: "+1 415 555 0123" }), /^recipient: must have only digits after the \+/],
+  [
+    "a plus in a query that is not encoded",
+    () => get("/v1/messages?recipient=+14155550123"),
+    /^recipient: must be an E\.164 number; write its \+ as %2B in a URL/,
+  ],
+  [
+    "a link with a key of test",
+    () => post("/v1/links", { name: "Acme", provider: "twilio", settings: {} }, key),
+    /use a key of live with the scope links:write/,
+  ],
+  [
+    "a private webhook URL",
+    () => post("/v1/webhook_endpoints", { url: "https://10.0.0.1/hook" }),
+    /godwit listen --forward-to.*GODWIT_WEBHOOK_ALLOW/,
+  ],
+  [
+    "a webhook URL without TLS",
+    () => post("/v1/webhook_endpoints", { url: "http://localhost:3000/" }),
+    /must be https; .*godwit listen --forward-to/,
+  ],
+];
+
+for (const [what, call, detail] of ROWS) {
+  test(`the detail of ${what} says what to do`, async () => {
+    const reply = await call();
+    assert.ok(reply.status >= 400 && reply.status < 500, reply.text);
+    assert.match(String(reply.json["detail"]), detail);
+  });
+}
+
+test("the fault of broken JSON names its line and column", async () => {
+  const body = '{\n  "recipient": "+14155550123",\n}';
+  const reply = await godwit.request("POST", "/v1/messages", { key, body, headers: { "content-type": "application/json" } });
+  assertProblem(reply, "invalid_request_payload");
+  assert.match(String(reply.json["detail"]), /is not valid JSON in line 3, column 1: expected a name in double quotes; remove the comma/);
+});
+
+test("a message without a route names links as people named them", async () => {
+  const settings = { account_sid: `AC${"0".repeat(32)}`, auth_token: "0".repeat(32), public_url: "https://example.com" };
+  const link = await post("/v1/links", { name: "Acme Mobile", provider: "twilio", settings }, live);
+  assert.equal(link.status, 201, link.text);
+  const reply = await post("/v1/messages", { ...MESSAGE, channel: "whatsapp" }, live);
+  assertProblem(reply, "no_route");
+  assert.match(String(reply.json["detail"]), /Acme Mobile: carries sms only\./);
+  assert.ok(!reply.text.includes("lnk_"), reply.text);
+});
+
+test("a wrong, a revoked and a made-up key get the same detail", async () => {
+  const revoked = await godwit.key();
+  const id = ((await get("/v1/keys")).json["data"] as { id: string; hint: string }[]).find(({ hint }) =>
+    revoked.startsWith(hint.slice(0, -1)),
+  )?.id;
+  const revoke = await godwit.request("DELETE", `/v1/keys/${String(id)}`, { key });
+  assert.equal(revoke.status, 200, revoke.text);
+  const details = await Promise.all(
+    [revoked, `${key.slice(0, -1)}x`, "gw_test_x"].map(
+      async (by) => (await godwit.request("GET", "/v1/messages", { key: by })).json["detail"],
+    ),
+  );
+  assert.equal(new Set(details).size, 1);
+});

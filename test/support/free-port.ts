@@ -1,0 +1,11 @@
+/** A port of this machine on which nothing listens, for a program that must know its port before it starts. */
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
