@@ -6,7 +6,7 @@
  *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, sdk-python, console; also as test/api
  *  node scripts/test.ts FILE…         these files
  *
- *  --record writes the processor time of each file into scripts/test/processor-time.json. Other options are for Node. */
+ *  With CI=true, up to three files that failed run a second time. --record writes the processor time of each file into scripts/test/processor-time.json. Other options are for Node. */
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,8 @@ import { BUDGET, needsPages, needsQuiet, processesOfNames, processesOfTier, reco
 const ROOT = join(import.meta.dirname, "..");
 // How often a run measures the speed of the machine.
 const REFERENCES = 6;
+// More failures than that come from the change, not from the load of the machine.
+const MOST_REPEATED = 3;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -33,6 +35,7 @@ const options = args.filter((each) => each.startsWith("--") && !flags.has(each))
 const names = args.filter((each) => !each.startsWith("--"));
 const tier = flags.has("--rest") ? "rest" : flags.has("--full") ? "full" : "first";
 const isTier = names.length === 0;
+const isCi = process.env["CI"] === "true";
 
 // Most tests of the first tier wait most of the time. The others use their processor.
 const PROCESSES_AT_ONCE = availableParallelism() * (isTier && tier === "first" ? 3 : 2);
@@ -77,6 +80,7 @@ async function runTests(): Promise<boolean> {
     }
   };
   await Promise.all(Array.from({ length: needsQuiet(files) ? 1 : PROCESSES_AT_ONCE }, work));
+  if (isCi) await repeatFailed(report, processes.length);
   const beforeServerMs = processorMs() ?? 0;
   await stopServer();
   const serverMs = (processorMs() ?? 0) - beforeServerMs;
@@ -85,6 +89,19 @@ async function runTests(): Promise<boolean> {
   const isWithin = isWithinBudget(serverMs, references);
   say(`\n${files.length} test files took ${seconds(performance.now() - startedAt)}\n${report.closing}`);
   return report.isGreen && isWithin && !interrupted.aborted;
+}
+
+/** Runs the few files that failed again, one after the other. A test that fails only beside others is reported, and does not hold up the
+ *  changes of everybody else. */
+async function repeatFailed(report: Report, next: number): Promise<void> {
+  const { failedFiles } = report;
+  if (failedFiles.length > MOST_REPEATED) return;
+  for (const [index, file] of failedFiles.entries()) {
+    if (interrupted.aborted) return;
+    report.repeat(file);
+    const { onResult, end } = report.follow([file]);
+    end(await runProcess({ files: [file], number: next + index, options, onResult, interrupted }));
+  }
 }
 
 /** Whether `npm test` used no more processor time than it may: all that this process and the processes below it used. */

@@ -6,7 +6,7 @@ import type { Result } from "./child-reporter.ts";
 type Counts = { passed: number; failed: number; skipped: number };
 /** `processorMs`: of the processes of the file; undefined on a system without /proc. */
 export type EndedFile = { file: string; counts: Counts; ms: number; processorMs: number | undefined };
-type Failure = { name: string; place: string; reason: string };
+type Failure = { file: string; name: string; place: string; reason: string };
 
 const SHOWS_FIGURES = process.env["GODWIT_TEST_FIGURES"] === "1";
 const MOST_EXPENSIVE = 20;
@@ -16,9 +16,11 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const noCounts = (): Counts => ({ passed: 0, failed: 0, skipped: 0 });
 
 export class Report {
-  readonly ended: EndedFile[] = [];
+  ended: EndedFile[] = [];
   readonly #root: string;
-  readonly #failures: Failure[] = [];
+  #failures: Failure[] = [];
+  /** The failures of files that ran again. */
+  readonly #earlier: Failure[] = [];
 
   constructor(root: string) {
     this.#root = root;
@@ -26,6 +28,19 @@ export class Report {
 
   get isGreen(): boolean {
     return this.#failures.length === 0;
+  }
+
+  get failedFiles(): string[] {
+    return [...new Set(this.#failures.map(({ file }) => file))];
+  }
+
+  /** Begins a second run of a file. Its first run no longer counts, but stays in the closing report. */
+  repeat(file: string): void {
+    say(`\n${file} runs again, without other tests beside it`);
+    const isOf = (each: { file: string }): boolean => each.file === file;
+    this.#earlier.push(...this.#failures.filter(isOf));
+    this.#failures = this.#failures.filter((each) => !isOf(each));
+    this.ended = this.ended.filter((each) => !isOf(each));
   }
 
   /** The line that CI reads. */
@@ -41,12 +56,19 @@ export class Report {
     let processorMs: number | undefined;
     let processorMsBefore = 0;
     const unfinished = new Set(files);
+    let failures: Omit<Failure, "file">[] = [];
+    const fail = (failure: Omit<Failure, "file">): void => {
+      failures.push(failure);
+      sayFailure(failure);
+    };
     const endFile = (file: string, ms: number): void => {
       unfinished.delete(file);
       if (counts.passed + counts.failed + counts.skipped === 0) {
         counts.failed += 1;
-        this.#fail("", file, "no test ran");
+        fail({ name: "", place: file, reason: "no test ran" });
       }
+      this.#failures.push(...failures.map((failure) => ({ file, ...failure })));
+      failures = [];
       this.#endFile({ file, counts, ms, processorMs: processorMs === undefined ? undefined : processorMs - processorMsBefore });
       processorMsBefore = processorMs ?? 0;
       counts = noCounts();
@@ -57,7 +79,7 @@ export class Report {
         // An error that no test waits for fails the process of its file. The figures of tests are for those who ask.
         if (result.text.startsWith("Error:") || SHOWS_FIGURES) say(result.text);
       } else {
-        if (result.outcome === "failed") this.#fail(result.name, this.#placeOf(result.place), result.reason);
+        if (result.outcome === "failed") fail({ name: result.name, place: relative(this.#root, result.place), reason: result.reason });
         if (result.outcome === "skipped" && result.reason !== "") say(`- ${result.name}: skipped, ${result.reason}`);
         if (!result.isSuite || result.outcome === "failed") counts[result.outcome] += 1;
         if (result.processorMs !== undefined) processorMs = result.processorMs;
@@ -67,8 +89,10 @@ export class Report {
     };
     const end = (reason: string | undefined): void => {
       if (reason !== undefined) {
+        // A process can also fail after the last test.
+        if (unfinished.size === 0) unfinished.add(files.at(-1) ?? "");
         counts.failed += 1;
-        this.#fail("", [...unfinished][0] ?? files.join(", "), reason);
+        fail({ name: "", place: [...unfinished][0] ?? "", reason });
       }
       for (const file of unfinished) endFile(file, performance.now() - startedAt);
     };
@@ -84,6 +108,9 @@ export class Report {
     say("\nProcessor time of the files of each folder:");
     for (const [folder, files] of Map.groupBy(this.ended, ({ file }) => folderOf(file)))
       say(`  ${seconds(files.reduce((sum, { processorMs = 0 }) => sum + processorMs, 0)).padStart(8)}  ${folder}, ${files.length} files`);
+    const repaired = this.#earlier.filter(({ file }) => !this.failedFiles.includes(file));
+    if (repaired.length > 0) say("\nFailed first and passed alone, which is a fault of the test or of the service:");
+    repaired.forEach(sayFailure);
     if (this.#failures.length > 0) say("\nWhat failed:");
     this.#failures.forEach(sayFailure);
   }
@@ -97,19 +124,9 @@ export class Report {
       `${failed === 0 ? "✔" : "✖"} ${file} ${[`${passed} tests`, ...remarks, seconds(ms), `${seconds(processorMs)} of processor time`].join(", ")}`,
     );
   }
-
-  #fail(name: string, place: string, reason: string): void {
-    const failure = { name, place, reason };
-    this.#failures.push(failure);
-    sayFailure(failure);
-  }
-
-  #placeOf(place: string): string {
-    return relative(this.#root, place);
-  }
 }
 
-const sayFailure = ({ name, place, reason }: Failure): void => say(`\n✖ ${place} ${name}\n${reason}\n`);
+const sayFailure = ({ name, place, reason }: Omit<Failure, "file">): void => say(`\n✖ ${place} ${name}\n${reason}\n`);
 
 /** The folder of a test file: `test/api`, `sdk`, `console` or `src`. */
 const folderOf = (file: string): string => (file.startsWith("test/") ? file.split("/").slice(0, 2).join("/") : (file.split("/")[0] ?? ""));

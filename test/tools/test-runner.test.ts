@@ -18,14 +18,17 @@ const folder = mkdtempSync(join(tmpdir(), "godwit-runner-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs test files that have these texts. The run has its own database server: it would replace the template of the shared one. */
-function run(...sources: readonly string[]): ChildProcess {
+function run(sources: readonly string[], variables: Record<string, string> = {}): ChildProcess {
   const paths = sources.map((source, index) => {
     const path = join(mkdtempSync(join(folder, "run-")), `${index}.test.mjs`);
     writeFileSync(path, `import test from "node:test";\n${source}`);
     return path;
   });
-  const { TEST_DATABASE_URL: _, ...env } = process.env;
-  return spawn(process.execPath, [join(ROOT, "scripts", "test.ts"), ...paths], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const { TEST_DATABASE_URL: _, CI: __, ...env } = process.env;
+  return spawn(process.execPath, [join(ROOT, "scripts", "test.ts"), ...paths], {
+    env: { ...env, ...variables },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
 }
 
 const exitOf = (child: ChildProcess): Promise<number | null> => new Promise((resolve) => child.once("exit", resolve));
@@ -76,15 +79,50 @@ describe("a run", () => {
     ],
   ] as const)
     test(`that ${what}`, async () => {
-      const child = run(...sources);
+      const child = run(sources);
       const [output, exit] = await Promise.all([text(child.stdout as NodeJS.ReadableStream), exitOf(child)]);
       assert.equal(output.trimEnd().split("\n").at(-1), closing);
       assert.equal(exit, code);
     });
 
+  describe("on a machine for CI", () => {
+    const runInCi = async (...sources: string[]): Promise<{ output: string; closing: string | undefined; exit: number | null }> => {
+      const child = run(sources, { CI: "true" });
+      const [output, exit] = await Promise.all([text(child.stdout as NodeJS.ReadableStream), exitOf(child)]);
+      return { output, closing: output.trimEnd().split("\n").at(-1), exit };
+    };
+    const passing = `test("passes", () => {});`;
+    const failing = `test("fails", () => { throw new Error("always"); });`;
+
+    test("repeats a file that failed, and reports its first failure", async () => {
+      const mark = join(folder, "ran-before");
+      const once = `import { existsSync, writeFileSync } from "node:fs";
+        test("fails once", () => {
+          if (existsSync(${JSON.stringify(mark)})) return;
+          writeFileSync(${JSON.stringify(mark)}, "");
+          throw new Error("at first");
+        });`;
+      const { output, closing, exit } = await runInCi(passing, once);
+      assert.deepEqual([closing, exit], ["2 passed, 0 failed, 0 skipped", 0]);
+      assert.match(output, /Failed first and passed alone[^]*fails once[^]*at first/);
+    });
+
+    test("is red if the file fails again", async () => {
+      const { output, closing, exit } = await runInCi(passing, failing);
+      assert.deepEqual([closing, exit], ["1 passed, 1 failed, 0 skipped", 1]);
+      assert.doesNotMatch(output, /passed alone/);
+    });
+
+    test("repeats nothing if more than three files failed", async () => {
+      const { output, closing, exit } = await runInCi(failing, failing, failing, failing);
+      assert.deepEqual([closing, exit], ["0 passed, 4 failed, 0 skipped", 1]);
+      assert.doesNotMatch(output, /runs again/);
+    });
+  });
+
   test("that is interrupted leaves no process behind, also not those in groups of their own", async () => {
     const pids = join(folder, "pids");
-    const child = run(
+    const child = run([
       `import { readFileSync, renameSync, writeFileSync } from "node:fs";
        import { startGodwit } from ${JSON.stringify(HARNESS)};
        test("hangs", async () => {
@@ -94,7 +132,7 @@ describe("a run", () => {
          renameSync(${JSON.stringify(`${pids}.new`)}, ${JSON.stringify(pids)});
          await new Promise((resolve) => setTimeout(resolve, 3_600_000));
        });`,
-    );
+    ]);
     child.stdout?.resume();
     const started = await until("the service to start", async () => (existsSync(pids) ? readFileSync(pids, "utf8") : undefined));
     const processes = started.split(" ").map(Number);
