@@ -11,7 +11,7 @@ const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
 /** Changes that choose the variant of the advance statement: a delivery, a submission, and a message that waits again. */
 const times = { error: null, deliveredAtMs: null, readAtMs: null, failedAtMs: null, canceledAtMs: null };
-const plain = { before: times, after: times, move: { kind: "stay" }, reference: null } as unknown as Change;
+const plain = { entry: { isIgnored: false }, before: times, after: times, move: { kind: "stay" }, reference: null } as unknown as Change;
 const referenced = { ...plain, reference: {} } as Change;
 const whole: Change = { ...plain, move: { kind: "wait", state: "waiting" } };
 
@@ -20,10 +20,11 @@ const furtherItem = { message: { maxSegments: 1 } } as Acceptance;
 
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of plain texts.\n${acceptStatement([]).text.trim()}\n`,
-  "accept-whole.sql": `-- Accepts a batch of which one message needs the further columns.\n${acceptStatement([furtherItem]).text.trim()}\n`,
-  "advance.sql": `-- Writes a batch of changes of messages that become sending or delivered.\n${advanceStatement([plain]).text.trim()}\n`,
-  "advance-referenced.sql": `-- Writes a batch of changes of which one has the reference of a carrier.\n${advanceStatement([referenced]).text.trim()}\n`,
-  "advance-whole.sql": `-- Writes a batch of changes of which one needs the further columns or steps.\n${advanceStatement([whole]).text.trim()}\n`,
+  "accept-whole.sql": `-- Accepts a batch of which one message needs the further columns.\n${acceptStatement([furtherItem, furtherItem]).text.trim()}\n`,
+  "advance.sql": `-- Writes a batch of changes of messages that become sending or delivered.\n${advanceStatement([plain, plain]).text.trim()}\n`,
+  "advance-referenced.sql": `-- Writes a batch of changes of which one has the reference of a carrier.\n${advanceStatement([referenced, referenced]).text.trim()}\n`,
+  "advance-whole.sql": `-- Writes a batch of changes of which one needs the further columns or steps.\n${advanceStatement([whole, whole]).text.trim()}\n`,
+  "advance-single.sql": `-- Writes the change of a message that becomes sending or delivered.\n${advanceStatement([plain]).text.trim()}\n`,
   "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
   "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${webhookClaimStatement([]).text.trim()}\n`,
 };

@@ -1,8 +1,8 @@
 /** Many rows in one statement: each column travels as one array parameter in binary form, and the statement reads its rows from a row source.
- *  One plan serves every size. Compared with one JSON parameter this saves a sixth of the server's work, because nothing is escaped, parsed
- *  or converted. */
+ *  One plan serves all sizes, and another one a single row. Compared with one JSON parameter this saves a sixth of the server's work, because
+ *  nothing is escaped, parsed or converted. */
 import type { Uuid } from "../lib/uuid.ts";
-import { prepare, type Sql } from "./sql.ts";
+import { prepare, type Prepared, type Sql } from "./sql.ts";
 
 export type Column<T> = { name: string; type: ElementType; pick: (item: T) => unknown };
 
@@ -19,9 +19,12 @@ export function batchStatement<T>(
   build: (rowSource: string, ...parameters: [string, string, string]) => string,
 ): (items: readonly T[], ...parameters: readonly (string | undefined)[]) => Sql {
   const parameter = (index: number): string => `($${columns.length + 1}::text[])[${index}]`;
-  const statement = prepare(build(rowSource(columns), parameter(1), parameter(2), parameter(3)));
+  const statementOf = (source: string): Prepared => prepare(build(source, parameter(1), parameter(2), parameter(3)));
+  const ofMany = statementOf(rowsOf(columns));
+  const ofOne = statementOf(singleRowOf(columns));
   return (items, ...parameters) => {
     const values: unknown[] = columns.map((each, index) => new ArrayParameter(each, items, index === 0));
+    const statement = items.length === 1 ? ofOne : ofMany;
     return { ...statement, values: parameters.length === 0 ? values : [...values, new ArrayParameter(PARAMETER, parameters, true)] };
   };
 }
@@ -31,12 +34,19 @@ const PARAMETER: Column<string | undefined> = { name: "parameter", type: "text",
 /** A condition, always true, that limits the time for which its statement waits for each lock. The parameter is a time, such as `250ms`; zero: no limit. */
 export const limitLockWait = (parameter: string): string => `(select set_config('lock_timeout', ${parameter}, true)) is not null`;
 
-const rowSource = <T>(columns: readonly Column<T>[]): string => {
+const rowsOf = <T>(columns: readonly Column<T>[]): string => {
   const parameters = wrapped(columns.map(({ type }, index) => `$${index + 1}::${type}[]`));
   const names = wrapped([...columns.map(({ name }) => name), "ordinal"]);
   return `unnest(${parameters})
            with ordinality as item
            (${names})`;
+};
+
+/** A row whose values the planner knows as parameters. It compares them with indexes directly, and opens only the partition of the row's id: the
+ *  start of a large statement, which is most of its work for one row, takes half the time. */
+const singleRowOf = <T>(columns: readonly Column<T>[]): string => {
+  const values = wrapped([...columns.map(({ name, type }, index) => `($${index + 1}::${type}[])[1] as ${name}`), "1::bigint as ordinal"]);
+  return `(select ${values}) as item`;
 };
 
 const LINE_WIDTH = 100;

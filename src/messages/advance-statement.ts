@@ -122,7 +122,8 @@ const furtherColumns: readonly Column<Change>[] = [
 type Variant = { isReferenced: boolean; isWhole: boolean };
 
 /** Whether the change needs the further columns. Messages that are sent at the first attempt and delivered do not. */
-const isFurther = ({ before, after, move, reference }: Change): boolean =>
+const isFurther = ({ before, after, entry, move, reference }: Change): boolean =>
+  entry.isIgnored ||
   (after.error ?? after.readAtMs ?? after.failedAtMs ?? after.canceledAtMs) !== null ||
   after.senderReason !== before.senderReason ||
   after.linkReason !== before.linkReason ||
@@ -233,6 +234,17 @@ const FURTHER_STEPS = `queued as (
          updated_at = excluded.updated_at
 ), `;
 
+/** Even without such a change, this condition opens all weeks of events. */
+const IS_ENTRY_KEPT = `
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit ${MAX_IGNORED_ENTRIES}) known) < ${MAX_IGNORED_ENTRIES}
+              else true
+         end`;
+
 /** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
  *  would submit a message whose recipient has opted out meanwhile.
  *
@@ -266,15 +278,7 @@ with offer as materialized (${selectOffer(leasedUntil, endpoints)}
          (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
   select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
          is_ignored
-    from changed
-   where case when is_ignored
-              then (select count(*)
-                      from (select
-                              from events e
-                             where e.message_id = changed.message_id and e.id <> e.message_id
-                             limit ${MAX_IGNORED_ENTRIES}) known) < ${MAX_IGNORED_ENTRIES}
-              else true
-         end
+    from changed${variant.isWhole ? IS_ENTRY_KEPT : ""}
 ), left_queue as (
   delete from delivery_queue q
    using changed

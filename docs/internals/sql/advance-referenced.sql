@@ -55,14 +55,6 @@ with offer as materialized (
   select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
          is_ignored
     from changed
-   where case when is_ignored
-              then (select count(*)
-                      from (select
-                              from events e
-                             where e.message_id = changed.message_id and e.id <> e.message_id
-                             limit 100) known) < 100
-              else true
-         end
 ), left_queue as (
   delete from delivery_queue q
    using changed
