@@ -5,6 +5,7 @@ import { all as addressesOf, compile } from "@fastify/proxy-addr";
 import findMyWay, { type HTTPMethod } from "find-my-way";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
+import { encodeId } from "../model/id.ts";
 import type { Span } from "../tracing/tracing.ts";
 import type { Arrival } from "./intake.ts";
 import type { Page } from "./page.ts";
@@ -47,7 +48,9 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 export type ExchangeOptions = { proxies: ProxyTrust; isTls: boolean; onUnread: (exchange: Exchange, bytes: number) => void };
 
 export class Exchange {
-  readonly id = newRequestId();
+  readonly requestId = newRequestId();
+  /** The id as the client sees it. */
+  readonly id = encodeId("req", this.requestId);
   readonly startedAt = performance.now();
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

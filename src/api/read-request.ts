@@ -23,7 +23,7 @@ import type { Call, Route } from "./route.ts";
 
 type Validators = { body: ((value: unknown) => Checked) | undefined; query: Validate; params: Validate | undefined };
 /** The members of a call that come from the server and not from the request. */
-type CallContext = Pick<Call<never, never, never>, "origin" | "writeProblem" | "isAdmitted" | "gone" | "trace">;
+type CallContext = Pick<Call<never, never, never>, "origin" | "requestId" | "writeProblem" | "isAdmitted" | "gone" | "trace">;
 /** A request that the schemas have checked. */
 type CheckedRequest = { value: unknown; query: unknown; key: IdempotencyKey | undefined; faults: readonly Fault[] };
 /** Reads a request in three steps: parses its body as JSON, checks it against the schemas, and computes its fingerprint. The server may

@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
-import { encodeId, toId } from "../model/id.ts";
+import { encodeId, toId, type RequestId } from "../model/id.ts";
 import { uuidSequence } from "../lib/uuid.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 
@@ -21,7 +21,7 @@ export function commonHeaders(requestId: string, isTls: boolean): string[] {
 // The ids of requests use the clock of this machine, so they have their own sequence, apart from the ids of records.
 const newRequestUuid = uuidSequence();
 
-export const newRequestId = (): string => encodeId("req", toId("req", newRequestUuid(Date.now())));
+export const newRequestId = (): RequestId => toId("req", newRequestUuid(Date.now()));
 
 export const BODY_LIMIT_BYTES = 65_536;
 
@@ -67,7 +67,7 @@ export const respondToConnect = (_request: IncomingMessage, socket: Duplex, isTl
   respondOnSocket(new Problem("method_not_allowed", { headers: { allow: "GET, HEAD" } }), socket, isTls);
 
 function respondOnSocket(problem: Problem, socket: Duplex, isTls: boolean): string {
-  const requestId = newRequestId();
+  const requestId = encodeId("req", newRequestId());
   // Without a readable request the origin is unknown, so the body uses a relative reference.
   const body = problem.toBody("", requestId);
   const headers = {

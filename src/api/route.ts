@@ -7,6 +7,7 @@ import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, Schema } from "../http/schema.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
+import type { RequestId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import type { Trace } from "../lib/trace.ts";
 
@@ -16,6 +17,8 @@ export type Call<Body, Query, Params> = {
   credential: Credential;
   /** The caller and its address, for the audit log. */
   origin: () => ChangeOrigin;
+  /** The messages that the request creates have the second half of this id in theirs. */
+  requestId: RequestId;
   body: Body;
   query: Query;
   params: Params;

@@ -255,6 +255,7 @@ export class Server {
       if (isLarge) await setImmediate();
       const call = read(admitted, checked, {
         origin: () => callerOf(exchange, credential),
+        requestId: exchange.requestId,
         writeProblem: (problem) => problem.toBody(exchange.origin, exchange.id),
         isAdmitted: () => isAdmitted(authenticator, exchange),
         gone: () => goneSignal(exchange.response, this.#streaming.signal),

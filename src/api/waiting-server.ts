@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { PROBLEM_TYPE, unavailable } from "../http/problem.ts";
+import { encodeId } from "../model/id.ts";
 import { listenOn } from "./listening.ts";
 import { commonHeaders, JSON_TYPE, newRequestId } from "./responses.ts";
 
@@ -39,7 +40,7 @@ export class WaitingServer {
   }
 
   #respond({ url = "" }: IncomingMessage, response: ServerResponse): void {
-    const id = newRequestId();
+    const id = encodeId("req", newRequestId());
     const isAlive = url.split("?")[0] === "/livez";
     const problem = unavailable(this.#reason());
     const body = isAlive ? JSON.stringify({ status: "ok" }) : problem.toBody("", id);

@@ -40,12 +40,12 @@ export class BatchAcceptor {
     this.#once = new Once(parts.db, parts.clock);
   }
 
-  async accept(request: NewBatch, { credential, claim, trace }: WriteCall): Promise<Executed | Replay> {
+  async accept(request: NewBatch, { credential, requestId, claim, trace }: WriteCall): Promise<Executed | Replay> {
     const { clock, handover, wakeWebhooks, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#stores.isFull) throw unavailable("too many batches wait to be stored");
     const id = newId("batch", clock.now());
-    const decided = await this.#decide(request, credential, { batchId: id, trace });
+    const decided = await this.#decide(request, credential, { requestId, batchId: id, trace });
     const store = async (tx: Tx): Promise<StoredBatch> => {
       const startedAt = performance.now();
       const { stored, refused, deliveries } = await storeMessages(tx, decided.filter(isAcceptance));

@@ -1,7 +1,7 @@
 /** Executes a request with an idempotency key once. A repeated request gets the stored response, or 409 while the first one runs. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
-import type { EventId, KeyId } from "../model/id.ts";
+import type { EventId, KeyId, RequestId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
@@ -32,9 +32,10 @@ export type Executed<R extends WriteResponse = WriteResponse> = R & { kind: "exe
 /** The owner of a request, and the API key that it was made with. */
 type Requester = Owner & { keyId?: KeyId };
 
-/** A write request: its credential, its claim, the writer of problem bodies for its client, and the trace that it names. */
+/** A write request: its credential, its id, its claim, the writer of problem bodies for its client, and the trace that it names. */
 export type WriteCall = {
   credential: Requester;
+  requestId?: RequestId;
   claim: IdempotencyClaim | undefined;
   writeProblem: (problem: Problem) => string;
   trace?: Trace | undefined;

@@ -45,6 +45,13 @@ test("two thousand ids fit into one millisecond", () => {
   assert.ok(ids.every((id) => uuidTimeMs(id) === madeAt));
 });
 
+test("ids with one cause are in the order of their creation, and end as the id of their cause", () => {
+  const cause = newUuid(later());
+  const ids = Array.from({ length: 5_000 }, () => newUuid(nowMs, cause));
+  assertIncreasing(ids);
+  for (const id of ids) assert.deepEqual(id.subarray(8), cause.subarray(8));
+});
+
 test("ids stay in order when the clock goes backwards by up to a second", () => {
   const start = later();
   assertIncreasing(Array.from({ length: 900 }, (_, index) => newUuid(start - index)));

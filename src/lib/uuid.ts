@@ -34,13 +34,15 @@ const COUNTER_LIMIT = 0x1000;
 // further ahead was wrong, and the ids start anew at the right time, as RFC 9562 permits.
 export const MAX_AHEAD_MS = 1_000;
 
-/** Creates ids in ascending order. Each clock needs its own sequence: ids of a slow clock would otherwise get the time of a fast one. */
-export function uuidSequence(): (nowMs: number) => Uuid {
+/** Creates ids in ascending order. Each clock needs its own sequence: ids of a slow clock would otherwise get the time of a fast one. The id
+ *  of `cause` gives its second half, the random one, to the new id, so that each can be recognized by the other. */
+export function uuidSequence(): (nowMs: number, cause?: Uuid) => Uuid {
   let lastTimeMs = 0;
   let counter = 0;
-  return (nowMs) => {
+  return (nowMs, cause) => {
     const bytes = Buffer.allocUnsafe(UUID_BYTES);
     fillRandom(bytes, 6);
+    cause?.copy(bytes, UUID_BYTES / 2, UUID_BYTES / 2);
     if (nowMs > lastTimeMs || lastTimeMs - nowMs > MAX_AHEAD_MS) {
       lastTimeMs = nowMs;
       counter = bytes.readUInt16BE(6) & (COUNTER_LIMIT / 2 - 1);

@@ -61,8 +61,8 @@ export class Acceptor {
   }
 
   async accept(request: NewMessage, call: WriteCall): Promise<Executed | Replay> {
-    const { credential, claim, trace } = call;
-    const composed = await this.#parts.composer.compose(request, credential, trace && { trace });
+    const { credential, claim } = call;
+    const composed = await this.#parts.composer.compose(request, credential, call);
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
     const acceptance = toAcceptance(composed, claim);
     return this.#once.run(credential, claim, () => this.#store(acceptance, call));

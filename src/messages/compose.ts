@@ -2,7 +2,7 @@
  *  row. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
-import { encodeId, newId, type BatchId } from "../model/id.ts";
+import { encodeId, newId, type BatchId, type RequestId } from "../model/id.ts";
 import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -34,9 +34,15 @@ export type Composed = {
   weights?: readonly LinkWeight[] | undefined;
 };
 
-/** The batch and the trace of a message. `conceal` returns the content that the record shows, if the content is a secret. A trial is never
+/** The request, the batch and the trace of a message. `conceal` returns the content that the record shows, if the content is a secret. A trial is never
  *  sent, and has no effect on the senders of other messages. */
-export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined; isTrial?: true };
+export type Origin = {
+  requestId?: RequestId | undefined;
+  batchId?: BatchId;
+  conceal?: (content: Content) => Content;
+  trace?: Trace | undefined;
+  isTrial?: true;
+};
 
 /** The result of checking a request: all problems, and the parts of the message that could be determined. */
 export type CheckedRequest = {
@@ -109,10 +115,10 @@ export class Composer {
   }
 
   #composeFrom({ request, owner, origin, content, steps, link, linkReason, weights, sender, senderReason }: ComposeParts): Composed {
-    const { conceal, batchId = null, trace = null } = origin;
+    const { requestId, conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
     const nowMs = this.#parts.clock.now();
-    const id = newId("msg", nowMs);
+    const id = newId("msg", nowMs, requestId);
     const hasFallback = steps.length > 0;
     const chosen = { link, linkReason, sender, senderReason };
     const dueMs = this.#parts.clock.dueNow();

@@ -34,6 +34,7 @@ export type KeptInboundId = Id<"inb">;
 export type KeyId = Id<"key">;
 export type LinkId = Id<"lnk">;
 export type MessageId = Id<"msg">;
+export type RequestId = Id<"req">;
 export type RouteId = Id<"rte">;
 export type SenderId = Id<"snd">;
 export type SuppressionId = Id<"sup">;
@@ -59,8 +60,10 @@ export const NO_ID = NIL_UUID as Id<IdPrefix>;
 /** Declares the kind of record that a UUID belongs to. */
 export const toId = <P extends IdPrefix>(_prefix: P, uuid: Uuid): Id<P> => uuid as Id<P>;
 
-/** Creates the id of a record with the database's time, larger than the ids before it. */
-export const newId = <P extends IdPrefix>(prefix: P, nowMs: number): Id<P> => toId(prefix, newUuid(nowMs));
+/** Creates the id of a record with the database's time, larger than the ids before it. A record that a request creates gets the second half of
+ *  the request's id. */
+export const newId = <P extends IdPrefix>(prefix: P, nowMs: number, requestId?: RequestId): Id<P> =>
+  toId(prefix, newUuid(nowMs, requestId));
 
 /** Creates an id of now, or right after `beforeMs` if that is later: a record may have been changed by a node whose clock was ahead. An
  *  id that is far ahead is not taken from the sequence of the process, and moves no later id there. */

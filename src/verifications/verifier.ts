@@ -35,10 +35,11 @@ export class Verifier {
 
   async start(call: WriteCall, request: NewVerification): Promise<Executed | Replay> {
     const { composer, handover, box, tracing } = this.#parts;
-    const { credential, trace } = call;
+    const { credential, requestId, trace } = call;
     const length = request.code_length ?? DEFAULT_CODE_LENGTH;
     const code = newCode(credential.environment, length);
-    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code), trace });
+    const origin = { requestId, conceal: concealing(code), trace };
+    const composed = await composer.compose(toMessageRequest(request, code), credential, origin);
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
     let sent: Acceptance | undefined;
     const span = tracing?.begin("commit", "internal", trace ?? null, {});
