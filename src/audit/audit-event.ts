@@ -31,6 +31,7 @@ export const ACTIONS = [
   "message.canceled",
   "message.edited",
   "message.redacted",
+  "message.searched",
   "recipient.erased",
   "recipient.exported",
   "route.created",

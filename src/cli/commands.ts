@@ -25,6 +25,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     async () => (await import("./signing-keys.ts")).signingKeys,
   ),
   audit: row("operator", "list the audit log, and verify that it was not changed", async () => (await import("./audit.ts")).audit),
+  find: row("operator", "find messages of all accounts", async () => (await import("./find.ts")).find),
   links: row("operator", "show, add, test and pause the links to carriers", async () => (await import("./links.ts")).links),
   carriers: row("operator", "list the included HTTP carriers, and try a definition", async () => (await import("./carriers.ts")).carriers),
   senders: row("operator", "list, add and remove senders", async () => (await import("./routing.ts")).senders),

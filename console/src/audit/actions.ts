@@ -7,7 +7,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   endpoint: ["created", "changed", "deleted", "disabled", "recovered", "secret_rotated"],
   key: ["created", "rotated", "revoked"],
   link: ["created", "changed", "deleted", "paused", "resumed", "tested"],
-  message: ["assigned", "canceled", "edited", "redacted"],
+  message: ["assigned", "canceled", "edited", "redacted", "searched"],
   recipient: ["erased", "exported"],
   route: ["created", "changed", "deleted"],
   sender: ["created", "changed", "deleted"],
