@@ -9,12 +9,17 @@ const message = (id: string, fields: Partial<Message> = {}): Message =>
   ({ id, status: "sent", sequence: 3, channel: "sms", error: null, created_at: "2026-11-15T10:00:00.000Z", ...fields }) as Message;
 
 describe("a search", () => {
-  test("is an id, a batch id, a complete phone number in any notation, or otherwise a text", () => {
+  test("is an id, a batch id, the id of a request with its time, a complete phone number in any notation, or otherwise a text", () => {
     assert.equal(readSearch("  "), undefined);
     assert.deepEqual(readSearch(" msg_01k9zs3v8mf4tb2xg1qj6n0d5c "), { kind: "message", id: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c" });
     assert.deepEqual(readSearch("batch_01k9"), { kind: "filter", name: "batch_id", value: "batch_01k9" });
     for (const text of ["+1 415 555 0123", "0014155550123", "+1 (415) 555-0123"])
       assert.deepEqual(readSearch(text), { kind: "filter", name: "recipient", value: "+14155550123" });
+    assert.deepEqual(readSearch("req_01m7rf6rc0e9frzfnfq7b797fc"), {
+      kind: "request",
+      id: "req_01m7rf6rc0e9frzfnfq7b797fc",
+      range: { kind: "custom", after: "2026-11-18T23:16:24.480Z", before: "2026-11-18T23:18:24.480Z" },
+    });
     assert.deepEqual(readSearch("order 1815"), { kind: "filter", name: "search", value: "order 1815" });
   });
 });

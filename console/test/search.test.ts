@@ -17,6 +17,14 @@ describe("a search", () => {
     assert.ok(!textMatcher("order")(message({ body: "Hello" })));
   });
 
+  test("finds a carrier id, and the messages of a request by the end of their ids", () => {
+    const provider = { name: "smpp", link: "acme", message_id: "6F1C02D9", attempts: 1 };
+    assert.ok(textMatcher("6f1c02d9")(message({ provider })));
+    const ofRequest = textMatcher("req_01m7rf6rc0e9frzfnfq7b797fc");
+    assert.ok(ofRequest(message({ id: "msg_01m7rf6rc9e9f8zfnfq7b797fc" })));
+    assert.ok(!ofRequest(message({ id: "msg_01m7rf6rc9e9frzfnfq7b797fd" })));
+  });
+
   test("finds a part of a number in any notation, from three digits on", () => {
     for (const text of ["0123", "555-0123", "(415) 555", "+1 415", "1415"]) assert.ok(textMatcher(text)(message({})), text);
     assert.ok(textMatcher("0199")(message({ sender: "+14155550199" })));

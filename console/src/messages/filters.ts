@@ -53,7 +53,25 @@ export function matches(message: Message, query: MessageQuery): boolean {
   return Object.entries(equal).every(([name, value]) => message[name as keyof typeof equal] === value);
 }
 
-export type Search = { kind: "message"; id: string } | { kind: "filter"; name: FilterName; value: string };
+export type Search =
+  | { kind: "message"; id: string }
+  | { kind: "request"; id: string; range: TimeRange }
+  | { kind: "filter"; name: FilterName; value: string };
+
+export const isRequestId = (text: string): boolean => /^req_[0-9a-z]{26}$/.test(text);
+
+const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+// An id begins with its time in milliseconds, in ten digits of base 32.
+const TIME = { from: "req_".length, to: "req_".length + 10 };
+// The clocks of the node and the database may differ, and the body of a request may be slow.
+const AROUND_MS = 60_000;
+
+/** The time in which a request created its messages. */
+function rangeOfRequest(id: string): TimeRange {
+  const atMs = Array.from(id.slice(TIME.from, TIME.to)).reduce((value, digit) => value * DIGITS.length + DIGITS.indexOf(digit), 0);
+  const [after, before] = [-AROUND_MS, AROUND_MS].map((ms) => new Date(atMs + ms).toISOString());
+  return { kind: "custom", after, before };
+}
 
 /** Interprets a search text: ids are recognized by their prefix, complete phone numbers by their plus; anything else is searched for in the
  *  newest messages. */
@@ -62,6 +80,7 @@ export function readSearch(text: string): Search | undefined {
   if (word === "") return undefined;
   if (/^msg_\w+$/.test(word)) return { kind: "message", id: word };
   if (/^batch_\w+$/.test(word)) return { kind: "filter", name: "batch_id", value: word };
+  if (isRequestId(word)) return { kind: "request", id: word, range: rangeOfRequest(word) };
   const digits = word.replaceAll(/[\s().-]/g, "");
   if (/^(\+|00)\d{6,15}$/.test(digits)) return { kind: "filter", name: "recipient", value: digits.replace(/^00/, "+") };
   return { kind: "filter", name: "search", value: word };

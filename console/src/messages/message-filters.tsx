@@ -55,6 +55,7 @@ function Search({ filters }: { filters: Filters }): JSX.Element {
     if (search === undefined) return;
     setText("");
     if (search.kind === "message") navigate(`messages/${search.id}`);
+    else if (search.kind === "request") replaceQuery(withRange({ ...filters, search: search.id }, search.range));
     else replaceQuery(withFilter(filters, search.name, search.value));
   };
   return (
@@ -70,8 +71,8 @@ function Search({ filters }: { filters: Filters }): JSX.Element {
       />
       <button type="submit">Search</button>
       <p class="hint" id="search-hint">
-        A complete id or recipient finds all its messages. A part of a number, a reference or a text is searched for in the newest{" "}
-        {formatCount(PAGE * MAX_PAGES)} messages that match the filters.
+        A complete id or recipient finds all its messages. A part of a number, a carrier id, a reference or a text is searched for in the
+        newest {formatCount(PAGE * MAX_PAGES)} messages that match the filters.
       </p>
     </form>
   );

@@ -28,8 +28,8 @@ export function SearchedMessages({ filters, text }: { filters: Filters; text: st
       {scan.found.length === 0 && !scan.isRunning && (
         <Empty title="No message found">
           <p>
-            The search looked for “{text}” in the texts, numbers and references of {formatCount(scan.read)} messages. To find all messages
-            of a client reference, however old,{" "}
+            The search looked for “{text}” in the texts, numbers, carrier ids and references of {formatCount(scan.read)} messages. To find
+            all messages of a client reference, however old,{" "}
             <Link to="messages" query={byReference}>
               filter by the exact reference
             </Link>
