@@ -65,6 +65,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("settings", "Settings", "Every variable, flag and key of the configuration file"),
       page("production", "Production", "TLS, PostgreSQL, several nodes"),
       page("operation", "Operate", "Roles, starting, stopping, metrics, logs and budgets"),
+      page("alerts", "Runbooks", "What to do for each alert"),
       page("high-availability", "High availability", "Survive the loss of a database server"),
       page("scale", "Capacity", "The cost of a message, and the hardware for a rate"),
       page("backup", "Backup and restore", "Save the database, restore it, and decide about waiting messages"),

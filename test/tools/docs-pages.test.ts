@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { basename, dirname, join, normalize } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { parse as parseYaml } from "yaml";
 import { ERRORS } from "../../src/http/codes.ts";
 import { CONTENTS, PAGES } from "../../site/contents.ts";
 import { anchorOf } from "../../site/scripts/markdown.ts";
@@ -72,6 +73,20 @@ describe("the documentation", () => {
         if (anchor !== undefined && target !== "/docs/reference") assert.ok(text.includes(`id="${anchor}"`), `${path}: ${href}`);
       }
     }
+  });
+
+  test("has a section for each alert, to which the alert leads", async () => {
+    type Alert = { alert: string; annotations: { runbook_url?: string } };
+    const { groups } = parseYaml(readFileSync(join(ROOT, "packaging", "prometheus-alerts.yml"), "utf8")) as {
+      groups: { rules: Alert[] }[];
+    };
+    const alerts = groups.flatMap(({ rules }) => rules);
+    const html = await served("/docs/alerts");
+    const sections = Array.from(html.matchAll(/<h3 id="([^"]+)"/g), ([, id = ""]) => id);
+    for (const { alert, annotations } of alerts)
+      assert.equal(annotations.runbook_url, `{{ $externalLabels.godwit_url }}/docs/alerts#${anchorOf(alert)}`, alert);
+    assert.ok(alerts.length > 20);
+    assert.deepEqual(sections.toSorted(), alerts.map(({ alert }) => anchorOf(alert)).toSorted());
   });
 
   test("has each page as Markdown, with the URL of this service, and lists them in llms.txt", async () => {
