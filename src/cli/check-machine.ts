@@ -6,8 +6,12 @@ import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { hostInUrl, type Config, type ConfigInspection } from "../config.ts";
+import { NO_LIMITS } from "../lib/scan-json.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
+import { simulatorLink } from "../links/link.ts";
+import { parseJsonObject } from "../providers/carrier-fields.ts";
 import { clusterPath } from "../embedded/data-directory.ts";
+import { VERSION } from "../version.ts";
 import { errorMessage, fail, ok, warn, type Check } from "./check.ts";
 
 const GIB = 1024 ** 3;
@@ -18,6 +22,7 @@ const CERTIFICATE_WARNING_DAYS = 30;
 const DAY_MS = 86_400_000;
 const NODE_MAJOR = 24;
 const READY_TIMEOUT_MS = 3_000;
+const MAX_SHOWN = 5;
 
 /** Faults of the certificate are reported by a check of their own. */
 const isTlsFault = (fault: string): boolean => fault.startsWith("GODWIT_TLS_");
@@ -113,15 +118,48 @@ export async function checkService(config: Config): Promise<Check> {
   if (config.port === 0) return ok("service", "the port is chosen at start");
   const url = serviceUrl(config);
   try {
-    const { status } = await fetchText(`${url}/readyz`);
-    return status === 200
-      ? ok("service", `ready at ${url}`)
-      : fail("service", `${url}/readyz responds with ${status}`, "check its log, and the database above");
+    const { status, body } = await fetchText(`${url}/readyz`);
+    if (status !== 200) {
+      const reason = problemDetail(body);
+      return fail("service", `${url}/readyz responds with ${status}${reason && `: ${reason}`}`, "check its log, and the database above");
+    }
+    const metrics = await fetchText(`${url}/metrics`);
+    return metrics.status === 200
+      ? compareService(config, url, metrics.body)
+      : ok("service", `ready at ${url}; this machine may not read its metrics, which have its version and its links`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ECONNREFUSED") return warn("service", `nothing listens at ${url}`, "start it with godwit serve, if it should run here");
     return fail("service", `${url}: ${code ?? errorMessage(error)}`, "check that it is Godwit that listens there, and check its log");
   }
+}
+
+/** The detail of a problem. Empty if the body is none. */
+function problemDetail(body: string): string {
+  const { detail } = parseJsonObject({ text: body }, NO_LIMITS) ?? {};
+  return typeof detail === "string" ? detail : "";
+}
+
+/** Compares the running service with this program and its settings, by the metrics. */
+function compareService({ plan, simulatorSpeed }: Config, url: string, metrics: string): Check {
+  const running = /^godwit_info\{version="([^"]*)"/m.exec(metrics)?.[1];
+  if (running !== undefined && running !== VERSION)
+    return warn(
+      "service",
+      `ready at ${url} with version ${running}, and this is ${VERSION}`,
+      "restart the service, or use the godwit of the service",
+    );
+  const loaded = new Set(Array.from(metrics.matchAll(/^godwit_link_state\{link="([^"]*)",source="file"/gm), ([, name = ""]) => name));
+  const configured = new Set([simulatorLink(simulatorSpeed), ...plan.links].map(({ name }) => name));
+  const differing = [...loaded.symmetricDifference(configured)];
+  // A node that has not read its database yet knows no state of a link.
+  if (loaded.size > 0 && differing.length > 0)
+    return warn(
+      "service",
+      `ready at ${url} with other links than these settings: ${differing.slice(0, MAX_SHOWN).join(", ")}`,
+      "send SIGHUP to the service, or run doctor with the --config of the service",
+    );
+  return ok("service", `ready at ${url}, version ${running ?? "unknown"}`);
 }
 
 /** Fetches the URL. Does not verify the certificate: `checkTls` does, and the certificate is for the name that

@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { onlyReading } from "../../src/database/health.ts";
 import { sql } from "../../src/database/sql.ts";
+import { VERSION } from "../../src/version.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { until } from "../support/expect.ts";
 import { TEMPLATE, urlOf } from "../support/database.ts";
@@ -84,6 +86,31 @@ describe("a running service", () => {
     assert.deepEqual([code, status], [0, "warn"]);
     assert.match(check("links")?.detail ?? "", /live cannot send messages/);
     assert.match(check("links")?.hint ?? "", /docs\/go-live\.md/);
+    assert.equal(check("service")?.detail, `ready at ${godwit.url}, version ${VERSION}`);
+  });
+
+  test("is asked which links it has, and which version it is", async () => {
+    const file = write(
+      `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = 1\nsystem_id = "x"\npassword_env = "PASSWORD"\nallow_plaintext = true\n`,
+    );
+    const { check } = await doctor({ GODWIT_CONFIG: file });
+    assert.equal(check("service")?.status, "warn");
+    assert.equal(check("service")?.detail, `ready at ${godwit.url} with other links than these settings: acme`);
+    assert.match(check("service")?.hint ?? "", /SIGHUP/);
+    let version = "9.8.7";
+    const other = createHttpServer(({ url }, response) => {
+      response.statusCode = url === "/readyz" || version !== "" ? 200 : 403;
+      response.end(url === "/metrics" ? `godwit_info{version="${version}"} 1\n` : "{}");
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const port = { GODWIT_PORT: String((other.address() as AddressInfo).port) };
+    const newer = await doctor(port);
+    version = "";
+    const silent = await doctor(port);
+    other.close();
+    assert.match(newer.check("service")?.detail ?? "", / with version 9\.8\.7, and this is /);
+    assert.deepEqual([newer.check("service")?.status, silent.check("service")?.status], ["warn", "ok"]);
+    assert.match(silent.check("service")?.detail ?? "", /may not read its metrics/);
   });
 
   test("is reported with one line per check, with hints for checks that are not ok, and without colors in a pipe", async () => {
