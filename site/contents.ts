@@ -85,7 +85,6 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("rate-limits", "Rate limits", "Quotas, and how to stay within them"),
       page("limits", "Limits", "The bounds of every request and response"),
       page("audit", "Audit log", "Every change, its author, and how to verify the log"),
-      page("providers", "Write a provider", "Add a kind of carrier to the source code"),
       page("glossary", "Glossary", "The terms of the API and the documentation"),
     ],
   },

@@ -1,4 +1,4 @@
-/** Follows "Adding one" of docs/providers.md step by step in a copy of the source. The provider compiles and conforms. */
+/** Follows "Add a provider" of docs/internals/providers.md step by step in a copy of the source. The provider compiles and conforms. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { ROOT, samplesOf } from "../support/doc-samples.ts";
 import { execute } from "../support/shell-session.ts";
 
-const [provider, row, suite] = samplesOf("docs/providers.md")
+const [provider, row, suite] = samplesOf("docs/internals/providers.md")
   .filter(({ language }) => language === "ts")
   .map(({ text }) => text);
 
@@ -60,7 +60,7 @@ async function startCarrier(mode: "answers" | "is silent"): Promise<string> {
 }
 `;
 
-test("the provider of docs/providers.md compiles, can be configured and passes the conformance suite", async () => {
+test("the provider of docs/internals/providers.md compiles, can be configured and passes the conformance suite", async () => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-provider-"));
   try {
     for (const name of ["src", "test", "scripts", "docs", "package.json", "tsconfig.json"])
