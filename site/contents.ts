@@ -26,6 +26,8 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("delivery", "How messages are delivered", "From the 202 to the carrier"),
       page("batches", "Batches", "Up to a thousand messages in one request"),
       page("fallback", "Fallback", "Another channel when the first one does not deliver"),
+      page("templates", "Templates", "Texts with variables, checked once"),
+      page("verifications", "Verification codes", "Send and check one-time codes"),
       page("idempotency", "Idempotency", "Repeat a request safely"),
       page("usage", "Usage", "Exact counts of messages and segments"),
     ],
@@ -45,8 +47,6 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("local-webhooks", "Develop webhooks locally", "Forward events to a program on your machine"),
     ],
   },
-  { group: "Templates", pages: [page("templates", "Templates", "Texts with variables, checked once")] },
-  { group: "Verify", pages: [page("verifications", "Verification codes", "Send and check one-time codes")] },
   {
     group: "Go live",
     pages: [

@@ -205,7 +205,7 @@ describe("the documentation", () => {
   test("shows the groups of tasks in their order", () => {
     assert.deepEqual(
       CONTENTS.map(({ group }) => group),
-      ["Get started", "Send", "Receive", "Webhooks", "Templates", "Verify", "Go live", "Operate", "Reference"],
+      ["Get started", "Send", "Receive", "Webhooks", "Go live", "Operate", "Reference"],
     );
   });
 });
