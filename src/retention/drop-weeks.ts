@@ -3,14 +3,15 @@
 import { assert } from "../lib/assert.ts";
 import type { Log } from "../model/log.ts";
 import type { Database } from "../database/database.ts";
-import type { Week } from "../database/partitions.ts";
+import { weekName, type Week } from "../database/partitions.ts";
 import { isLockRefused, withShortLocks, type Run } from "../database/short-locks.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { finishStuck } from "./finish-stuck.ts";
 import { dropStatement, hasUnfinished, readSessionName, readWeeks, tablesOf, tryLock, unlock } from "./queries.ts";
 
 const DAY_MS = 24 * 3_600_000;
-// A message may be scheduled for 35 days ahead, then wait two days for a carrier and three for a receipt.
+// A message may be scheduled for 35 days ahead, then wait two days for a carrier and three for a receipt. `drop_week` refuses a
+// week that ended later.
 export const MIN_RETENTION_DAYS = 40;
 
 // An unfinished message keeps its week for so long. By then it is stuck, whatever the reason.
@@ -72,7 +73,7 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Re
   const kept: string[] = [];
   let inUse: string | null = null;
   for (const week of weeks) {
-    const name = new Date(week.fromMs).toISOString().slice(0, 10);
+    const name = weekName(week.fromMs);
     if (await hasUnfinished(run, week)) kept.push(name);
     else if (await tryDrop(run, week)) {
       dropped.push(name);

@@ -5,7 +5,7 @@ import { MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows
 import { isFinished, STATUSES } from "../messages/states.ts";
 import type { Queryable } from "../database/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../database/locks.ts";
-import { listWeeks, type Week } from "../database/partitions.ts";
+import { listWeeks, weekName, type Week } from "../database/partitions.ts";
 import type { Run } from "../database/short-locks.ts";
 import { prepare, sql, type Prepared, type Sql } from "../database/sql.ts";
 
@@ -70,7 +70,8 @@ export const deleteQueueRows = (db: Queryable, { fromMs, toMs }: Week): Promise<
 export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>
   deliveries === undefined ? [messages, events] : [messages, events, deliveries];
 
-export const dropStatement = (week: Week): string => `drop table ${tablesOf(week).join(", ")}`;
+/** `drop_week` has the rights of the owner of the schema, which the role of this node may lack. */
+export const dropStatement = ({ fromMs }: Week): string => `select drop_week('${weekName(fromMs)}')`;
 
 type AgingTable = {
   /** The column with the age of a row: an id, which begins with a time, or a time. */

@@ -20,9 +20,6 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
     "events",
     "webhook_deliveries",
   ],
-  'retention/queries.ts ${tablesOf(week).join(", ")}': ["messages", "events", "webhook_deliveries"],
-  "database/partitions.ts ${name}": ["messages", "events", "webhook_deliveries"],
-  "database/partitions.ts ${table}": ["messages", "events", "webhook_deliveries"],
   "usage/queries.ts ${table}": ["usage_hours", "usage_minutes"],
 };
 
