@@ -11,10 +11,11 @@ import type { Clock } from "../database/database-clock.ts";
 import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../database/database.ts";
 import { readHold } from "../links/hold.ts";
-import { missingDurability, onlyReading, readChecksums, readRights, readServer, type ServerState } from "../database/health.ts";
+import { missingDurability, onlyReading, readChecksums, readServer, type ServerState } from "../database/health.ts";
 import { readSchema, type SchemaVersion } from "../database/migrate.ts";
 import { knownMigrations, newestOf } from "../database/migrations.ts";
 import { countStrayRows, listWeeks } from "../database/partitions.ts";
+import { readRights } from "../database/runtime-role.ts";
 import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -56,8 +57,17 @@ export async function checkDatabase(config: Config, checkRest: CheckRest): Promi
 }
 
 async function checkRights(db: Queryable): Promise<Check> {
-  const { role, may_create: mayCreate, foreign_tables: foreign } = await readRights(db);
+  const { role, mayCreate, owner, isOwner, foreignTables: foreign, missing } = await readRights(db);
   const advice = "make the role the owner of its database and of all tables in it";
+  if (owner !== null && !isOwner) {
+    const grant = `run godwit migrate --grant-to ${role} as the role ${owner}`;
+    if (missing > 0)
+      return fail("rights", `the role ${role} may not use ${missing} tables, sequences or functions of the role ${owner}`, grant);
+    const detail = `the role ${role} owns no tables; ${owner} owns them, and applies migrations`;
+    return mayCreate
+      ? warn("rights", `${detail}; ${role} can create tables`, "revoke create on schema public from public")
+      : ok("rights", detail);
+  }
   if (!mayCreate) return fail("rights", `the role ${role} cannot create tables in the schema public`, advice);
   if (foreign > 0) return fail("rights", `${foreign} tables do not belong to the role ${role}: it cannot change or drop them`, advice);
   return ok("rights", `the role ${role} owns its tables`);

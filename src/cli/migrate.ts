@@ -4,7 +4,8 @@ import { groupDigits } from "../lib/group-digits.ts";
 import { requireCluster } from "../embedded/data-directory.ts";
 import { migrate as runMigrations, type MigrationWatch } from "../database/migrate.ts";
 import { planMigrations, type PlannedMigration } from "../database/plan-migrations.ts";
-import type { Command, Input } from "./command.ts";
+import { grantTo } from "../database/runtime-role.ts";
+import { textFlag, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -13,14 +14,19 @@ export const migrate: Command = {
   about: [
     "Applies the pending migrations in order, each once, in one process at a time. `godwit serve` does the same when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
     "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
+    "--grant-to lets a database role that owns nothing run nodes: it may read and write rows, and create and drop the weekly partitions. The rights include what later migrations create. The owner of the schema runs this command.",
     "A migration that does not work beside nodes of earlier releases is refused while such a node is connected. Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
   ],
-  usage: ["migrate [--plan] [--json]"],
-  flags: { plan: { isSwitch: true, help: "print the pending migrations, and change nothing" } },
+  usage: ["migrate [--plan] [--grant-to ROLE] [--json]"],
+  flags: {
+    plan: { isSwitch: true, help: "print the pending migrations, and change nothing" },
+    "grant-to": { value: "ROLE", help: "let this database role run nodes" },
+  },
   settings: "database",
   examples: [
     ["The migrations of an upgrade:", "godwit migrate --plan"],
     ["Before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
+    ["Nodes with a role of their own:", "godwit migrate --grant-to godwit_node"],
   ],
   async run({ flags }) {
     const config = readConfig(flags, "database");
@@ -28,7 +34,10 @@ export const migrate: Command = {
     await withUnmigratedDatabase(config, "migrate", async ({ db }) => {
       if (flags["plan"] === true) return printPlan(flags, await planMigrations(db));
       const { version, applied } = await runMigrations(db, undefined, PROGRESS);
-      print(flags, { schema: version, applied: applied.length === 0 ? null : applied });
+      const role = textFlag(flags, "grant-to");
+      if (role !== undefined) await grantTo(db, role);
+      const granted = role === undefined ? {} : { granted_to: role };
+      print(flags, { schema: version, applied: applied.length === 0 ? null : applied, ...granted });
     });
   },
 };

@@ -44,7 +44,7 @@ async function explain(error: unknown, command: Command): Promise<number> {
   }
   if (error instanceof Error && "code" in error && error.code === PERMISSION_DENIED) {
     process.stderr.write(
-      `godwit: the database refuses its role: ${error.message}: make the role the owner of its database (docs/production.md, PostgreSQL)\n`,
+      `godwit: the database refuses its role: ${error.message}: make the role the owner of its database, or grant it the rights of a node (docs/production.md, PostgreSQL)\n`,
     );
     return EXIT.failure;
   }

@@ -38,24 +38,16 @@ export async function readServer(db: Queryable): Promise<ServerState> {
                  - coalesce(current_setting('reserved_connections', true), '0')::integer,
                (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
                (select nullif(datconnlimit, -1) from pg_database where datname = current_database())) as most,
-         (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`);
+         -- The type is null for the sessions of other roles, which have a database like all clients.
+         (select count(*)::integer
+            from pg_stat_activity
+           where datid is not null and usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend') as used`);
   return {
     version: row?.version ?? "",
     nowMs: row?.now_ms ?? 0,
     mostConnections: row?.most ?? 0,
     usedConnections: row?.used ?? 0,
   };
-}
-
-/** Whether the role can create tables, and how many tables belong to others: migrations and retention change only its own. */
-export async function readRights(db: Queryable): Promise<{ role: string; may_create: boolean; foreign_tables: number }> {
-  const [row] = await db.rows<{ role: string; may_create: boolean; foreign_tables: number }>(sql`
-    select current_user::text as role,
-           has_schema_privilege('public', 'create') as may_create,
-           (select count(*)::integer
-              from pg_class
-             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not pg_has_role(relowner, 'usage')) as foreign_tables`);
-  return row ?? { role: "", may_create: false, foreign_tables: 0 };
 }
 
 /** Whether pages have checksums, and how many damaged ones the server has read in this database. */

@@ -53,6 +53,7 @@ export async function migrate(
     const { version, refusal } = schemaOf(rows as AppliedRow[], newestOf(migrations));
     if (refusal !== undefined) throw refusedSchema(refusal);
     const pending = migrations.filter((migration) => migration.version > version);
+    if (pending.length > 0) await requireOwner(run, { version, needed: newestOf(migrations) });
     await refuseEarlierNodes(run, pending);
     for (const migration of pending) await apply(run, migration, watch);
     // Not in a `finally`: a session that fails is ended, and its lock with it.
@@ -61,6 +62,8 @@ export async function migrate(
   });
 }
 
+const MIGRATION_AWAITED = "the service waits for godwit migrate";
+
 /** Throws if migrations are pending, for a service that must not apply them. */
 export async function requireMigrated(db: Queryable): Promise<void> {
   const { version, refusal } = await readSchema(db);
@@ -68,7 +71,7 @@ export async function requireMigrated(db: Queryable): Promise<void> {
   if (version >= knownSchema()) return;
   throw new MustWait(
     `the database has schema ${version}, and this godwit needs ${knownSchema()}: run godwit migrate (GODWIT_MIGRATE is off)`,
-    "the service waits for godwit migrate",
+    MIGRATION_AWAITED,
   );
 }
 
@@ -82,20 +85,37 @@ async function createTable(run: Run): Promise<void> {
   );
 }
 
+/** Throws if the role does not own the schema. A node with such a role waits for the owner (src/database/runtime-role.ts). */
+async function requireOwner(run: Run, { version, needed }: { version: number; needed: number }): Promise<void> {
+  const { rows } = await run(`
+    select pg_get_userbyid(relowner) as owner, current_user as role, pg_has_role(relowner, 'usage') as is_owner
+      from pg_class
+     where oid = to_regclass('schema_migrations')`);
+  const { owner, role, is_owner: isOwner } = rows[0] as { owner: string; role: string; is_owner: boolean };
+  if (isOwner) return;
+  throw new MustWait(
+    `the database has schema ${version}, and this godwit needs ${needed}: run godwit migrate as the role ${owner} (${role} does not own the schema)`,
+    MIGRATION_AWAITED,
+  );
+}
+
 /** Throws if a node of a release is connected that does not work on the schema of a pending migration: its messages would be stuck. A node always
  *  has a session, on which it listens. */
 async function refuseEarlierNodes(run: Run, pending: readonly Migration[]): Promise<void> {
   const { rows } = await run(`
-    select application_name as name, host(client_addr) as address, pid
+    select application_name as name,
+           coalesce(host(client_addr), case when backend_start is null then 'of the role ' || usename
+                                            else 'on the machine of the database' end) as place,
+           pid
       from pg_stat_activity
      where datname = current_database() and application_name like 'godwit %'
      order by pid = pg_backend_pid() desc, backend_start`);
-  const [own, ...all] = (rows as SessionRow[]).map(({ name, address, pid }) => ({ ...parseSessionName(name), address, pid }));
+  const [own, ...all] = (rows as SessionRow[]).map(({ name, place, pid }) => ({ ...parseSessionName(name), place, pid }));
   const sessions = all.filter(({ node }) => node !== own?.node);
   const migration = pending.find(({ worksWith }) => sessions.some(({ schema = worksWith }) => schema < worksWith));
   if (migration === undefined) return;
   const earlier = sessions.filter(({ schema = migration.worksWith }) => schema < migration.worksWith);
-  const nodes = new Map(earlier.map(({ node, address, pid }) => [node, `${address ?? "on the machine of the database"} (session ${pid})`]));
+  const nodes = new Map(earlier.map(({ node, place, pid }) => [node, `${place} (session ${pid})`]));
   throw new MustWait(
     `migration ${migration.name} needs all nodes of earlier releases stopped, and ${nodes.size} ${nodes.size === 1 ? "is" : "are"} connected: ` +
       `${[...nodes.values()].slice(0, MAX_NAMED).join(", ")}; stop them, or end their sessions (pg_terminate_backend) if they are gone`,
@@ -103,7 +123,8 @@ async function refuseEarlierNodes(run: Run, pending: readonly Migration[]): Prom
   );
 }
 
-type SessionRow = { name: string; address: string | null; pid: number };
+/** A role does not see the addresses of other roles' sessions. */
+type SessionRow = { name: string; place: string; pid: number };
 const MAX_NAMED = 5;
 
 /** `works_with` is null for a migration on whose schema no earlier release works. */
