@@ -6,6 +6,7 @@ import { checkPort } from "../api/listening.ts";
 import { createLog, type Log, type LogOutput } from "../model/log.ts";
 import { within } from "../lib/wait.ts";
 import { newNodeName, openStorage, stopAll, type Stops, type Storage } from "../service/open-storage.ts";
+import { notifySystemd } from "../service/notify-systemd.ts";
 import { DatabaseWait } from "../service/wait-for-database.ts";
 import { startService, type Service } from "../service/start-service.ts";
 import { Supervisor } from "../service/supervisor.ts";
@@ -91,7 +92,10 @@ async function runNode({ flags, config, output, timings, channel, stopped }: Run
   service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
   if (service === undefined) return wait.hasBegun ? 0 : EXIT_UNFINISHED;
   dropRoot(config, inspectConfig(flags, "serve").file, log);
-  if (channel === undefined) say(welcome(service));
+  if (channel === undefined) {
+    say(welcome(service));
+    notifySystemd(log);
+  }
   const signal = await stopped;
   log.info({ signal, drain_seconds: config.drainMs / 1_000 }, "stopping");
   service.drain();
@@ -130,6 +134,7 @@ async function supervise({ config, output: { log }, stopped }: Run): Promise<num
     // The workers give up root. This process serves no request, and needs it to start a worker again on a low port.
     log.info({ url, workers: config.workers }, "all workers listen");
     say(welcome({ url, firstKey: storage.firstKey }));
+    notifySystemd(log);
     const signal = await Promise.race([stopped, supervisor.failed.then((reason) => Promise.reject(new StartupError(reason)))]);
     log.info({ signal, drain_seconds: config.drainMs / 1_000 }, "stopping all workers");
     supervisor.drain();

@@ -46,6 +46,7 @@ export const LOG_EVENTS = {
   "retention.stuck_finished": "warn",
   "retention.week_in_use": "warn",
   "retention.weeks_kept": "warn",
+  "service.not_notified": "warn",
   "service.reload_failed": "warn",
   "service.reload_unreadable": "warn",
   "service.runs_as_root": "warn",

@@ -6,6 +6,7 @@ import { healsByWaiting, MustWait } from "../database/healing.ts";
 import { readTlsFiles } from "../lib/tls-files.ts";
 import { pause } from "../lib/wait.ts";
 import type { Log } from "../model/log.ts";
+import { notifySystemd } from "./notify-systemd.ts";
 
 // A node is ready soon after its database, and each attempt is a few connections.
 const ATTEMPT_MS = 1_000;
@@ -72,6 +73,7 @@ export class DatabaseWait {
     const server = new WaitingServer({ ...config, tls: config.tls && readTlsFiles(config.tls) }, () => this.#reason);
     await server.listen();
     this.#server = server;
+    notifySystemd(log);
   }
 }
 

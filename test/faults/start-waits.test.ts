@@ -1,7 +1,12 @@
 /** A node that starts while its database is away waits for it, and one that stops serves until load balancers have taken it out. */
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -130,6 +135,62 @@ describe("a node whose database is away at its start", () => {
       assert.match(run.output.join("\n"), says);
       await wire.close();
     }
+  });
+});
+
+/** A socket that every user may write to, as systemd has it, and what arrives there. */
+async function notifySocket(): Promise<{ path: string; received: () => number }> {
+  const path = join(mkdtempSync(join(tmpdir(), "godwit-notify-")), "socket");
+  chmodSync(dirname(path), 0o755);
+  atEnd(async () => rmSync(dirname(path), { recursive: true, force: true }));
+  const receive = `
+import os, socket, sys
+receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+print("bound", flush=True)
+while True: print(receiver.recv(4096).decode(), flush=True)`;
+  const receiver = spawn("python3", ["-c", receive, path], { stdio: ["ignore", "pipe", "inherit"] });
+  atEnd(async () => void receiver.kill());
+  const lines: string[] = [];
+  createInterface({ input: receiver.stdout }).on("line", (line) => lines.push(line));
+  await until("the socket", () => lines.includes("bound"));
+  return { path, received: () => lines.filter((line) => line.includes("READY=1")).length };
+}
+
+const missing = ["python3", "systemd-notify"].find((program) => spawnSync(program, ["--version"]).error !== undefined);
+
+describe("under systemd", { skip: missing === undefined ? false : `${missing} is not installed` }, () => {
+  for (const workers of ["1", "2"])
+    test(`a node says that it listens, with ${workers} workers`, async () => {
+      const { path, received } = await notifySocket();
+      const databaseUrl = await createDatabase();
+      const env = { NOTIFY_SOCKET: path, GODWIT_WORKERS: workers, GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_SECRET_KEY: SECRET_KEY };
+      const node = spawnGodwit(["serve"], { ...env, DATABASE_URL: databaseUrl });
+      await until("the message", () => received() === 1);
+      assert.ok(node.logs.some(({ msg }) => msg === (workers === "1" ? "listening" : "all workers listen")));
+      assert.equal(await stop(node), 0);
+      assert.deepEqual(
+        node.logs.filter(({ event }) => event === "service.not_notified"),
+        [],
+      );
+    });
+
+  test("a node that waits for its database says so as well, and one with a faulty configuration ends without", async () => {
+    const { path, received } = await notifySocket();
+    const faulty = spawnGodwit(["serve"], { NOTIFY_SOCKET: path, GODWIT_PORT: "none" });
+    assert.deepEqual([await faulty.exit, received()], [2, 0]);
+    const node = await serve(await createDatabase(), { NOTIFY_SOCKET: path });
+    await untilWaiting(node);
+    await until("the message", () => received() === 1);
+    assert.equal(await stop(node), 0);
+  });
+
+  test("a node without a receiver works, and warns", async () => {
+    const env = { NOTIFY_SOCKET: "/nowhere/notify", GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_SECRET_KEY: SECRET_KEY };
+    const node = spawnGodwit(["serve"], { ...env, DATABASE_URL: await createDatabase() });
+    await node.waitFor(({ event }) => event === "service.not_notified");
+    assert.equal(await stop(node), 0);
   });
 });
 

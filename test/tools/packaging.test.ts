@@ -136,6 +136,8 @@ describe("the systemd unit", () => {
     assert.equal(value("KillMode"), "mixed");
     assert.equal(value("ExecReload"), "/bin/kill -HUP $MAINPID");
     assert.equal(value("RestartPreventExitStatus"), "2");
+    // The start of a faulty configuration fails, and a long one is not ended.
+    assert.deepEqual([value("Type"), value("NotifyAccess"), value("TimeoutStartSec")], ["notify", "all", "infinity"]);
     for (const name of ["NoNewPrivileges", "PrivateTmp", "ProtectHome"]) assert.equal(value(name), "yes", name);
     assert.equal(value("ProtectSystem"), "strict");
     assert.equal(value("MemoryDenyWriteExecute"), undefined);
