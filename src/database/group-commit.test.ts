@@ -138,6 +138,30 @@ test("clients that wait for their outcomes rest only until all of them wait", as
   assert.ok(longRests <= 7, `${longRests} long rests`);
 });
 
+test("an item that may not rest takes those that rest with it", async () => {
+  const { commits, run, runs } = start({ restMs: 2_000, restUpTo: 10, mayRest: (item) => item !== "urgent" });
+  const first = commits.submit("a");
+  (await run(0)).finish();
+  await first;
+  const outcomes = [commits.submit("b")];
+  await turn();
+  await turn();
+  assert.equal(runs.length, 1, "it rests");
+  outcomes.push(commits.submit("urgent"));
+  const { items, finish } = await run(1);
+  assert.deepEqual(items, ["b", "urgent"]);
+  finish();
+  await Promise.all(outcomes);
+  // One that waits while a batch is at the database follows it at once.
+  const running = commits.submit("urgent");
+  await run(2);
+  const next = [commits.submit("urgent"), commits.submit("c")];
+  runs[2]?.finish();
+  assert.deepEqual((await run(3)).items, ["urgent", "c"]);
+  runs[3]?.finish();
+  await Promise.all([running, ...next]);
+});
+
 test("items that arrive during a run share the next batch", async () => {
   const { commits, run, runs } = start();
   const first = commits.submit("a");

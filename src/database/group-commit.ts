@@ -45,6 +45,8 @@ export type GroupCommitOptions<Item, Outcome> = {
   /** For items without a client that waits: rests may be as long as `restMs` until so many items wait. A rest that brought no more items than the last
    *  batch had is not repeated at once. */
   restUpTo?: number | undefined;
+  /** Whether an item may rest; without it, all may. One that may not takes those that rest with it. */
+  mayRest?: (item: Item) => boolean;
 };
 
 type Waiting<Item, Outcome> = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void };
@@ -66,6 +68,8 @@ export class GroupCommit<Item, Outcome> {
   #waitTimer: NodeJS.Timeout | undefined;
   /** The size of the next batch that does not wait for more items. */
   #enough = 0;
+  /** Whether one of the waiting items may not rest. */
+  #hasUrgent = false;
   #restTimer: NodeJS.Timeout | undefined;
   /** The size of the last batch, and whether items rested before it for as long as they may. */
   #lastSize = 0;
@@ -93,6 +97,7 @@ export class GroupCommit<Item, Outcome> {
     if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(new Overloaded("too many writes wait for the database"));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
+      this.#hasUrgent ||= this.#options.mayRest?.(item) === false;
       this.#schedule();
     });
   }
@@ -149,6 +154,13 @@ export class GroupCommit<Item, Outcome> {
   }
 
   #takeBatch(): Waiting<Item, Outcome>[] {
+    const batch = this.#takeFirst();
+    const { mayRest = () => true } = this.#options;
+    this.#hasUrgent = this.#waiting.some(({ item }) => !mayRest(item));
+    return batch;
+  }
+
+  #takeFirst(): Waiting<Item, Outcome>[] {
     const { ownerOf } = this.#options;
     if (ownerOf === undefined || this.#waiting.length <= this.#most) return this.#waiting.splice(0, this.#most);
     const batch = new Set(inTurns(this.#waiting, ({ item }) => ownerOf(item)).slice(0, this.#most));
@@ -159,7 +171,7 @@ export class GroupCommit<Item, Outcome> {
   #mayRun(): boolean {
     const { maxConcurrent, minConcurrentBatch } = this.#options;
     if (this.#waiting.length === 0) return false;
-    if (this.#running === 0) return this.#waiting.length >= this.#enough;
+    if (this.#running === 0) return this.#hasUrgent || this.#waiting.length >= this.#enough;
     return this.#running < maxConcurrent && (this.#hasWaitedLong || this.#waiting.length >= minConcurrentBatch);
   }
 

@@ -105,7 +105,7 @@ export class Attempts {
     const context = this.#context(link);
     const change = holdChange(message, PROCESS_ENDED, context);
     this.#parts.watch.attempted(link.name, "unknown");
-    if (await this.#parts.advancer.submit(change)) this.#parts.receipts.referenceStored(change);
+    await this.#parts.receipts.store(change);
     return DONE;
   }
 
@@ -212,10 +212,7 @@ export class Attempts {
     const storeOnce = async (): Promise<Change | undefined> => {
       if (outcome.kind === "refused" && outcome.code === RECIPIENT_OPTED_OUT) await this.#parts.consent.refused(link.name, message);
       const change = settleChange(current, outcome, this.#context(link), message.attempts);
-      if (await this.#parts.advancer.submit(change)) {
-        this.#parts.receipts.referenceStored(change);
-        return change;
-      }
+      if (await this.#parts.receipts.store(change)) return change;
       const [now] = await readMessages(this.#parts.db, [message]);
       if (now === undefined) return change;
       current = now;

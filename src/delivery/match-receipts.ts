@@ -193,7 +193,7 @@ export const referenceOf = ({ reference }: Receipt): string[] =>
   reference === null || decodeId("msg", reference) === undefined ? [] : [reference];
 
 /** The ids that a receipt most likely means. */
-const firstIds = (receipt: Receipt): string[] => [
+export const firstIds = (receipt: Receipt): string[] => [
   ...(receipt.providerMessageId === null ? [] : firstForms(receipt.providerMessageId, receipt.idForm)),
   ...referenceOf(receipt),
 ];

@@ -9,7 +9,7 @@ import { applyToPart } from "../messages/parts.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { DeliveryContext } from "./context.ts";
-import { isRecipient, ReceiptMatcher, RecentMessages, type Match } from "./match-receipts.ts";
+import { firstIds, isRecipient, ReceiptMatcher, RecentMessages, type Match } from "./match-receipts.ts";
 import { MAX_BATCH, ParkedReceipts } from "./parked-receipts.ts";
 import { readMessages } from "./queries.ts";
 
@@ -20,6 +20,8 @@ export type ReceiptsParts = DeliveryContext & { advancer: Advancer; consent: Car
 /** Called before receipts are parked, with their number. */
 export type AdmitUnmatched = (count: number) => Promise<void>;
 
+type Applied = { unmatched: Receipt[]; forged: Receipt[] };
+
 // A carrier sends many receipts together.
 const MAX_NAMED = 5;
 
@@ -28,6 +30,8 @@ export class Receipts {
   readonly #parts: ReceiptsParts;
   readonly #recent = new RecentMessages();
   readonly #matcher: ReceiptMatcher;
+  /** The changes that store carrier ids, by link and id. */
+  readonly #storing = new Map<string, Promise<unknown>>();
   /** The last receipts of each message that are being applied. */
   readonly #applying = new Map<string, Promise<void>>();
 
@@ -42,7 +46,9 @@ export class Receipts {
   async receive(link: string, receipts: readonly Receipt[], admit?: AdmitUnmatched): Promise<readonly Receipt[]> {
     const refused: Receipt[] = [];
     for (let from = 0; from < receipts.length; from += MAX_BATCH) {
-      const { unmatched, forged } = await this.#apply(link, receipts.slice(from, from + MAX_BATCH));
+      const applied = await this.#applyStored(link, receipts.slice(from, from + MAX_BATCH));
+      const unmatched = applied.flatMap((each) => each.unmatched);
+      const forged = applied.flatMap((each) => each.forged);
       if (unmatched.length > 0) {
         await admit?.(unmatched.length);
         await this.parked.park(link, unmatched);
@@ -52,20 +58,53 @@ export class Receipts {
     return refused;
   }
 
+  /** Stores the outcome of an attempt. Receipts for its carrier id wait for it here, and need not be parked. */
+  async store(change: Change): Promise<boolean> {
+    const stored = this.#parts.advancer.submit(change);
+    const { reference, after } = change;
+    const ids = reference === null ? [] : [...idsIn(reference), encodeId("msg", after.id)];
+    const keys = ids.map((id) => `${reference?.link} ${id}`);
+    for (const key of keys) this.#storing.set(key, stored);
+    try {
+      if (!(await stored)) return false;
+      this.referenceStored(change);
+      return true;
+    } finally {
+      for (const key of keys) if (this.#storing.get(key) === stored) this.#storing.delete(key);
+    }
+  }
+
   /** Notes that a committed change has stored a carrier id. Receipts that are parked for it are applied soon. */
   referenceStored({ reference, after }: Change): void {
     if (reference === null) return;
-    const { link, providerMessageId, parts } = reference;
+    const { link, parts } = reference;
     // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
     if (parts === undefined) this.#recent.remember(reference, after);
-    const ids = [...new Set([providerMessageId, ...(parts?.ids ?? [])])];
+    const ids = idsIn(reference);
     const links = [link, ...this.#parts.linkDirectory.current.siblingsOf(link)];
     this.parked.idsStored(ids.flatMap((id) => links.map((each) => ({ link: each, providerMessageId: id }))));
   }
 
+  /** Applies receipts, and each whose carrier id is being stored after that. */
+  #applyStored(link: string, receipts: readonly Receipt[]): Promise<Applied[]> {
+    const groups = Map.groupBy(receipts, (receipt) => this.#storingOf(link, receipt));
+    return Promise.all(
+      Array.from(groups, async ([storing, group]) => {
+        await storing?.catch(() => undefined);
+        return this.#apply(link, group);
+      }),
+    );
+  }
+
+  #storingOf(link: string, receipt: Receipt): Promise<unknown> | undefined {
+    if (this.#storing.size === 0) return undefined;
+    const id = firstIds(receipt).find((each) => this.#storing.has(`${link} ${each}`));
+    return id === undefined ? undefined : this.#storing.get(`${link} ${id}`);
+  }
+
   /** Applies the receipts, in their order for each message. Returns the receipts without a known message, and the unmarked texts that are not
    *  from the recipient of their message. */
-  async #apply(link: string, receipts: readonly Receipt[]): Promise<{ unmatched: Receipt[]; forged: Receipt[] }> {
+  async #apply(link: string, receipts: readonly Receipt[]): Promise<Applied> {
     const found = await this.#matcher.match(link, receipts);
     const unmatched: Receipt[] = [];
     // The receipts as they were given: their caller looks for them in its list.
@@ -225,3 +264,6 @@ const eraseReceipt = ({ error, reference, status }: Receipt): Receipt => ({
   error: error && { ...error, message: ERASED },
   raw: {},
 });
+
+/** The carrier ids of all parts. */
+const idsIn = ({ providerMessageId, parts }: ProviderReference): string[] => [...new Set([providerMessageId, ...(parts?.ids ?? [])])];

@@ -34,6 +34,14 @@ const MAX_WAITING = 20_000;
 const MANY_PENDING = 48;
 const BUSY_MS = 250;
 
+// Outcomes and receipts of SMS wait for the next `sending`, or for each other. A receipt of WhatsApp must not: on another node, a `read` could
+// overtake a `delivered` that rests.
+const REST = {
+  restMs: 10,
+  restUpTo: 64,
+  mayRest: ({ after: { channel, status } }: Change) => channel === "sms" && (status === "sent" || status === "delivered"),
+};
+
 // Two batches of each kind run at the same time.
 const LAST_CHANGES = 8;
 
@@ -67,7 +75,7 @@ export class Advancer {
       firstBatch: FIRST_BATCH,
     };
     this.#urgent = new GroupCommit({ ...options, maxBatch: 50, maxConcurrent: 2, minConcurrentBatch: 10, maxWaitMs: 10 });
-    this.#others = new GroupCommit({ ...options, maxBatch: MAX_BATCH, maxConcurrent: 2, minConcurrentBatch: 32, maxWaitMs: 50 });
+    this.#others = new GroupCommit({ ...options, ...REST, maxBatch: MAX_BATCH, maxConcurrent: 2, minConcurrentBatch: 32, maxWaitMs: 50 });
   }
 
   /** Whether many changes wait now, or did a moment ago: messages then wait for the database, and not for their carriers. */

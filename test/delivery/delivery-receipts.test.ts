@@ -7,6 +7,7 @@ import { listOldRows } from "../../src/retention/old-rows.ts";
 import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { linkTo, LINK, publicId, Rig } from "../support/delivery-rig.ts";
+import { Lock } from "../support/locks.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 import { until } from "../support/expect.ts";
 import { accepted, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
@@ -248,6 +249,30 @@ describe("a receipt that arrives before the response", () => {
       assert.ok(types.includes("message.read"));
     });
   }
+
+  test("and while its carrier id is being stored waits for that, and does not delay receipts of others", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const other = await sent(rig, carrier, "8");
+    const message = await rig.accept({ channel: "sms" });
+    let lock: Lock | undefined;
+    carrier.responds(RECIPIENT, accepted("7"));
+    carrier.onSend = async () => {
+      lock = await Lock.take(rig.url, `select from messages where id = '${message.id.toString("hex")}' for update`);
+    };
+    carrier.changed();
+    await until("the outcome to wait for the lock", async () => {
+      const [waiting] = await rig.rows("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+      return waiting;
+    });
+    const receiving = carrier.receive([receipt("7", "delivered"), receipt("8", "delivered")]);
+    await rig.untilStatus(other, "delivered");
+    assert.deepEqual(await parked(rig), []);
+    await lock?.release();
+    await receiving;
+    assert.equal((await rig.message(message)).status, "delivered");
+    assert.deepEqual(await receiptsOf(rig, message), [["delivered", false]]);
+  });
 
   test("and is not processed by the node that stored the carrier id is processed by another", async () => {
     await using rig = await Rig.open();
