@@ -85,7 +85,7 @@ export const SETTINGS = {
     value: "CIDRS",
     example: "10.0.0.10/32",
     env: "GODWIT_TRUSTED_PROXIES",
-    help: "CIDR blocks of the proxies that terminate TLS. Other addresses can only read `/livez` and `/readyz`",
+    help: "CIDR blocks of the proxies that terminate TLS. Other addresses can only read `/livez`, `/readyz`, and `/metrics` with `GODWIT_METRICS_ALLOW`",
   },
   config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "path of the configuration file" },
   log: {

@@ -6,6 +6,7 @@ import type { Authenticator } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { errorFields, type Log } from "../model/log.ts";
+import type { AddressSet } from "../lib/addresses.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
@@ -35,6 +36,8 @@ export type ServerOptions = {
   workers: number;
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
+  /** The addresses that can read the metrics, also beside trusted proxies. */
+  metricsAllow: AddressSet;
   requestTimeoutMs: number;
   responseStallMs: number;
   failureDelayMs: number;
@@ -156,7 +159,7 @@ export class Server {
   }
 
   readonly #handle = (request: IncomingMessage, response: ServerResponse): void => {
-    if (refuseOutsider(request, this.#connections, this.#options.log)) return;
+    if (refuseOutsider(request, this.#connections, this.#options)) return;
     const exchange = new Exchange(request, response, this.#exchangeOptions);
     this.#inFlight += 1;
     // Not `finish`, which is not emitted when the client disconnects before the end of the body.

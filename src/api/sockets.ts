@@ -1,7 +1,7 @@
 /** The events of the server's sockets that precede or bypass requests: connections, pipelines, expectations and tunnels. */
 import type { IncomingMessage, RequestListener, Server as HttpServer, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { isLoopback, peerOf } from "../lib/addresses.ts";
+import { isLoopback, peerOf, type AddressSet } from "../lib/addresses.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
 import type { Log } from "../model/log.ts";
 import type { Exchange } from "./exchange.ts";
@@ -53,11 +53,18 @@ export function guardSockets(
 // Orchestrators probe a node from other addresses than that of its proxy. The responses say nothing that a stranger may not know.
 const OPEN_PATHS: ReadonlySet<string | undefined> = new Set(["/livez", "/readyz"]);
 
-/** Whether a connection in clear text that is not from a trusted proxy sends something else than a probe. It is closed without a response then. */
-export function refuseOutsider(request: IncomingMessage, connections: OpenConnections, log: Log): boolean {
+/** Whether a connection in clear text that is not from a trusted proxy sends something else than a probe, or than a request for metrics from an
+ *  address that may read them. It is closed without a response then. */
+export function refuseOutsider(
+  request: IncomingMessage,
+  connections: OpenConnections,
+  { metricsAllow, log }: { metricsAllow: AddressSet; log: Log },
+): boolean {
   const { socket, url, method } = request;
-  if (!connections.isLimitedToProbes(socket) || (method === "GET" && OPEN_PATHS.has(url))) return false;
-  log.warn({ event: "http.connection_refused", peer: socket.remoteAddress ?? "" }, "connection refused: not from a trusted proxy");
+  if (!connections.isLimitedToProbes(socket)) return false;
+  const peer = socket.remoteAddress ?? "";
+  if (method === "GET" && (OPEN_PATHS.has(url) || (url === "/metrics" && metricsAllow.has(peer)))) return false;
+  log.warn({ event: "http.connection_refused", peer }, "connection refused: not from a trusted proxy");
   socket.destroy();
   return true;
 }

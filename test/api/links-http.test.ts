@@ -11,6 +11,7 @@ import { carrierPages, MAX_CARRIER_BODY_BYTES } from "../../src/links/pages.ts";
 import type { Authenticator } from "../../src/access/authenticate.ts";
 import type { Limiter } from "../../src/access/limiter.ts";
 import { createLog } from "../../src/model/log.ts";
+import { addressSet } from "../../src/lib/addresses.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { newId, type AccountId } from "../../src/model/id.ts";
 import { sql } from "../../src/database/sql.ts";
@@ -299,6 +300,7 @@ describe("the endpoint for carriers", () => {
       port: 0,
       tls: undefined,
       trustedProxies: [],
+      metricsAllow: addressSet([]),
       requestTimeoutMs: 10_000,
       responseStallMs: 10_000,
       isDraining: () => false,

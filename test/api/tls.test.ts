@@ -263,4 +263,18 @@ describe("behind a proxy", () => {
       await until("the refusal is logged", () => godwit.logs.find(({ event }) => event === "http.connection_refused"));
     },
   );
+
+  test(
+    "a permitted address that bypasses the proxy can read the metrics, and nothing else",
+    { skip: outside === undefined && "the machine has only loopback addresses" },
+    async () => {
+      const env = { GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: "192.0.2.1", GODWIT_METRICS_ALLOW: `${outside}/32` };
+      await using scraped = await startGodwit({ databaseUrl: godwit.databaseUrl, env });
+      const direct = `http://${outside}:${new URL(scraped.url).port}`;
+      // The header of a peer that is no trusted proxy has no effect.
+      for (const headers of [{}, FORWARDED]) assert.equal((await fetch(`${direct}/metrics`, { headers })).status, 200);
+      for (const path of ["/docs", "/v1/messages", "/metrics/x"]) await assert.rejects(fetch(`${direct}${path}`), path);
+      await assert.rejects(fetch(`${direct}/metrics`, { method: "POST" }));
+    },
+  );
 });
