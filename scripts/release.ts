@@ -98,7 +98,11 @@ const VERSION_PLACES: readonly (readonly [files: string, pattern: RegExp])[] = [
   ["sdk-python/pyproject.toml", /(?<=^version = ")[^"]+/m],
   ["sdk-python/src/godwit/__init__.py", /(?<=__version__ = ")[^"]+/],
   ["compose.yaml", /(?<=image: godwit:)\S+/g],
-  ["{docs/go-live,docs/packaging,docs/sdk-typescript,sdk/README}.md", /(?<=godwit(?:-sdk)?[-:])\d+\.\d+\.\d+[0-9a-z.-]*?(?=\.tgz|\s|$)/gm],
+  ["packaging/helm/godwit/Chart.yaml", /(?<=^(?:version|appVersion): )\S+/gm],
+  [
+    "{docs/go-live,docs/kubernetes,docs/packaging,docs/sdk-typescript,sdk/README}.md",
+    /(?<=godwit(?:-sdk)?[-:])\d+\.\d+\.\d+[0-9a-z.-]*?(?=\.tgz|\s|$)/gm,
+  ],
 ];
 
 /** Sets the version everywhere, and dates the changelog. */

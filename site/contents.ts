@@ -64,6 +64,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     pages: [
       page("settings", "Settings", "Every variable, flag and key of the configuration file"),
       page("production", "Production", "TLS, PostgreSQL, several nodes"),
+      page("kubernetes", "Kubernetes", "The Helm chart: nodes, migrations, probes, policies and autoscaling"),
       page("operation", "Operate", "Roles, starting, stopping, metrics, logs and budgets"),
       page("alerts", "Runbooks", "What to do for each alert"),
       page("high-availability", "High availability", "Survive the loss of a database server"),
