@@ -375,6 +375,21 @@ export const SECTIONS: readonly Section[] = [
         unit: "short",
         queries: [[`increase(godwit_embedded_postgres_restarts_total{${SELECTED}}[1h])`, "{{instance}}"]],
       },
+      {
+        title: "Embedded database: archive",
+        help: "Time since the last archived WAL file, and age of the newest base backup, if there is an archive.",
+        unit: "s",
+        queries: [
+          [each("godwit_archive_wal_age_seconds"), "{{instance}} WAL"],
+          [each("godwit_archive_base_age_seconds"), "{{instance}} base backup"],
+        ],
+      },
+      {
+        title: "Embedded database: failures of the archive",
+        help: "Failed attempts in the last hour.",
+        unit: "short",
+        queries: [[`increase(godwit_archive_failures_total{${SELECTED}}[1h])`, "{{instance}} {{part}}"]],
+      },
     ],
   },
   {

@@ -47,6 +47,8 @@ test("without any setting the defaults hold", () => {
     host: "127.0.0.1",
     port: 8080,
     dataDir: resolve("data"),
+    archive: undefined,
+    archiveDays: 7,
     databaseUrl: undefined,
     isDatabasePlaintextAllowed: false,
     isMigrating: true,

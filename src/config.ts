@@ -20,6 +20,8 @@ export type Config = {
   host: string;
   port: number;
   dataDir: string;
+  archive: string | undefined;
+  archiveDays: number;
   /** Undefined: the embedded PostgreSQL in the data directory is used. */
   databaseUrl: string | undefined;
   isDatabasePlaintextAllowed: boolean;
@@ -129,6 +131,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     host,
     port: readNumber(read("port"), { least: 0, most: 65_535, what: "a port" }, faults),
     dataDir: resolve(read("dataDir").text ?? ""),
+    archive: read("archive").text && resolve(read("archive").text ?? ""),
+    archiveDays: readNumber(read("archiveDays"), { least: 1, most: 365, what: "a number of days" }, faults),
     databaseUrl,
     isDatabasePlaintextAllowed,
     isMigrating: readMigrate(read("migrate"), faults),
@@ -171,6 +175,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     for (const [variable, now] of Object.entries(REMOVED_VARIABLES))
       if (nonEmpty(env[variable]) !== undefined) faults.push(`${variable}: is no longer a setting: ${now}; unset it`);
     if (!isLoopback(host) && !isTlsWanted && proxies.length === 0) faults.push(clearTextRefusal(host));
+    if (databaseUrl && config.archive) faults.push("GODWIT_ARCHIVE: is for the embedded database, not for DATABASE_URL (docs/backup.md)");
     if (databaseUrl !== undefined && secretKey.text === undefined) {
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
     }

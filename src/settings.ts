@@ -45,6 +45,20 @@ export const SETTINGS = {
     fallback: "./data",
     help: "folder of the embedded PostgreSQL and its secret key",
   },
+  archive: {
+    flag: "archive",
+    value: "DIR",
+    example: "/backup/godwit",
+    env: "GODWIT_ARCHIVE",
+    help: "existing folder on another disk to which the embedded database writes a daily backup and its changes, for a restore to any time. Each service needs a folder of its own",
+  },
+  archiveDays: {
+    flag: "archive-days",
+    value: "DAYS",
+    env: "GODWIT_ARCHIVE_DAYS",
+    fallback: "7",
+    help: "days for which the archive can restore any time, 1 to 365",
+  },
   databaseUrl: {
     flag: "database-url",
     value: "URL",

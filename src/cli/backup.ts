@@ -1,14 +1,16 @@
 /** godwit backup: creates, verifies and restores backups of the embedded database. */
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { readConfig, type Config } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import { findFaults, readManifest, type BackupManifest, type Progress } from "../embedded/backup-files.ts";
 import { createBackup } from "../embedded/create-backup.ts";
 import { clusterPath, requireCluster, socketDir } from "../embedded/data-directory.ts";
 import { readSchema } from "../database/migrate.ts";
-import { restoreBackup, readWholeBackup } from "../embedded/restore-backup.ts";
-import { EXIT, UsageError, type Command, type Input } from "./command.ts";
+import { findWalFaults, isArchive, listWal } from "../embedded/archive.ts";
+import { chooseBase, restoreArchive } from "../embedded/restore-archive.ts";
+import { restoreBackup, readWholeBackup, type RestoreOptions } from "../embedded/restore-backup.ts";
+import { EXIT, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -16,18 +18,22 @@ export const backup: Command = {
   name: "backup",
   about: [
     "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
-    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, and reads every row, which needs as much disk space again.",
-    "restore writes a backup into a data directory that has no database. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
+    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, and reads every row, which needs as much disk space again. For the folder of GODWIT_ARCHIVE it verifies the newest base backup and all WAL after it.",
+    "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE: the database is restored as it was at that time, or at the end of the archive. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
     "Run it as root, or as the user that owns the database.",
   ],
-  usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--json]"],
-  flags: { recover: { isSwitch: true, help: "restore the backup temporarily beside it, and read every row" } },
+  usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--to TIME] [--json]"],
+  flags: {
+    recover: { isSwitch: true, help: "restore the backup temporarily beside it, and read every row" },
+    to: { value: "TIME", help: "a time with its offset, such as 2026-11-17T14:05:00Z, or latest for the end of the archive" },
+  },
   settings: "database",
   exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
   examples: [
     ["While the service runs:", "godwit backup create /backup/godwit-2026-11-17"],
     ["Verify it completely:", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
     ["On a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
+    ["To a time, from an archive:", "godwit backup restore /backup/godwit --to 2026-11-17T14:05:00Z --data-dir ./data"],
   ],
   async run(input) {
     const [verb, folder] = input.words;
@@ -35,7 +41,7 @@ export const backup: Command = {
     const config = readConfig(input.flags, "database");
     if (config.databaseUrl !== undefined)
       throw new UsageError(
-        "DATABASE_URL is set: use pg_basebackup or pg_dump, and godwit hold before the first start of what was restored",
+        "DATABASE_URL is set: use pgBackRest, pg_basebackup or pg_dump, and godwit hold before the first start of what was restored",
       );
     return VERBS[verb ?? ""]?.(input, resolve(folder), config);
   },
@@ -54,7 +60,9 @@ const create: Verb = ({ flags }, folder, config) => {
   });
 };
 
-const verify: Verb = async ({ flags }, folder) => {
+const verify: Verb = async (input, folder) => {
+  if (isArchive(folder)) return verifyArchive(input, folder);
+  const { flags } = input;
   const manifest = readManifest(folder);
   const faults = await findFaults(folder, manifest, percent("read"));
   const rows = flags["recover"] === true && faults.length === 0 ? await readRecovered(folder) : null;
@@ -62,11 +70,28 @@ const verify: Verb = async ({ flags }, folder) => {
   return faults.length === 0 ? EXIT.done : EXIT.failed;
 };
 
+/** Verifies the newest base backup of an archive and the WAL after it. */
+async function verifyArchive({ flags }: Input, folder: string): Promise<number> {
+  const base = chooseBase(folder, undefined);
+  const manifest = readManifest(base.path);
+  const faults = [...(await findFaults(base.path, manifest, percent("read"))), ...(await findWalFaults(base))];
+  const rows =
+    flags["recover"] === true && faults.length === 0
+      ? await readRestored(join(folder, ".verify-"), async (options) => void (await restoreArchive(folder, undefined, options)))
+      : null;
+  const wal = listWal(base).length;
+  print(flags, { ...summaryOf(base.path, manifest), wal_files: wal, faults: faults.length === 0 ? null : faults, rows });
+  return faults.length === 0 ? EXIT.done : EXIT.failed;
+}
+
 /** Restores the backup beside it, reads every row, and returns their number. */
-async function readRecovered(folder: string): Promise<number> {
-  const dataDir = mkdtempSync(`${folder}.verify-`);
+const readRecovered = (folder: string): Promise<number> =>
+  readRestored(`${folder}.verify-`, async (options) => void (await restoreBackup(folder, options)));
+
+async function readRestored(prefix: string, restoreInto: (options: RestoreOptions) => Promise<void>): Promise<number> {
+  const dataDir = mkdtempSync(prefix);
   try {
-    await restoreBackup(folder, { dataDir, progress: percent("restored"), say });
+    await restoreInto({ dataDir, progress: percent("restored"), say });
     return await readWholeBackup(dataDir, (table, rows) => say(`${table}: ${groupDigits(rows)} rows`));
   } finally {
     // If the user of the database cannot reach the folder, the database is elsewhere.
@@ -76,9 +101,23 @@ async function readRecovered(folder: string): Promise<number> {
 }
 
 const restore: Verb = async ({ flags }, folder, { dataDir }) => {
-  print(flags, summaryOf(folder, await restoreBackup(folder, { dataDir, progress: percent("restored"), say })));
+  const options = { dataDir, progress: percent("restored"), say };
+  const to = textFlag(flags, "to");
+  if (to === undefined) print(flags, summaryOf(folder, await restoreBackup(folder, options)));
+  else {
+    const { base, lastCommit } = await restoreArchive(folder, readTime(to), options);
+    print(flags, { archive: folder, base, last_commit: lastCommit });
+  }
   say(`put the secret key into ${dataDir}/secret.key, or GODWIT_SECRET_KEY; then start the service, and decide with godwit resume`);
 };
+
+/** Undefined is the end of the archive. A time without an offset is refused: it would depend on the machine. */
+function readTime(text: string): number | undefined {
+  if (text === "latest") return undefined;
+  const timeMs = /(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(timeMs)) throw new UsageError("--to must be a time with its offset, such as 2026-11-17T14:05:00Z, or latest");
+  return timeMs;
+}
 
 const VERBS: Readonly<Record<string, Verb>> = { create, verify, restore };
 

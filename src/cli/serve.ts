@@ -92,6 +92,7 @@ async function runNode({ flags, config, output, timings, channel, stopped }: Run
   service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
   if (service === undefined) return wait.hasBegun ? 0 : EXIT_UNFINISHED;
   dropRoot(config, inspectConfig(flags, "serve").file, log);
+  service.startArchive();
   if (channel === undefined) {
     say(welcome(service));
     notifySystemd(log);
@@ -126,7 +127,8 @@ async function supervise({ config, output: { log }, stopped }: Run): Promise<num
     const storage = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
     if (storage === undefined) return wait.hasBegun ? 0 : EXIT_UNFINISHED;
     const supervisor = new Supervisor({ workers: config.workers, log });
-    if (storage.embedded !== undefined) watchEmbedded(supervisor.registry, storage.embedded);
+    if (storage.embedded !== undefined) watchEmbedded(supervisor.registry, storage.embedded, storage.archiveJob);
+    storage.archiveJob?.start();
     stops.push(() => supervisor.stop());
     process.on("SIGHUP", () => supervisor.reload());
     const url = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);

@@ -1,6 +1,6 @@
 /** The files of a backup: a folder with a manifest, and the files of the cluster. The manifest has the size and the SHA-256 of each file. */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, readFileSync, writeFileSync } from "node:fs";
+import { createReadStream, createWriteStream, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { Transform } from "node:stream";
@@ -23,6 +23,15 @@ export type BackupManifest = {
 
 /** Receives the bytes that were read so far, of how many. */
 export type Progress = (done: number, all: number) => void;
+
+/** Whether the folder has a manifest, which is written last. */
+export const isComplete = (backup: string): boolean => existsSync(join(backup, MANIFEST));
+
+/** Deletes a backup. The manifest goes first, so that an interrupted deletion leaves no backup that looks complete. */
+export function removeBackup(backup: string): void {
+  rmSync(join(backup, MANIFEST), { force: true });
+  rmSync(backup, { recursive: true, force: true });
+}
 
 export function readManifest(backup: string): BackupManifest {
   let text: string;
@@ -48,7 +57,7 @@ export function readManifest(backup: string): BackupManifest {
 export const writeManifest = (backup: string, manifest: BackupManifest): void =>
   writeFileSync(join(backup, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { mode: 0o600, flush: true });
 
-/** Copies a file to the disk, and returns its size and its SHA-256. Without `to` it is only read. */
+/** Copies a file to the disk, and returns its size and its SHA-256. Without `to` it is only read. An error of `onBytes` ends the copy. */
 export async function copyFile(
   from: string,
   to: string | undefined,
@@ -60,7 +69,11 @@ export async function copyFile(
     transform(chunk: Buffer, _, done) {
       hash.update(chunk);
       bytes += chunk.length;
-      onBytes(chunk.length);
+      try {
+        onBytes(chunk.length);
+      } catch (error) {
+        return done(error as Error);
+      }
       done(null, chunk);
     },
   });

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
+import { archiveSettings, chooseSeries, readSeries } from "./archive.ts";
 import { checkMajor, identity, initialize, isAbsent, writeAuthentication } from "./cluster.ts";
 import {
   claimDataDir,
@@ -73,16 +74,20 @@ export type EmbeddedOptions = {
   command: string;
   say: (line: string) => void;
   onLog: (line: string) => void;
+  /** The folder that the service archives to. Every other command continues the archive of the database, if it has one. */
+  archive?: string | undefined;
+  readyTimeoutMs?: number;
   /** Settings in place of those above. The tests run their shared server without durability. */
   settings?: Readonly<Record<string, string>>;
 };
 
-type ServerParts = Required<Pick<EmbeddedOptions, "onLog" | "settings">> & {
+type ServerParts = Required<Pick<EmbeddedOptions, "onLog" | "settings" | "readyTimeoutMs">> & {
   programs: Programs;
   runAs: RunAs | undefined;
   cluster: string;
   sockets: string;
   lock: DirectoryLock;
+  series: string | undefined;
 };
 
 export class EmbeddedPostgres {
@@ -101,7 +106,7 @@ export class EmbeddedPostgres {
 
   /** Starts the server of a data directory, or returns the process that is using the directory. */
   static async start(options: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
-    const { dataDir, command, say, onLog, settings = {} } = options;
+    const { dataDir, command, say, onLog, settings = {}, readyTimeoutMs = READY_TIMEOUT_MS } = options;
     makeDataDir(dataDir);
     let lock: DirectoryLock | { owner: LockHolder };
     try {
@@ -124,7 +129,8 @@ export class EmbeddedPostgres {
       const sockets = socketDir(dataDir);
       removeStaleLocks(cluster, sockets);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);
-      const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings });
+      const series = command === "serve" ? chooseSeries(cluster, options.archive, runAs) : readSeries(cluster);
+      const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings, readyTimeoutMs, series });
       await server.#startChild();
       await server.#ensureRoles();
       return server;
@@ -136,6 +142,21 @@ export class EmbeddedPostgres {
 
   get folder(): string {
     return this.#parts.cluster;
+  }
+
+  /** The folder of the socket. */
+  get sockets(): string {
+    return this.#parts.sockets;
+  }
+
+  /** The user of the server, if it is not that of this process. */
+  get runAs(): RunAs | undefined {
+    return this.#parts.runAs;
+  }
+
+  /** The folder in the archive to which the server archives its WAL. */
+  get series(): string | undefined {
+    return this.#parts.series;
   }
 
   /** The number of unexpected ends of the server. */
@@ -183,15 +204,17 @@ export class EmbeddedPostgres {
   }
 
   #spawn(): ChildProcess {
+    const { cluster, series } = this.#parts;
     const settings = {
       ...SERVER_SETTINGS,
+      ...(series === undefined ? {} : archiveSettings(cluster, series)),
       ...this.#parts.settings,
       unix_socket_directories: this.#parts.sockets,
       max_worker_processes: String(Math.max(8, availableParallelism())),
     };
     const child = spawn(
       this.#parts.programs.postgres,
-      ["-D", this.#parts.cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      ["-D", cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
       {
         ...identity(this.#parts.runAs),
         cwd: "/",
@@ -224,7 +247,7 @@ export class EmbeddedPostgres {
       const lines = readPidFile(this.#parts.cluster);
       return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
     };
-    return (await poll(check, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
+    return (await poll(check, { timeoutMs: this.#parts.readyTimeoutMs, everyMs: 20 })) ?? "timeout";
   }
 
   #onExit(): void {

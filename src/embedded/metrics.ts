@@ -4,16 +4,18 @@ import { statfs } from "node:fs/promises";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { DatabaseClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import type { ArchiveJob } from "./archive-job.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 
 export type WatchedStorage = {
   db: Database;
   clock: DatabaseClock;
   embedded: EmbeddedPostgres | undefined;
+  archiveJob: ArchiveJob | undefined;
   isReady: () => Promise<boolean>;
 };
 
-export function watchStorage(registry: Registry, { db, clock, embedded, isReady }: WatchedStorage): void {
+export function watchStorage(registry: Registry, { db, clock, embedded, archiveJob, isReady }: WatchedStorage): void {
   const registers = [registry];
   // Registered before the metrics that query the database, so that their own connections are not counted.
   const connections: Gauge = new Gauge({
@@ -50,10 +52,11 @@ export function watchStorage(registry: Registry, { db, clock, embedded, isReady 
     registers,
     collect: () => difference.set(Math.abs(clock.differenceMs) / 1_000),
   });
-  if (embedded !== undefined) watchEmbedded(registry, embedded);
+  if (embedded !== undefined) watchEmbedded(registry, embedded, archiveJob);
 }
 
-export function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): void {
+export function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres, archiveJob: ArchiveJob | undefined): void {
+  archiveJob?.watch(registry);
   const registers = [registry];
   const restarts: Counter = new Counter({
     name: "godwit_embedded_postgres_restarts_total",

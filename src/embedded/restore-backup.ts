@@ -19,9 +19,16 @@ export const isRestored = (dataDir: string): boolean => existsSync(markPath(data
 
 export const forgetRestored = (dataDir: string): void => rmSync(markPath(dataDir), { force: true });
 
-type RestoreOptions = { dataDir: string; progress: Progress; say: (line: string) => void };
+export type RestoreOptions = { dataDir: string; progress: Progress; say: (line: string) => void };
 
-export async function restoreBackup(backup: string, { dataDir, progress, say }: RestoreOptions): Promise<BackupManifest> {
+// A server that finds this file does not start without the settings of a recovery, so that an interrupted one is not taken for complete.
+const RECOVERY_SIGNAL = "recovery.signal";
+
+/** `isRecovering`: the caller recovers the restored database to a later time. */
+export async function restoreBackup(
+  backup: string,
+  { dataDir, progress, say, isRecovering = false }: RestoreOptions & { isRecovering?: boolean },
+): Promise<BackupManifest> {
   const manifest = readManifest(backup);
   makeDataDir(dataDir);
   const lock = await takeLock(dataDir, "backup");
@@ -35,8 +42,10 @@ export async function restoreBackup(backup: string, { dataDir, progress, say }: 
     rmSync(unfinished, { recursive: true, force: true });
     await copyBack(join(backup, FILES), unfinished, manifest, progress);
     writeFileSync(join(unfinished, MARK), `${manifest.created_at}\n`, { mode: 0o600, flush: true });
+    const marks = isRecovering ? [MARK, RECOVERY_SIGNAL] : [MARK];
+    if (isRecovering) writeFileSync(join(unfinished, RECOVERY_SIGNAL), "", { mode: 0o600, flush: true });
     if (runAs !== undefined)
-      for (const path of ["", MARK, ...manifest.folders, ...manifest.files.map((file) => file.path)])
+      for (const path of ["", ...marks, ...manifest.folders, ...manifest.files.map((file) => file.path)])
         chownSync(join(unfinished, path), runAs.uid, runAs.gid);
     await syncFolders(manifest.folders.map((folder) => join(unfinished, folder)));
     rmSync(cluster, { recursive: true, force: true });

@@ -59,6 +59,7 @@ export const LOG_EVENTS = {
   "smpp.not_bound": "warn",
   "smpp.receipt_without_id": "warn",
   "smpp.unexpected_response": "warn",
+  "storage.archive_failed": "error",
   "storage.clock_difference": "warn",
   "storage.clock_step": "warn",
   "storage.compact_records_failed": "error",

@@ -18,6 +18,9 @@ import type { Database } from "../database/database.ts";
 import { startCompactRecords } from "../database/earlier-releases.ts";
 import { missingDurability } from "../database/health.ts";
 import { migrate, requireMigrated } from "../database/migrate.ts";
+import { ARCHIVE_FAULT } from "../embedded/archive.ts";
+import { ArchiveJob } from "../embedded/archive-job.ts";
+import type { EmbeddedPostgres } from "../embedded/embedded-postgres.ts";
 import { openDatabase } from "../embedded/open-database.ts";
 import { createPartitions, partitionJob, type PartitionReport } from "../database/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
@@ -87,7 +90,19 @@ export async function openStorage({ config, node, isWorker, log, say, stops }: S
   const partitions = partitionJob(db, () => clock.now(), { onReport, onError });
   stops.push(() => partitions.stop());
   partitions.start();
-  return { db, embedded, box, hashRecipient, chainKey, clock, firstKey: await createFirstKey(db, clock) };
+  const archiveJob = prepareArchive({ db, embedded, log, stops, days: config.archiveDays });
+  return { db, embedded, archiveJob, box, hashRecipient, chainKey, clock, firstKey: await createFirstKey(db, clock) };
+}
+
+type ArchiveParts = { db: Database; embedded: EmbeddedPostgres | undefined; log: Log; stops: Stops; days: number };
+
+/** The process that runs the embedded database archives it. The caller starts the job. */
+function prepareArchive(parts: ArchiveParts): ArchiveJob | undefined {
+  const { embedded, stops } = parts;
+  if (embedded?.series === undefined) return undefined;
+  const job = new ArchiveJob({ ...parts, embedded, series: embedded.series });
+  stops.push(() => job.stop());
+  return job;
 }
 
 /** The key of the first start. It belongs to `test`, so it has every scope. */
@@ -130,6 +145,10 @@ function logPartitions(log: Log, { moved, skipped, failures }: PartitionReport, 
 }
 
 function logPostgres(log: Log, line: string): void {
+  if (line.startsWith(ARCHIVE_FAULT)) {
+    const reason = line.slice(ARCHIVE_FAULT.length);
+    return log.error({ event: "storage.archive_failed", reason }, "a WAL file could not be archived");
+  }
   if (/No space left on device/.test(line))
     return log.error({ event: "storage.disk_full", postgres: line }, "the disk of the database is full");
   if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ event: "storage.postgres_log", postgres: line }, "postgres");

@@ -24,6 +24,8 @@ export type Service = {
   reloadPlan(config: ReloadedConfig): Promise<void>;
   /** Fails readiness and asks clients to leave, while requests are served. */
   drain(): void;
+  /** Begins to create base backups. Called when the process has its final user. */
+  startArchive(): void;
   stop(): Promise<void>;
 };
 
@@ -40,13 +42,13 @@ export async function startService(
   const stops: Stops = [];
   try {
     const storage = await openStorage({ config, node, isWorker: channel !== undefined, log, say, stops });
-    const { db, clock, embedded, firstKey } = storage;
+    const { db, clock, embedded, archiveJob, firstKey } = storage;
     const metrics = createMetrics(VERSION);
     const isDatabaseUp = readiness(db);
     let hasDrained = false;
     const isDraining = (): boolean => hasDrained || channel?.isDraining === true;
-    if (config.databaseUrl !== undefined) stops.push(keepCommitting(isDatabaseUp));
-    watchStorage(metrics.registry, { db, clock, embedded, isReady: isDatabaseUp });
+    if (config.databaseUrl !== undefined || config.archive !== undefined) stops.push(keepCommitting(isDatabaseUp));
+    watchStorage(metrics.registry, { db, clock, embedded, archiveJob, isReady: isDatabaseUp });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
     // Without a collector in the configuration the code of tracing is not loaded.
@@ -66,14 +68,16 @@ export async function startService(
     channel?.listening(url);
     log.info({ url, version: VERSION, node }, "listening");
     const drain = (): void => void (hasDrained = true);
-    return { url, firstKey, drain, stop: () => stopAll(stops), reloadTls, reloadPlan: background.reloadPlan };
+    const startArchive = (): void => archiveJob?.start();
+    return { url, firstKey, drain, startArchive, stop: () => stopAll(stops), reloadTls, reloadPlan: background.reloadPlan };
   } catch (error) {
     await stopAll(stops);
     throw error;
   }
 }
 
-/** Commits once a second also without probes: the last commit that an idle node saw tells it that a server was recovered to an earlier time. */
+/** Commits once a second also without probes: the last commit that an idle node saw tells it that a server was recovered to an earlier time, and a
+ *  recovery from the archive to a time ends at the next commit. */
 function keepCommitting(isDatabaseUp: () => Promise<boolean>): () => void {
   const timer = setInterval(() => void isDatabaseUp(), READY_TRUST_MS);
   return () => clearInterval(timer);

@@ -151,7 +151,7 @@ describe("a backup", () => {
   test("of a database of DATABASE_URL is refused, with the way to do it", async () => {
     const { code, stderr } = await runGodwit(["backup", "create", "x"], { DATABASE_URL: "postgres://godwit@127.0.0.1/godwit" });
     assert.equal(code, 2);
-    assert.match(stderr, /use pg_basebackup or pg_dump, and godwit hold/);
+    assert.match(stderr, /use pgBackRest, pg_basebackup or pg_dump, and godwit hold/);
   });
 });
 

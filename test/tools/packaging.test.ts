@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -58,9 +58,11 @@ describe("dashboard and alerts", () => {
 
   let metricsText: string;
   before(async () => {
-    const dataDir = join(folder, "data");
+    const [dataDir, archive] = [join(folder, "data"), join(folder, "archive")];
+    mkdirSync(archive);
     // Two workers, because a supervisor has metrics of its own.
-    const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir, GODWIT_WORKERS: "2" }, roles: "api,dispatch,webhooks" });
+    const env = { GODWIT_DATA_DIR: dataDir, GODWIT_ARCHIVE: archive, GODWIT_WORKERS: "2" };
+    const godwit = await startGodwit({ env, roles: "api,dispatch,webhooks" });
     const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
     assert.equal((await godwit.send(key)).status, 202);
     metricsText = (await godwit.request("GET", "/metrics")).text;

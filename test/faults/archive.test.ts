@@ -1,0 +1,241 @@
+/** The archive of the embedded database: a restore to a time, damaged and missing files, and an archive that cannot be written. */
+import assert from "node:assert/strict";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { listBases, listWal, pruneArchive } from "../../src/embedded/archive.ts";
+import { chooseUser } from "../../src/embedded/run-as.ts";
+import { asEmbeddedAdmin } from "../ha/embedded-database.ts";
+import { until } from "../support/expect.ts";
+import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+
+const SCOPES = "messages:send,messages:read,events:read,links:read";
+
+let folder: string;
+let archive: string;
+let key: string;
+/** Messages from before and after the time of the restorations. */
+let first: string;
+let second: string;
+let between: string;
+
+const envOf = (name: string, hasArchive = true): Record<string, string> => ({
+  GODWIT_DATA_DIR: join(folder, name),
+  ...(hasArchive ? { GODWIT_ARCHIVE: archive } : {}),
+});
+const seriesOf = (): string[] =>
+  readdirSync(archive)
+    .filter((name) => /^\d{8}T/.test(name))
+    .map((name) => join(archive, name));
+const walOf = (series: string): string[] => readdirSync(join(series, "wal")).toSorted();
+
+async function send(godwit: Godwit): Promise<string> {
+  const { status, json, text } = await godwit.send(key);
+  assert.equal(status, 202, text);
+  return String(json["id"]);
+}
+
+const statusOf = async (godwit: Godwit, id: string): Promise<unknown> => {
+  const { status, json } = await godwit.request("GET", `/v1/messages/${id}`, { key });
+  return status === 200 ? json["status"] : status;
+};
+
+/** Completes the current WAL file, and waits until it is in the archive. */
+async function switchWal(name: string): Promise<void> {
+  const file = await asEmbeddedAdmin(join(folder, name), async (admin) => {
+    const { rows } = await admin.query<{ file: string }>("select pg_walfile_name(pg_switch_wal()) as file");
+    return rows[0]?.file;
+  });
+  await until("the WAL file in the archive", () => seriesOf().some((series) => walOf(series).includes(`${file}.gz`)) || undefined);
+}
+
+const untilBases = (count: number): Promise<unknown> =>
+  until(`${count} base backups`, () => listBases(archive).length >= count || undefined);
+
+async function restore(name: string, to: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const result = await runGodwit(["backup", "restore", archive, "--to", to, "--json"], envOf(name, false));
+  if (result.code === 0) cpSync(join(folder, "data", "secret.key"), join(folder, name, "secret.key"));
+  return result;
+}
+
+/** Does the work while a file of the archive is another one, or is away. */
+async function withFile(path: string, contents: Buffer | undefined, work: () => Promise<void>): Promise<void> {
+  renameSync(path, `${path}.kept`);
+  try {
+    if (contents !== undefined) writeFileSync(path, contents, { mode: 0o644 });
+    await work();
+  } finally {
+    renameSync(`${path}.kept`, path);
+  }
+}
+
+const metric = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "godwit-archive-"));
+  chmodSync(folder, 0o755);
+  // A quotation mark, a space and a percent sign must not break the commands of the server.
+  archive = join(folder, "it's 100%full");
+  mkdirSync(archive, { mode: 0o700 });
+  const runAs = chooseUser("");
+  if (runAs !== undefined) chownSync(archive, runAs.uid, runAs.gid);
+  await using godwit = await startGodwit({ asProcess: true, env: envOf("data") });
+  const created = await runGodwit(["keys", "create", "--environment", "test", "--scopes", SCOPES, "--json"], envOf("data"));
+  key = (JSON.parse(created.stdout) as { key: string }).key;
+  await untilBases(1);
+  first = await send(godwit);
+  between = await asEmbeddedAdmin(join(folder, "data"), async (admin) => {
+    const { rows } = await admin.query<{ time: Date }>("select clock_timestamp() as time");
+    return new Date((rows[0]?.time ?? new Date()).getTime() + 1).toISOString();
+  });
+  await until("the next millisecond", () => Date.now() > Date.parse(between) + 1 || undefined);
+  second = await send(godwit);
+  await switchWal("data");
+  const { text } = await godwit.request("GET", "/metrics");
+  assert.ok(metric(text, "godwit_archive_base_age_seconds") < 600, text);
+  assert.ok(metric(text, "godwit_archive_wal_age_seconds") < 600, text);
+  assert.equal(metric(text, 'godwit_archive_failures_total{part="wal"}'), 0);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("an archive", () => {
+  test("restores a time between two messages: the first is there, the second is not, and a hold begins", async () => {
+    const { code, stdout, stderr } = await restore("at-time", between);
+    assert.equal(code, 0, stderr);
+    const { last_commit: lastCommit } = JSON.parse(stdout) as { last_commit: string };
+    assert.ok(Date.parse(lastCommit) <= Date.parse(between), `${lastCommit} is not after ${between}`);
+    await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", env: envOf("at-time") });
+    assert.ok(godwit.logs.some(({ event }) => event === "delivery.on_hold"));
+    assert.deepEqual([await statusOf(godwit, first), await statusOf(godwit, second)], ["queued", 404]);
+    const third = await send(godwit);
+    // The restored database has a series of its own, from which it can be restored as well.
+    await untilBases(2);
+    assert.equal(seriesOf().length, 2);
+    const fourth = await send(godwit);
+    await switchWal("at-time");
+    await godwit.stop();
+    const again = await restore("again", "latest");
+    assert.equal(again.code, 0, again.stderr);
+    await using restored = await startGodwit({ asProcess: true, env: envOf("again", false) });
+    const found = await Promise.all([first, third, fourth].map((id) => statusOf(restored, id)));
+    assert.deepEqual(found, ["queued", "queued", "queued"]);
+    // The time of the series that was left is still available.
+    const earlier = await restore("earlier", between);
+    assert.equal(earlier.code, 0, earlier.stderr);
+  });
+
+  test("refuses times outside of it, and times without an offset", async () => {
+    for (const [to, message] of [
+      ["2020-01-01T00:00:00Z", /begins later: its oldest base backup is from/],
+      ["2099-01-01T00:00:00Z", /the archive ends before the time: restore it with --to latest/],
+      ["2026-11-17T14:05:00", /must be a time with its offset/],
+    ] as const) {
+      const { code, stderr } = await restore("outside", to);
+      assert.notEqual(code, 0);
+      assert.match(stderr, message);
+      assert.equal(existsSync(join(folder, "outside", "postgres")), false, "no database is left");
+    }
+  });
+
+  test("is verified, and a damaged or missing file is found", async () => {
+    const verify = (...flags: string[]) => runGodwit(["backup", "verify", archive, "--json", ...flags], envOf("unused", false));
+    const good = await verify("--recover");
+    assert.equal(good.code, 0, good.stderr);
+    assert.ok((JSON.parse(good.stdout) as { rows: number }).rows > 0);
+    assert.deepEqual(
+      readdirSync(archive).filter((name) => name.startsWith(".")),
+      [],
+    );
+    const newest = listBases(archive).at(-1);
+    assert.ok(newest !== undefined);
+    const [path = ""] = listWal(newest);
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
+    for (const [contents, message] of [
+      [bytes, /\.gz cannot be read/],
+      [undefined, /\.gz is missing/],
+    ] as const)
+      await withFile(path, contents, async () => {
+        const { code, stdout } = await verify();
+        assert.equal(code, 1);
+        assert.match(stdout, message);
+        const { code: failed, stderr } = await restore("damaged", "latest");
+        assert.equal(failed, 1);
+        assert.match(stderr, /the archive is damaged: .*(cannot be read|is missing)/);
+        assert.equal(existsSync(join(folder, "damaged", "postgres")), false);
+      });
+    await withFile(join(newest.path, "postgres", "PG_VERSION"), Buffer.from("19\n"), async () => {
+      const { code, stdout } = await verify();
+      assert.equal(code, 1);
+      assert.match(stdout, /PG_VERSION has other contents|has 3 bytes/);
+    });
+  });
+
+  test("that cannot be written is reported, and the service goes on", async () => {
+    const kept = `${archive}.away`;
+    await using godwit = await startGodwit({ asProcess: true, env: envOf("data") });
+    const file = await asEmbeddedAdmin(join(folder, "data"), async (admin) => {
+      renameSync(archive, kept);
+      const { rows } = await admin.query<{ file: string }>("select pg_walfile_name(pg_switch_wal()) as file");
+      return rows[0]?.file;
+    });
+    assert.equal((await godwit.send(key)).status, 202);
+    await until("the failure in the log", () => godwit.logs.some(({ event }) => event === "storage.archive_failed") || undefined);
+    await until("the failure in the metrics", async () => {
+      const { text } = await godwit.request("GET", "/metrics");
+      return metric(text, 'godwit_archive_failures_total{part="wal"}') > 0 || undefined;
+    });
+    assert.equal(existsSync(archive), false, "nothing is written into the place of a disk that is away");
+    renameSync(kept, archive);
+    assert.equal((await godwit.send(key)).status, 202);
+    // The archiver tries again after a minute.
+    await until("the file in the archive", () => seriesOf().some((series) => walOf(series).includes(`${file}.gz`)) || undefined);
+  });
+
+  test("with another file of the same name is not overwritten", async () => {
+    await using godwit = await startGodwit({ asProcess: true, env: envOf("data") });
+    const file = await asEmbeddedAdmin(join(folder, "data"), async (admin) => {
+      const { rows } = await admin.query<{ file: string }>("select pg_walfile_name(pg_current_wal_lsn()) as file");
+      return `${rows[0]?.file}.gz`;
+    });
+    const series = readFileSync(join(folder, "data", "postgres", "godwit.archive"), "utf8").trim();
+    writeFileSync(join(series, "wal", file), "other", { mode: 0o644 });
+    await asEmbeddedAdmin(join(folder, "data"), (admin) => admin.query("select pg_switch_wal()"));
+    const reason = await until(
+      "the failure in the log",
+      () => godwit.logs.find(({ event }) => event === "storage.archive_failed")?.["reason"],
+    );
+    assert.match(String(reason), /exists with other contents/);
+    assert.equal(readFileSync(join(series, "wal", file), "utf8"), "other");
+  });
+
+  test("keeps what the days of the setting need, and deletes the rest", () => {
+    const bases = listBases(archive);
+    const [oldest] = bases;
+    const newest = bases.at(-1);
+    assert.ok(oldest !== undefined && newest !== undefined && oldest.series !== newest.series);
+    pruneArchive(newest.series, newest.createdAtMs - 1);
+    assert.deepEqual(listBases(archive), bases, "the base backup before the time is needed");
+    appendFileSync(join(newest.series, "wal", "000000010000000000000000.gz"), "");
+    mkdirSync(join(newest.series, "base", "interrupted"));
+    pruneArchive(newest.series, newest.createdAtMs);
+    assert.deepEqual(listBases(archive), [newest]);
+    assert.equal(existsSync(oldest.series), false);
+    assert.ok(!walOf(newest.series).includes("000000010000000000000000.gz"));
+    assert.equal(existsSync(join(newest.series, "base", "interrupted")), false);
+  });
+});
