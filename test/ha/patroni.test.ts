@@ -28,7 +28,7 @@ import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
 import { atEnd } from "../support/at-end.ts";
-import { missingProgram } from "../support/debian-package.ts";
+import { missingPackages } from "../support/debian-package.ts";
 import { samplesOf } from "../support/doc-samples.ts";
 
 const PAGE = "docs/high-availability.md";
@@ -39,8 +39,6 @@ const PATRONI = "/usr/bin/patroni";
 const PATRONICTL = "/usr/bin/patronictl";
 const ETCD = "/usr/bin/etcd";
 const HAPROXY = "/usr/sbin/haproxy";
-// The script that Debian's packages ask before they start a service.
-const POLICY = "/usr/sbin/policy-rc.d";
 // A request to Patroni that is not answered counts as one that failed.
 const REQUEST_LIMIT_MS = 2_000;
 const COMMAND_LIMIT_MS = 120_000;
@@ -55,29 +53,6 @@ const PACKAGES: readonly (readonly [name: string, path: string])[] = [
   ["haproxy", HAPROXY],
   ["openssl", "/usr/bin/openssl"],
 ];
-
-/** The reason why a part of the cluster is missing, after an attempt to install it. */
-const missingPatroni = (): string | undefined =>
-  withoutServices(() => {
-    for (const [name, path] of PACKAGES) {
-      const missing = missingProgram(name, path);
-      if (missing !== undefined) return missing;
-    }
-    return undefined;
-  });
-
-/** Installs without starting the services of the packages, which would use their default ports. An existing policy is not replaced: most
- *  images of containers have one, which forbids the same. */
-function withoutServices<T>(install: () => T): T {
-  const isInstalled = PACKAGES.every(([, path]) => existsSync(path));
-  if (isInstalled || existsSync(POLICY) || process.getuid?.() !== 0) return install();
-  writeFileSync(POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
-  try {
-    return install();
-  } finally {
-    rmSync(POLICY, { force: true });
-  }
-}
 
 /** The configuration file of the page that begins with this comment. */
 function fileOfPage(name: string): string {
@@ -403,7 +378,7 @@ const MANY = 100;
 
 let missing: string | undefined;
 before(() => {
-  missing = missingPatroni();
+  missing = missingPackages(PACKAGES);
 });
 
 /** The service on a cluster, and every request so far. */

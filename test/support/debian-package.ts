@@ -1,6 +1,6 @@
 /** Programs of Debian packages, which tests install if possible. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 
 const APT = "/usr/bin/apt-get";
 // On a busy machine a large package takes minutes, and apt leaves a broken state where it is stopped.
@@ -20,6 +20,26 @@ export function missingProgram(name: string, path: string, isUsable = (): boolea
   apt("update", "-q");
   apt("install", "-y", "-q", "--no-install-recommends", name);
   return isUsable() ? undefined : `${name} could not be installed, or is too old`;
+}
+
+// The script that Debian's packages ask before they start a service.
+const POLICY = "/usr/sbin/policy-rc.d";
+
+/** The reason why one of the packages is missing, after an attempt to install them. Each has a path that it installs. The services of the packages are
+ *  not started: they would use their default ports. An existing policy is not replaced: most images of containers have one, which forbids the same. */
+export function missingPackages(packages: readonly (readonly [name: string, path: string])[]): string | undefined {
+  const isInstalled = packages.every(([, path]) => existsSync(path));
+  const needsPolicy = !isInstalled && !existsSync(POLICY) && process.getuid?.() === 0;
+  if (needsPolicy) writeFileSync(POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    for (const [name, path] of packages) {
+      const missing = missingProgram(name, path);
+      if (missing !== undefined) return missing;
+    }
+    return undefined;
+  } finally {
+    if (needsPolicy) rmSync(POLICY, { force: true });
+  }
 }
 
 const PYTHON = "/usr/bin/python3";
