@@ -1,10 +1,13 @@
 /** godwit hold and godwit resume: accept messages without handing them over, and decide about the messages of a restored database. */
 import { createInterface } from "node:readline/promises";
+import { findWaiting, listUnmatched, type ParkedSummary } from "../delivery/receipt-queries.ts";
 import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.ts";
 import { groupDigits } from "../lib/group-digits.ts";
+import { decodeId, idKey } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { Advancer } from "../messages/advance.ts";
 import { beginHold, endHold, holdRestored, readHold } from "../links/hold.ts";
+import type { Database } from "../database/database.ts";
 import { UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
@@ -31,25 +34,32 @@ export const resume: Command = {
   name: "resume",
   about: [
     "Ends a hold. Messages that were queued or sending when the hold began may have been submitted after the backup: the restored database does not have that information. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
+    "--report decides nothing. It lists the messages that were sent after the backup, as far as the receipts of carriers tell: receipts since the hold that match no message which was submitted from this database. waits_here marks a message that waits in the queue, and would arrive twice.",
     "At a terminal the command asks for the decision, unless a flag gives it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
   ],
-  usage: ["resume [--send | --end] [--json]"],
+  usage: ["resume [--send | --end | --report] [--json]"],
   flags: {
     send: { isSwitch: true, help: "send the messages from before the hold" },
     end: { isSwitch: true, help: "end them as failed with the code outcome_unknown" },
+    report: { isSwitch: true, help: "list receipts of messages that were not submitted from this database, and change nothing" },
   },
   settings: "database",
   examples: [
     ["Decide in a terminal:", "godwit resume"],
     ["No message may arrive twice:", "godwit resume --end"],
+    ["Messages that were sent after the backup:", "godwit resume --report"],
   ],
   run: (input) => withDatabase(input, "resume", (database) => run(input, database)),
 };
 
 async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise<void> {
-  if (input.flags["send"] === true && input.flags["end"] === true) throw new UsageError("--send and --end exclude each other");
+  const given = ["send", "end", "report"].filter((name) => input.flags[name] === true);
+  if (given.length > 1) throw new UsageError(`--${given.join(" and --")} exclude each other`);
   await holdRestored(config, db, clock);
   const held = await readHold(db, clock.now());
+  // Without a hold, all receipts that are still parked.
+  const unmatched = await listUnmatched(db, held?.sinceMs ?? 0, MAX_REPORTED);
+  if (input.flags["report"] === true) return print(input.flags, await reportOf(db, unmatched));
   if (held === undefined) {
     say("there is no hold: messages are submitted to carriers");
     return print(input.flags, { on_hold: false, sent: 0, ended: 0 });
@@ -58,6 +68,10 @@ async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise
   const waiting = (counts.queued ?? 0) + (counts.sending ?? 0);
   say(held.reason);
   say(describe(counts));
+  if (unmatched.length > 0)
+    say(
+      `${groupDigits(unmatched.length)} receipts came since for messages that were not submitted from this database; --report lists them`,
+    );
   const isEnd = waiting > 0 && (await choose(input)) === "end";
   const advancer = new Advancer({ db, clock, wakeWebhooks: () => undefined, watch: { advanced: () => undefined } });
   const ended = isEnd
@@ -65,6 +79,25 @@ async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise
     : 0;
   await endHold(db, clock, cliOrigin());
   print(input.flags, { on_hold: false, sent: waiting - ended, ended });
+}
+
+// The command reads a page, not a campaign.
+const MAX_REPORTED = 1_000;
+
+/** The messages that carriers have sent, by the receipts that match none that was submitted here. `waits_here`: a message of the queue, which would be sent
+ *  again. A carrier writes the reference, so only an id of ours is shown as one. */
+async function reportOf(db: Database, receipts: readonly ParkedSummary[]): Promise<object[]> {
+  const ids = receipts.map(({ reference }) => (reference === null ? undefined : decodeId("msg", reference)));
+  const waiting = await findWaiting(
+    db,
+    ids.filter((id) => id !== undefined),
+  );
+  return receipts.map(({ link, provider_message_id, reference, statuses, received_at }, index) => {
+    const { [index]: id } = ids;
+    const message_id = id === undefined ? null : reference;
+    const waits_here = id !== undefined && waiting.has(idKey(id));
+    return { link, provider_message_id, message_id, waits_here, statuses, received_at: received_at.toISOString() };
+  });
 }
 
 const describe = ({ queued = 0, sending = 0, scheduled = 0 }: HeldCounts): string =>

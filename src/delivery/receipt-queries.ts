@@ -141,6 +141,38 @@ export const countParked = (db: Queryable, untilMs: number): Promise<{ link: str
    group by link
    order by link`);
 
+export type ParkedSummary = {
+  link: string;
+  provider_message_id: string | null;
+  /** Our id, as far as the carrier repeats it. */
+  reference: string | null;
+  statuses: string[];
+  received_at: Date;
+};
+
+/** Lists the parked receipts that were received since a time, one row for each message that they name, the oldest first. */
+export const listUnmatched = (db: Queryable, sinceMs: number, max: number): Promise<ParkedSummary[]> =>
+  db.rows<ParkedSummary>(sql`
+  select link, receipt ->> 'providerMessageId' as provider_message_id, receipt ->> 'reference' as reference,
+         array_agg(distinct status) as statuses, min(received_at) as received_at
+    from parked_receipts
+   where received_at >= ${new Date(sinceMs)}
+   group by 1, 2, 3
+   order by min(received_at)
+   limit ${max}`);
+
+const waitingOf = batchStatement<MessageId>(
+  [column("message_id", "uuid", (id) => id)],
+  (items) => `
+select q.message_id
+  from ${items}
+  join delivery_queue q on q.message_id = item.message_id`,
+);
+
+/** Those of these messages that wait in the queue. */
+export const findWaiting = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlySet<string>> =>
+  new Set(ids.length === 0 ? [] : (await db.rows<{ message_id: MessageId }>(waitingOf(ids))).map(({ message_id: id }) => idKey(id)));
+
 const unpark = batchStatement<CarrierId & { status: string }>(
   [...carrierIdColumns, column("status", "text", ({ status }) => status)],
   (items) => `
