@@ -87,7 +87,7 @@ async function verify(input: Input): Promise<number> {
     const age = { nowMs: clock.now(), keptMs: config.auditRetentionDays * DAY_MS };
     const results: ReturnType<typeof resultOf>[] = [];
     for (const accountId of accounts) {
-      const account = nameOf(accountId);
+      const account = nameOfLog(accountId);
       const onProgress = (done: number): unknown => done > 0 && say(`${account}: ${done} entries`);
       const result = await inSnapshot(db, async (tx) => {
         const key = await readVerifyingKey(tx, config);
@@ -101,7 +101,8 @@ async function verify(input: Input): Promise<number> {
   });
 }
 
-const nameOf = (accountId: AccountId): string => (accountId.equals(NO_ID) ? INSTALLATION : encodeId("acct", accountId));
+/** The account of a chain, or the installation. */
+export const nameOfLog = (accountId: AccountId): string => (accountId.equals(NO_ID) ? INSTALLATION : encodeId("acct", accountId));
 
 /** The strength of the proof that a chain without a fault is. Null if there is nothing to prove. */
 type Proof = "keyed" | "unkeyed" | "order" | null;
@@ -140,7 +141,10 @@ function meaningOf(proofs: ReadonlySet<Proof>, isHeadGiven: boolean): string[] {
 }
 
 /** The key of the chains, with the secret key of the service if it is known here. */
-async function readVerifyingKey(db: Queryable, { secretKey, previousSecretKey, databaseUrl, dataDir }: Config): Promise<VerifyingKey> {
+export async function readVerifyingKey(
+  db: Queryable,
+  { secretKey, previousSecretKey, databaseUrl, dataDir }: Config,
+): Promise<VerifyingKey> {
   if ((await readSealedChainKey(db)) === null) return "none";
   const path = secretKeyPath(dataDir);
   const fromFile = secretKey === undefined && databaseUrl === undefined && existsSync(path) ? readSecretKey(path) : undefined;

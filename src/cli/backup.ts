@@ -1,15 +1,19 @@
 /** godwit backup: creates, verifies and restores backups of the embedded database. */
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { listChains } from "../audit/queries.ts";
+import { inSnapshot, verifyChain } from "../audit/verify.ts";
 import { readConfig, type Config } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import { findFaults, readManifest, type BackupManifest, type Progress } from "../embedded/backup-files.ts";
 import { createBackup } from "../embedded/create-backup.ts";
 import { clusterPath, requireCluster, socketDir } from "../embedded/data-directory.ts";
+import type { Database } from "../database/database.ts";
 import { readSchema } from "../database/migrate.ts";
 import { findWalFaults, isArchive, listWal } from "../embedded/archive.ts";
 import { chooseBase, restoreArchive } from "../embedded/restore-archive.ts";
-import { restoreBackup, readWholeBackup, type RestoreOptions } from "../embedded/restore-backup.ts";
+import { restoreBackup, readWholeBackup } from "../embedded/restore-backup.ts";
+import { nameOfLog, readVerifyingKey } from "./audit.ts";
 import { EXIT, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
@@ -18,7 +22,7 @@ export const backup: Command = {
   name: "backup",
   about: [
     "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
-    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, and reads every row, which needs as much disk space again. For the folder of GODWIT_ARCHIVE it verifies the newest base backup and all WAL after it.",
+    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, reads every row, and verifies the audit log, which needs as much disk space again. The keyed hashes of the audit log are verified if the secret key of the service is known. For the folder of GODWIT_ARCHIVE it verifies the newest base backup and all WAL after it.",
     "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE: the database is restored as it was at that time, or at the end of the archive. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
     "Run it as root, or as the user that owns the database.",
   ],
@@ -60,44 +64,51 @@ const create: Verb = ({ flags }, folder, config) => {
   });
 };
 
-const verify: Verb = async (input, folder) => {
-  if (isArchive(folder)) return verifyArchive(input, folder);
-  const { flags } = input;
-  const manifest = readManifest(folder);
-  const faults = await findFaults(folder, manifest, percent("read"));
-  const rows = flags["recover"] === true && faults.length === 0 ? await readRecovered(folder) : null;
-  print(flags, { ...summaryOf(folder, manifest), faults: faults.length === 0 ? null : faults, rows });
+const verify: Verb = async ({ flags }, folder, config) => {
+  const isOfArchive = isArchive(folder);
+  const base = isOfArchive ? chooseBase(folder, undefined) : undefined;
+  const manifest = readManifest(base?.path ?? folder);
+  const faults = await findFaults(base?.path ?? folder, manifest, percent("read"));
+  if (base !== undefined) faults.push(...(await findWalFaults(base)));
+  const isRecovered = flags["recover"] === true && faults.length === 0;
+  const rows = isRecovered ? await readRecovered(folder, { isOfArchive, config, faults }) : null;
+  const wal = base === undefined ? {} : { wal_files: listWal(base).length };
+  print(flags, { ...summaryOf(base?.path ?? folder, manifest), ...wal, faults: faults.length === 0 ? null : faults, rows });
   return faults.length === 0 ? EXIT.done : EXIT.failed;
 };
 
-/** Verifies the newest base backup of an archive and the WAL after it. */
-async function verifyArchive({ flags }: Input, folder: string): Promise<number> {
-  const base = chooseBase(folder, undefined);
-  const manifest = readManifest(base.path);
-  const faults = [...(await findFaults(base.path, manifest, percent("read"))), ...(await findWalFaults(base))];
-  const rows =
-    flags["recover"] === true && faults.length === 0
-      ? await readRestored(join(folder, ".verify-"), async (options) => void (await restoreArchive(folder, undefined, options)))
-      : null;
-  const wal = listWal(base).length;
-  print(flags, { ...summaryOf(base.path, manifest), wal_files: wal, faults: faults.length === 0 ? null : faults, rows });
-  return faults.length === 0 ? EXIT.done : EXIT.failed;
-}
+type RecoverOptions = { isOfArchive: boolean; config: Config; faults: string[] };
 
-/** Restores the backup beside it, reads every row, and returns their number. */
-const readRecovered = (folder: string): Promise<number> =>
-  readRestored(`${folder}.verify-`, async (options) => void (await restoreBackup(folder, options)));
-
-async function readRestored(prefix: string, restoreInto: (options: RestoreOptions) => Promise<void>): Promise<number> {
-  const dataDir = mkdtempSync(prefix);
+/** Restores the backup beside it, or in the archive, reads every row, and returns their number. Adds what is wrong with the contents to the faults. */
+async function readRecovered(folder: string, { isOfArchive, config, faults }: RecoverOptions): Promise<number> {
+  const dataDir = mkdtempSync(isOfArchive ? join(folder, ".verify-") : `${folder}.verify-`);
+  const options = { dataDir, progress: percent("restored"), say };
   try {
-    await restoreInto({ dataDir, progress: percent("restored"), say });
-    return await readWholeBackup(dataDir, (table, rows) => say(`${table}: ${groupDigits(rows)} rows`));
+    await (isOfArchive ? restoreArchive(folder, undefined, options) : restoreBackup(folder, options));
+    return await readWholeBackup(dataDir, {
+      onTable: (table, rows) => say(`${table}: ${groupDigits(rows)} rows`),
+      inspect: async (db) => void faults.push(...(await findContentFaults(db, config))),
+    });
   } finally {
     // If the user of the database cannot reach the folder, the database is elsewhere.
     if (existsSync(clusterPath(dataDir))) rmSync(realpathSync(clusterPath(dataDir)), { recursive: true, force: true });
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+const DAY_MS = 86_400_000;
+
+/** A schema that this version cannot use, and breaks in the chains of the audit log. Keyed hashes are verified if the secret key of the service is known. */
+async function findContentFaults(db: Database, config: Config): Promise<string[]> {
+  const { refusal } = await readSchema(db);
+  if (refusal !== undefined) return [refusal.reason];
+  const faults: string[] = [];
+  const age = { nowMs: Date.now(), keptMs: config.auditRetentionDays * DAY_MS };
+  for (const { account_id: accountId } of await listChains(db)) {
+    const { fault } = await inSnapshot(db, async (tx) => verifyChain(tx, accountId, { key: await readVerifyingKey(tx, config), age }));
+    if (fault !== null) faults.push(`audit log of ${nameOfLog(accountId)}: ${fault}`);
+  }
+  return faults;
 }
 
 const restore: Verb = async ({ flags }, folder, { dataDir }) => {

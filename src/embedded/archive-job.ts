@@ -81,13 +81,12 @@ export class ArchiveJob {
 
   async #turn(stopping: AbortSignal): Promise<number> {
     const { series, days } = this.#parts;
+    // A full archive gets room before the next base backup needs it.
+    pruneArchive(series, Date.now() - days * DAY_MS);
     const newest = listBases(dirname(series)).findLast((base) => base.series === series);
     if (newest !== undefined) this.#newestBaseMs = newest.createdAtMs;
     const isDue = newest === undefined || Date.now() - newest.createdAtMs >= BASE_EVERY_MS;
-    if (isDue) {
-      await this.#createBase(stopping);
-      pruneArchive(series, Date.now() - days * DAY_MS);
-    }
+    if (isDue) await this.#createBase(stopping);
     return LOOK_EVERY_MS;
   }
 

@@ -6,6 +6,7 @@ import { isAbsent } from "./cluster.ts";
 import { claimDataDir, clusterPath, findClusterFolder, linkCluster, makeDataDir, socketDir } from "./data-directory.ts";
 import { takeLock } from "./directory-lock.ts";
 import { chooseUser } from "./run-as.ts";
+import { Database } from "../database/database.ts";
 import { StartupError } from "../database/startup-error.ts";
 import type pg from "pg";
 import { EmbeddedPostgres } from "./embedded-postgres.ts";
@@ -70,11 +71,14 @@ async function copyBack(from: string, to: string, { folders, files }: BackupMani
   }
 }
 
+type ReadOptions = { onTable: (table: string, rows: number) => void; inspect: (db: Database) => Promise<void> };
+
 /** Starts a restored backup, and reads every row of every table. PostgreSQL compares each page with its checksum when it reads it. Returns the
- *  number of all rows. Throws if a row cannot be read. */
-export async function readWholeBackup(dataDir: string, onTable: (table: string, rows: number) => void): Promise<number> {
+ *  number of all rows. Throws if a row cannot be read. `inspect` is called afterwards, with the role of the service. */
+export async function readWholeBackup(dataDir: string, { onTable, inspect }: ReadOptions): Promise<number> {
   const server = await EmbeddedPostgres.start({ dataDir, command: "backup", say: () => undefined, onLog: () => undefined });
   if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);
+  const db = new Database(server.target);
   let admin: pg.Client | undefined;
   try {
     admin = await connectAsAdmin(socketDir(dataDir));
@@ -89,9 +93,11 @@ export async function readWholeBackup(dataDir: string, onTable: (table: string, 
       all += count;
       onTable(name, count);
     }
+    await inspect(db);
     return all;
   } finally {
     await admin?.end();
+    await db.close();
     await server.stop();
   }
 }

@@ -1,5 +1,6 @@
 /** The archive of the embedded database: a restore to a time, damaged and missing files, and an archive that cannot be written. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -83,7 +84,15 @@ async function withFile(path: string, contents: Buffer | undefined, work: () => 
   }
 }
 
-const metric = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+/** Mounts a disk in memory with room for a WAL file or two, for the user of the server. */
+function mountSmall(path: string): boolean {
+  mkdirSync(path);
+  const { uid = 0, gid = 0 } = chooseUser("") ?? {};
+  return spawnSync("mount", ["-t", "tmpfs", "-o", `size=300k,mode=700,uid=${uid},gid=${gid}`, "none", path]).status === 0;
+}
+
+const metric = (text: string, name: string): number =>
+  Number(new RegExp(`^${name.replaceAll(/[{}]/g, "\\$&")} (\\S+)$`, "m").exec(text)?.[1]);
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-archive-"));
@@ -221,6 +230,50 @@ describe("an archive", () => {
     );
     assert.match(String(reason), /exists with other contents/);
     assert.equal(readFileSync(join(series, "wal", file), "utf8"), "other");
+  });
+
+  const small = join(tmpdir(), `godwit-small-${process.pid}`);
+  const canMount = process.getuid?.() === 0 && mountSmall(small);
+  after(() => {
+    if (canMount) spawnSync("umount", [small]);
+    rmSync(small, { recursive: true, force: true });
+  });
+  test("that is full is reported, and the service goes on", { skip: !canMount && "only root can mount a small disk" }, async () => {
+    await using godwit = await startGodwit({ asProcess: true, env: { ...envOf("of-full"), GODWIT_ARCHIVE: small } });
+    const failures = (part: string): Promise<unknown> =>
+      until(`a failure of ${part}`, async () => {
+        const { text } = await godwit.request("GET", "/metrics");
+        return metric(text, `godwit_archive_failures_total{part="${part}"}`) > 0 || undefined;
+      });
+    await failures("base");
+    await asEmbeddedAdmin(join(folder, "of-full"), (admin) => admin.query("select pg_switch_wal()"));
+    await failures("wal");
+    const ownKey = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
+    assert.equal((await godwit.send(ownKey)).status, 202);
+    const events = new Set(godwit.logs.map(({ event }) => event));
+    assert.ok(events.has("storage.archive_failed"));
+    assert.ok(!events.has("storage.disk_full"), "the disk of the database is not full");
+  });
+
+  test("whose audit log was changed is found by a recovery", async () => {
+    await using godwit = await startGodwit({ asProcess: true, env: envOf("changed", false) });
+    const dataDir = join(folder, "changed");
+    const created = await runGodwit(["keys", "create", "--environment", "test", "--scopes", SCOPES], envOf("changed", false));
+    assert.equal(created.code, 0, created.stderr);
+    await asEmbeddedAdmin(dataDir, async (admin) => {
+      await until("the sealed entries", async () => {
+        const { rows } = await admin.query("select from audit_links offset 1 limit 1");
+        return rows.length > 0 || undefined;
+      });
+      await admin.query("set session_replication_role = replica");
+      await admin.query("update audit_events set action = 'key.revoked' where action = 'key.created'");
+    });
+    await godwit.stop();
+    const backup = join(folder, "backup");
+    assert.equal((await runGodwit(["backup", "create", backup], envOf("changed", false))).code, 0);
+    const { code, stdout } = await runGodwit(["backup", "verify", backup, "--recover", "--json"], envOf("changed", false));
+    assert.equal(code, 1);
+    assert.match(stdout, /audit log of acct_/);
   });
 
   test("keeps what the days of the setting need, and deletes the rest", () => {
