@@ -376,7 +376,7 @@ export const SECTIONS: readonly Section[] = [
         queries: [[`increase(godwit_embedded_postgres_restarts_total{${SELECTED}}[1h])`, "{{instance}}"]],
       },
       {
-        title: "Embedded database: archive",
+        title: "Archive: age",
         help: "Time since the last archived WAL file, and age of the newest base backup, if there is an archive.",
         unit: "s",
         queries: [
@@ -385,7 +385,7 @@ export const SECTIONS: readonly Section[] = [
         ],
       },
       {
-        title: "Embedded database: failures of the archive",
+        title: "Archive: failures",
         help: "Failed attempts in the last hour.",
         unit: "short",
         queries: [[`increase(godwit_archive_failures_total{${SELECTED}}[1h])`, "{{instance}} {{part}}"]],

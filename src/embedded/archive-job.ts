@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Counter, type Registry } from "prom-client";
 import { errorFields, type Log } from "../model/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
-import { metricsIn } from "../lib/metrics.ts";
+import { gaugesOfDatabase, metricsIn } from "../lib/metrics.ts";
 import { remembered } from "../lib/remembered.ts";
 import type { Database } from "../database/database.ts";
 import { readSchema } from "../database/migrate.ts";
@@ -15,6 +15,8 @@ import { createBackup } from "./create-backup.ts";
 import { claimFolder } from "./data-directory.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 
+// With a label, the gauge has no value where nothing is archived.
+const WAL_AGE = ["godwit_archive_wal_age_seconds", "Time since the database last archived a WAL file."] as const;
 const DAY_MS = 86_400_000;
 // The replay of a day of WAL takes minutes. A backup more often would cost more than it saves.
 const BASE_EVERY_MS = DAY_MS;
@@ -50,13 +52,20 @@ export class ArchiveJob {
 
   watch(registry: Registry): void {
     const { gauge } = metricsIn(registry);
-    const read = remembered(TRUST_MS, () => this.#readArchiver().catch(() => undefined));
+    const read = remembered(TRUST_MS, () => readArchiver(this.#parts.db).catch(() => undefined));
     gauge(
       "godwit_archive_base_age_seconds",
       "Age of the newest base backup in the archive.",
       () => (Date.now() - this.#newestBaseMs) / 1_000,
     );
-    gauge("godwit_archive_wal_age_seconds", "Time since the embedded database last archived a WAL file.", async () => (await read())?.age);
+    gauge(
+      ...WAL_AGE,
+      async (age) => {
+        const archiver = await read();
+        if (archiver !== undefined) age.set({ server: "embedded" }, archiver.age);
+      },
+      { labelNames: ["server"] },
+    );
     const failures: Counter = new Counter({
       name: "godwit_archive_failures_total",
       help: "Failed attempts to archive a WAL file, or to create a base backup.",
@@ -69,14 +78,6 @@ export class ArchiveJob {
         failures.inc({ part: "wal" }, archiver?.failed ?? 0);
       },
     });
-  }
-
-  async #readArchiver(): Promise<{ age: number; failed: number }> {
-    const [row] = await this.#parts.db.rows<{ age: number; failed: number }>(sql`
-      select extract(epoch from now() - greatest(last_archived_time, pg_postmaster_start_time()))::float8 as age,
-             failed_count::float8 as failed
-        from pg_stat_archiver`);
-    return row ?? { age: 0, failed: 0 };
   }
 
   async #turn(stopping: AbortSignal): Promise<number> {
@@ -114,4 +115,23 @@ export class ArchiveJob {
       "the base backup of the archive could not be created",
     );
   }
+}
+
+/** The archiver of the server. Undefined for a server that does not archive at regular times: an old file would mean nothing. */
+async function readArchiver(db: Database): Promise<{ age: number; failed: number } | undefined> {
+  const [row] = await db.rows<{ age: number; failed: number }>(sql`
+    select extract(epoch from now() - greatest(last_archived_time, pg_postmaster_start_time()))::float8 as age,
+           failed_count::float8 as failed
+      from pg_stat_archiver
+     where current_setting('archive_mode') <> 'off'
+       and current_setting('archive_timeout') <> '0'`);
+  return row;
+}
+
+/** The age of the WAL that the operator's own server has archived, with whatever program. All nodes report the same. */
+export function watchServerArchive(registry: Registry, db: Database): void {
+  const age = gaugesOfDatabase(registry, async () => {
+    const archiver = await readArchiver(db);
+    if (archiver !== undefined) age.set({ server: "own" }, archiver.age);
+  })(...WAL_AGE, ["server"]);
 }

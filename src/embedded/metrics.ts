@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { DatabaseClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import type { ArchiveJob } from "./archive-job.ts";
+import { watchServerArchive, type ArchiveJob } from "./archive-job.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 
 export type WatchedStorage = {
@@ -12,10 +12,12 @@ export type WatchedStorage = {
   clock: DatabaseClock;
   embedded: EmbeddedPostgres | undefined;
   archiveJob: ArchiveJob | undefined;
+  /** Whether the server is that of DATABASE_URL. */
+  isExternal: boolean;
   isReady: () => Promise<boolean>;
 };
 
-export function watchStorage(registry: Registry, { db, clock, embedded, archiveJob, isReady }: WatchedStorage): void {
+export function watchStorage(registry: Registry, { db, clock, embedded, archiveJob, isExternal, isReady }: WatchedStorage): void {
   const registers = [registry];
   // Registered before the metrics that query the database, so that their own connections are not counted.
   const connections: Gauge = new Gauge({
@@ -52,6 +54,7 @@ export function watchStorage(registry: Registry, { db, clock, embedded, archiveJ
     registers,
     collect: () => difference.set(Math.abs(clock.differenceMs) / 1_000),
   });
+  if (isExternal) watchServerArchive(registry, db);
   if (embedded !== undefined) watchEmbedded(registry, embedded, archiveJob);
 }
 

@@ -48,7 +48,8 @@ export async function startService(
     let hasDrained = false;
     const isDraining = (): boolean => hasDrained || channel?.isDraining === true;
     if (config.databaseUrl !== undefined || config.archive !== undefined) stops.push(keepCommitting(isDatabaseUp));
-    watchStorage(metrics.registry, { db, clock, embedded, archiveJob, isReady: isDatabaseUp });
+    const isExternal = config.databaseUrl !== undefined;
+    watchStorage(metrics.registry, { db, clock, embedded, archiveJob, isExternal, isReady: isDatabaseUp });
     const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
     // Without a collector in the configuration the code of tracing is not loaded.

@@ -186,6 +186,8 @@ test("pgBackRest restores a server to a time between two messages, and Godwit ho
       const [archiver] = await server.query(`select 1 from pg_stat_archiver where last_archived_wal >= '${String(wal?.["file"])}'`);
       return archiver !== undefined || undefined;
     });
+    const { text } = await godwit.request("GET", "/metrics");
+    assert.ok(Number(/^godwit_archive_wal_age_seconds\{server="own"\} (\S+)$/m.exec(text)?.[1]) < 600, text);
   }
   await server.pgbackrest("verify");
   server.stop();
