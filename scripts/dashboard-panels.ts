@@ -349,6 +349,21 @@ export const SECTIONS: readonly Section[] = [
         queries: [[each("godwit_database_waiting"), "{{instance}}"]],
       },
       {
+        title: "Lag of the standby",
+        help: "Only with GODWIT_READ_URL: time for which the standby may have been without a commit of the primary.",
+        unit: "s",
+        queries: [[each("godwit_standby_lag_seconds"), "{{instance}}"]],
+      },
+      {
+        title: "Reads that a standby may serve",
+        help: "Only with GODWIT_READ_URL, by the server that has served them; repeated: by the primary, after the standby failed. Used: 1 while reads use the standby.",
+        unit: "ops",
+        queries: [
+          [perSecond("godwit_standby_reads_total", "server"), "{{server}}"],
+          [each("godwit_standby_up"), "used, {{instance}}"],
+        ],
+      },
+      {
         title: "Dead rows",
         help: "Rows that autovacuum has not removed yet.",
         unit: "short",

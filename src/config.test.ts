@@ -50,6 +50,8 @@ test("without any setting the defaults hold", () => {
     archive: undefined,
     archiveDays: 7,
     databaseUrl: undefined,
+    readUrl: undefined,
+    readMaxLagMs: 10_000,
     isDatabasePlaintextAllowed: false,
     isMigrating: true,
     tls: undefined,
@@ -341,6 +343,18 @@ for (const [form, text] of [
   test(`32 bytes in ${form} are a secret key`, () => assert.deepEqual(serve({ ...DATABASE, GODWIT_SECRET_KEY: text }).secretKey, KEY));
 }
 
+test("a standby to read from needs the database whose standby it is, and a verified certificate", () => {
+  const env = { GODWIT_SECRET_KEY: KEY.toString("base64"), ...DATABASE };
+  assertFaults(faultsOf({ GODWIT_READ_URL: "postgresql://localhost/godwit" }), [/^GODWIT_READ_URL: is a standby of DATABASE_URL/]);
+  assertFaults(faultsOf({ ...env, GODWIT_READ_URL: "postgresql://db2/godwit?sslmode=require" }), [
+    /^GODWIT_READ_URL: sslmode=require does not verify/,
+  ]);
+  for (const seconds of ["1", "301"])
+    assertFaults(faultsOf({ ...env, GODWIT_READ_MAX_LAG: seconds }), [/^GODWIT_READ_MAX_LAG: must be a number of seconds from 2 to 300/]);
+  const { readUrl, readMaxLagMs } = serve({ ...env, GODWIT_READ_URL: "postgresql://db2/godwit", GODWIT_READ_MAX_LAG: "30" });
+  assert.deepEqual([readUrl, readMaxLagMs], ["postgresql://db2/godwit", 30_000]);
+});
+
 test("a database elsewhere needs the secret key", () =>
   assertFaults(faultsOf(DATABASE), [/^GODWIT_SECRET_KEY: is needed with DATABASE_URL/]));
 
@@ -378,12 +392,13 @@ describe("a secret in a file", () => {
     );
     const env = {
       DATABASE_URL_FILE: write(`${URL}\n`),
+      GODWIT_READ_URL_FILE: write(`${URL}\n`),
       GODWIT_SECRET_KEY_FILE: write(`${SECRET}\n`),
       GODWIT_CONFIG: config,
       ACME_PASSWORD_FILE: write("passw0rd\n"),
     };
-    const { databaseUrl, secretKey, plan } = serve(env);
-    assert.deepEqual([databaseUrl, secretKey?.toString("base64")], [URL, SECRET]);
+    const { databaseUrl, readUrl, secretKey, plan } = serve(env);
+    assert.deepEqual([databaseUrl, readUrl, secretKey?.toString("base64")], [URL, URL, SECRET]);
     assert.ok(JSON.stringify(plan.links).includes('"passw0rd"'));
   });
 

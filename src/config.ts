@@ -24,6 +24,9 @@ export type Config = {
   archiveDays: number;
   /** Undefined: the embedded PostgreSQL in the data directory is used. */
   databaseUrl: string | undefined;
+  /** A standby of the database, for reads that may be behind by `readMaxLagMs`. */
+  readUrl: string | undefined;
+  readMaxLagMs: number;
   isDatabasePlaintextAllowed: boolean;
   /** Whether a start applies pending migrations. */
   isMigrating: boolean;
@@ -111,7 +114,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : nonEmptyFlag(flags[setting.flag]);
     if (fromFlag !== undefined) return { text: fromFlag, from: `--${setting.flag}` };
-    const fromEnv = setting.isSecret || name === "databaseUrl" ? secretOf(setting.env) : nonEmpty(env[setting.env]);
+    const fromEnv = setting.isSecret || name === "databaseUrl" || name === "readUrl" ? secretOf(setting.env) : nonEmpty(env[setting.env]);
     if (fromEnv !== undefined) return { text: fromEnv, from: setting.env };
     return {
       text: file.get(name) ?? setting.fallback,
@@ -134,6 +137,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     archive: read("archive").text && resolve(read("archive").text ?? ""),
     archiveDays: readNumber(read("archiveDays"), { least: 1, most: 365, what: "a number of days" }, faults),
     databaseUrl,
+    readUrl: readDatabaseUrl(read("readUrl"), isDatabasePlaintextAllowed, faults),
+    readMaxLagMs: readNumber(read("readMaxLag"), { least: 2, most: 300, what: "a number of seconds" }, faults) * 1_000,
     isDatabasePlaintextAllowed,
     isMigrating: readMigrate(read("migrate"), faults),
     tls,
@@ -176,9 +181,10 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       if (nonEmpty(env[variable]) !== undefined) faults.push(`${variable}: is no longer a setting: ${now}; unset it`);
     if (!isLoopback(host) && !isTlsWanted && proxies.length === 0) faults.push(clearTextRefusal(host));
     if (databaseUrl && config.archive) faults.push("GODWIT_ARCHIVE: is for the embedded database, not for DATABASE_URL (docs/backup.md)");
-    if (databaseUrl !== undefined && secretKey.text === undefined) {
+    if (databaseUrl === undefined && config.readUrl !== undefined)
+      faults.push("GODWIT_READ_URL: is a standby of DATABASE_URL, which is not set");
+    if (databaseUrl !== undefined && secretKey.text === undefined)
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
-    }
   }
   return { config, faults, file: path };
 }
@@ -234,9 +240,8 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
     return { values, tables: {} };
   }
   const names = new Map<string, SettingName>();
-  for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
+  for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][])
     if (!setting.isSecret && name !== "config") names.set(tomlKey(setting), name);
-  }
   for (const [key, value] of Object.entries(table)) {
     if (TABLES.has(key)) continue;
     const name = names.get(key);

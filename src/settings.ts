@@ -72,6 +72,20 @@ export const SETTINGS = {
     env: "GODWIT_DATABASE_PLAINTEXT",
     help: "`allow` permits a database on another machine without TLS",
   },
+  readUrl: {
+    flag: "read-url",
+    value: "URL",
+    example: "postgres://godwit@standby.example.com/godwit",
+    env: "GODWIT_READ_URL",
+    help: "a standby of `DATABASE_URL` from which lists of messages, events, batches, verifications and audit events, usage and exports are read",
+  },
+  readMaxLag: {
+    flag: "read-max-lag",
+    value: "SECONDS",
+    env: "GODWIT_READ_MAX_LAG",
+    fallback: "10",
+    help: "seconds by which reads from `GODWIT_READ_URL` may be behind, 2 to 300. A standby that is further behind is not read",
+  },
   migrate: {
     flag: "migrate",
     value: "auto|off",

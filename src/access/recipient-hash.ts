@@ -23,11 +23,11 @@ function blocksOf(key: Buffer): string {
     .join("");
 }
 
-/** Reads the key, or makes it at the first start, and gives it to the sessions of this process. */
-export async function openRecipientHasher(db: Database, box: SecretBox): Promise<HashRecipient> {
+/** Reads the key, or makes it at the first start, and gives it to the sessions of a pool: of this database, or of its standby. */
+export async function openRecipientHasher(db: Database, box: SecretBox, pool = db): Promise<HashRecipient> {
   const sealed = (await readInstallation(db)).recipient_key ?? (await makeKey(db, box));
   const key = Buffer.from(box.open(sealed, CONTEXT), "base64");
-  db.setForSessions("godwit.recipient_key", blocksOf(key));
+  pool.setForSessions("godwit.recipient_key", blocksOf(key));
   return (accountId, recipient) => createHmac("sha256", key).update(accountId).update(recipient, "utf8").digest("hex");
 }
 

@@ -70,8 +70,7 @@ const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.
 
 /** The path of the next page, for the Link header (RFC 8288), if the body is a page that has one. A page ends with its cursor. */
 export function nextPageOf(url: string, body: string): string | undefined {
-  if (!body.endsWith('"}')) return undefined;
-  const cursor = /"has_more":true,"next_cursor":"([\w-]{1,200})"\}$/.exec(body.slice(-MAX_TAIL))?.[1];
+  const cursor = nextCursorOf(body);
   const next = cursor === undefined ? null : parseBoundedUrl(`http://localhost${url}`);
   if (cursor === undefined || next === null) return undefined;
   next.searchParams.set("cursor", cursor);
@@ -81,23 +80,49 @@ export function nextPageOf(url: string, body: string): string | undefined {
 // The last two members of a page with the longest cursor.
 const MAX_TAIL = 260;
 
-// A version, the id, and a checksum, by which a truncated, altered or invented cursor is recognized.
-const VERSION = 1;
-const ID_BYTES = 16;
+const nextCursorOf = (body: string): string | undefined =>
+  body.endsWith('"}') ? /"has_more":true,"next_cursor":"([\w-]{1,200})"\}$/.exec(body.slice(-MAX_TAIL))?.[1] : undefined;
 
-export function encodeCursor(id: Uuid): string {
-  const bytes = Buffer.alloc(1 + ID_BYTES + 4);
-  bytes[0] = VERSION;
-  id.copy(bytes, 1);
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, 1 + ID_BYTES)), 1 + ID_BYTES);
-  return bytes.toString("base64url");
+/** Adds the mark of a server to the cursor of a page, if the page has one. */
+export function markPage(body: string, mark: Buffer): string {
+  const cursor = nextCursorOf(body);
+  return cursor === undefined ? body : `${body.slice(0, -`${cursor}"}`.length)}${encodeCursor(decodeCursor(cursor), mark)}"}`;
 }
 
-export function decodeCursor(text: string): Uuid {
+// A version, the id, the mark of a server, and a checksum, by which a truncated, altered or invented cursor is recognized.
+const VERSION = 1;
+const MARKED_VERSION = 2;
+const ID_BYTES = 16;
+const MARK_BYTES = 6;
+const CHECKSUM_BYTES = 4;
+const ID_END = 1 + ID_BYTES;
+
+/** `mark`: six bytes that name the server that has read the page, if it is not the primary. */
+export function encodeCursor(id: Uuid, mark?: Buffer): string {
+  const version = Buffer.of(mark === undefined ? VERSION : MARKED_VERSION);
+  const head = Buffer.concat(mark === undefined ? [version, id] : [version, id, mark]);
+  const checksum = Buffer.alloc(CHECKSUM_BYTES);
+  checksum.writeUInt32BE(crc32(head));
+  return Buffer.concat([head, checksum]).toString("base64url");
+}
+
+export const decodeCursor = (text: string): Uuid => uuidFromBytes(readCursor(text).subarray(1, ID_END));
+
+/** The mark of the server that has read the page of the cursor. Undefined: the primary. */
+export function markOf(text: string): Buffer | undefined {
+  const head = readCursor(text);
+  return head[0] === MARKED_VERSION ? head.subarray(ID_END) : undefined;
+}
+
+/** Returns the bytes without the checksum. */
+function readCursor(text: string): Buffer {
   const bytes = Buffer.from(text, "base64url");
-  const isWhole = bytes.length === 1 + ID_BYTES + 4 && bytes[0] === VERSION && bytes.toString("base64url") === text;
-  if (isWhole && bytes.readUInt32BE(1 + ID_BYTES) === crc32(bytes.subarray(0, 1 + ID_BYTES)))
-    return uuidFromBytes(bytes.subarray(1, 1 + ID_BYTES));
+  const end = ID_END + (bytes[0] === MARKED_VERSION ? MARK_BYTES : 0);
+  const isKnown = bytes[0] === VERSION || bytes[0] === MARKED_VERSION;
+  if (isKnown && bytes.length === end + CHECKSUM_BYTES && bytes.toString("base64url") === text) {
+    const head = bytes.subarray(0, end);
+    if (bytes.readUInt32BE(end) === crc32(head)) return head;
+  }
   throw new Problem("invalid_request_payload", {
     errors: [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list: use next_cursor of the previous page" }],
   });

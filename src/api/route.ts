@@ -70,6 +70,9 @@ export type Route = {
   weight?: "send" | "heavy";
   /** Of a request of weight `send`: `urgent` must not wait for others of its account, and `bulk` is refused first if too many wait. */
   urgency?: (body: unknown) => Urgency;
+  /** The response may be some seconds old if the operator permits it, so a standby of the database can be read (`standby-reads.ts`). The route has a
+   *  list or counts of many records, and no id in its path. */
+  mayLag?: true;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

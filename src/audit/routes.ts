@@ -26,6 +26,7 @@ export const auditRoutes = (db: Database): Route[] => [
     method: "GET",
     path: "/v1/audit_events",
     weight: "heavy",
+    mayLag: true,
     summary: "List audit events",
     description:
       "Returns the changes in this environment and in the account as a whole, newest first, each with the actor, the action and the target. An entry is written in the transaction of its change and cannot be altered. Filters can be combined. See [Audit log](/docs/audit).",

@@ -63,6 +63,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     method: "GET",
     path: "/v1/batches",
     weight: "heavy",
+    mayLag: true,
     summary: "List batches",
     description:
       "Returns the batches of the environment, newest first, each with the number of its messages in each status. Filters can be combined. See [Follow a batch](/docs/batches#follow-a-batch).",

@@ -1,5 +1,5 @@
 /** The connections to PostgreSQL: a pool, and single ones outside it. Every session has a name of its own and the settings of this service, and
- *  is on the primary. */
+ *  is on the primary, except in a pool for a standby. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
@@ -13,12 +13,15 @@ import { DriverClient, type PoolOptions, type TimedQuery } from "./driver.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
-/** `poolSize`: the most connections at a time. `settings` replaces the settings of each session, and `connectTimeoutMs` the time limit for a
- *  connection, for the statements of tests. */
+/** `poolSize`: the most connections at a time. `settings` replaces the settings of each session, for the statements of tests. `connectTimeoutMs` and
+ *  `statementTimeoutMs` replace the time limits. `checkStandby` makes the target a standby: the function checks each new session, and returns the
+ *  number of its server. Sessions of servers with lower numbers are not used any more. */
 export type DatabaseTarget = (DatabaseAddress | { socketDir: string; user: string; database: string }) & {
   poolSize?: number;
   settings?: Settings;
   connectTimeoutMs?: number;
+  statementTimeoutMs?: number;
+  checkStandby?: (session: DatabaseSession) => Promise<number>;
 };
 
 // Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
@@ -48,7 +51,6 @@ const PLANNING = {
 
 const SETTINGS: Settings = {
   ...PLANNING,
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
   idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
   client_connection_check_interval: `${CONNECTION_CHECK_MS}ms`,
   // A role may have another level. The warning about a commit that did not wait for its standby must arrive.
@@ -85,7 +87,8 @@ type SessionConfig = pg.ClientConfig & { application_name: string };
 /** A session. Its name is unique, so that a lost session can be found and ended. */
 export class DatabaseSession extends DriverClient {
   readonly sessionName: string;
-  /** The timeline of its server. Each promotion of a standby begins a new one. Zero if the server does not tell. */
+  /** The timeline of its server. Each promotion of a standby begins a new one. Zero if the server does not tell. For a session on a standby, the
+   *  number that `checkStandby` returned. */
   timeline = 0;
   /** Whether a commit returned before its synchronous standby had it, because somebody canceled the wait. */
   isCommitUnconfirmed = false;
@@ -115,6 +118,8 @@ export class Connections {
   readonly #targets: readonly Server[];
   readonly #nodeName: string;
   readonly #connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  readonly #checkStandby: DatabaseTarget["checkStandby"];
   #sessions = 0;
   readonly #settings: Settings;
   /** The work that has not ended, if there are several servers. A session of the pool does one after the other. */
@@ -127,7 +132,9 @@ export class Connections {
     this.#servers = new DatabaseServers(this.#targets.length, (position) => this.#probe(position));
     this.#nodeName = nodeName;
     this.#connectTimeoutMs = target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
-    this.#settings = target.settings ?? SETTINGS;
+    this.statementTimeoutMs = target.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+    this.#settings = target.settings ?? { ...SETTINGS, statement_timeout: `${this.statementTimeoutMs}ms` };
+    this.#checkStandby = target.checkStandby;
     const nextConfig = (): SessionConfig => this.#config(this.#servers.current);
     const options: PoolOptions = {
       /** The pool passes its own configuration, which names no server. */
@@ -249,7 +256,7 @@ export class Connections {
     this.#sessions += 1;
     return {
       // Ends a statement on a dead network, where the timeout of the server has no effect.
-      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
+      query_timeout: this.statementTimeoutMs + 2_000,
       ...this.#targets[position]?.config(),
       types,
       connectionTimeoutMillis: this.#connectTimeoutMs,
@@ -260,6 +267,11 @@ export class Connections {
 
   async #begin(session: DatabaseSession): Promise<void> {
     await beginSession(session, this.#settings);
+    if (this.#checkStandby !== undefined) {
+      session.timeline = await this.#checkStandby(session);
+      return this.#servers.noteTimeline({ number: session.timeline, mark: null });
+    }
+    await requirePrimary(session);
     const timeline = await readTimeline(session);
     if (this.timeline > 0 && timeline.number > this.timeline) await this.#checkHistory(session);
     session.timeline = timeline.number;
@@ -294,6 +306,9 @@ async function beginSession(session: DatabaseSession, settings: Settings): Promi
   const text = all.map(([name, value]) => `set ${name} = ${session.escapeLiteral(value)}`).join(";\n");
   const query: TimedQuery = { text, query_timeout: CONNECT_TIMEOUT_MS };
   await session.query(query);
+}
+
+async function requirePrimary(session: DatabaseSession): Promise<void> {
   const { rows } = await session.query<{ transaction_read_only: string }>("show transaction_read_only");
   if (rows[0]?.transaction_read_only === "on") throw new ReadOnlyServer();
 }

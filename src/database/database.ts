@@ -2,7 +2,7 @@
  *  interrupted work. */
 import pg from "pg";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
-import { Connections, STATEMENT_TIMEOUT_MS, type DatabaseTarget, type DatabaseSession } from "./connections.ts";
+import { Connections, type DatabaseTarget, type DatabaseSession } from "./connections.ts";
 import type { History } from "./history.ts";
 import { isLossByDriver, type TimedQuery } from "./driver.ts";
 import { sql, type Sql } from "./sql.ts";
@@ -86,7 +86,7 @@ export class Database implements Queryable {
         await client.query(`set statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
         const timed = (text: string): TimedQuery => ({ text, query_timeout: statementTimeoutMs + 1_000 });
         const result = await work((text) => client.query(timed(text)));
-        await client.query(`set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+        await client.query(`set statement_timeout = ${this.#connections.statementTimeoutMs}`);
         return result;
       },
       { isOneOff: true },

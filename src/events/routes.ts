@@ -42,6 +42,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     ...READ,
     path: "/v1/events",
     weight: "heavy",
+    mayLag: true,
     summary: "List events",
     description:
       "Returns the events of the environment, newest first. Filters can be combined. Use the list to look up past events, and [webhooks](/docs/webhooks) or the event stream to receive new ones. A filter that would have to read very many events may return a short page with `has_more: true`: continue with `next_cursor`.",

@@ -113,6 +113,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     method: "GET",
     path: "/v1/messages",
     weight: "heavy",
+    mayLag: true,
     summary: "List messages",
     description:
       "Returns outbound and inbound messages, newest first. Filters can be combined. A filter that would have to read very many messages may return a short page with `has_more: true`: continue with `next_cursor`. See [List and search messages](/docs/sending#list-and-search-messages).",

@@ -69,6 +69,7 @@ export const LOG_EVENTS = {
   "storage.notify_failed": "warn",
   "storage.partitions_failed": "error",
   "storage.postgres_log": "warn",
+  "storage.standby_unused": "warn",
   "storage.stray_rows_moved": "warn",
   "storage.week_skipped": "warn",
   "templates.claim_not_renewed": "warn",

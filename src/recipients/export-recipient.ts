@@ -10,6 +10,7 @@ import type { Recipient } from "../model/phone-number.ts";
 import { pause } from "../lib/wait.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import type { DatabaseReader, Standby } from "../database/standby.ts";
 import { recordText, type RecordRow } from "../database/stored-record.ts";
 import {
   ANY_SENDER,
@@ -42,6 +43,7 @@ const CHECK_EVERY_MS = 5_000;
 
 type RecipientExporterParts = {
   db: Database;
+  standby: Standby | undefined;
   clock: Clock;
   hashRecipient: HashRecipient;
   limiter: Pick<Limiter, "take">;
@@ -85,11 +87,11 @@ export class RecipientExporter {
     this.#open.set(account, mine + 1);
     try {
       await this.#record(call, recipient);
+      return this.#frames(call, recipient, await this.#openReader());
     } catch (error) {
       this.#close(account);
       throw error;
     }
-    return this.#frames(call, recipient);
   }
 
   #close(account: string): void {
@@ -106,11 +108,17 @@ export class RecipientExporter {
     );
   }
 
-  async *#frames(call: ExportCall, recipient: Recipient): AsyncGenerator<string> {
+  /** An export has everything that was committed before it began. */
+  async #openReader(): Promise<DatabaseReader> {
+    const { db, standby } = this.#parts;
+    return standby === undefined ? (read) => read(db) : standby.openReader();
+  }
+
+  async *#frames(call: ExportCall, recipient: Recipient, reader: DatabaseReader): AsyncGenerator<string> {
     const { accountId, environment } = call.credential;
     const counts: Record<string, number> = {};
     try {
-      const lines = exportLines({ accountId, environment, recipient }, this.#reader(call), () => this.#parts.clock.now());
+      const lines = exportLines({ accountId, environment, recipient }, this.#paced(call, reader), () => this.#parts.clock.now());
       for await (const { object, text } of lines) {
         counts[object] = (counts[object] ?? 0) + 1;
         yield `${text}\n`;
@@ -124,7 +132,7 @@ export class RecipientExporter {
   }
 
   /** Reads pages, at the pace that the quota and the turns of accounts allow. */
-  #reader(call: ExportCall): ReadPage {
+  #paced(call: ExportCall, reader: DatabaseReader): ReadPage {
     const signal = call.gone();
     let reads = 0;
     let checkedAt = performance.now();
@@ -137,7 +145,7 @@ export class RecipientExporter {
       if (reads > 0 && reads % READS_PER_CHARGE === 0) await this.#charge(call, signal);
       reads += 1;
       if (signal.aborted) throw new ExportEnded();
-      return this.#parts.readInTurn(call.credential, () => query(this.#parts.db));
+      return this.#parts.readInTurn(call.credential, () => reader(query));
     };
   }
 

@@ -1,6 +1,7 @@
 /** The last phase of a start: the features of the API, and the server that listens. */
 import { Authenticator } from "../access/authenticate.ts";
 import { KeyChanger } from "../access/change-key.ts";
+import { openRecipientHasher } from "../access/recipient-hash.ts";
 import { Limiter } from "../access/limiter.ts";
 import { readInstallation } from "../access/queries.ts";
 import { keyRecognizer } from "../access/api-key.ts";
@@ -13,6 +14,7 @@ import { responseLimits } from "../api/unread-responses.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
+import { preferStandby, watchStandby } from "../api/standby-reads.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { metricsIn } from "../lib/metrics.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
@@ -30,6 +32,7 @@ import { RecipientExporter } from "../recipients/export-recipient.ts";
 import { allRoutes } from "../routes.ts";
 import { LinkTester } from "../links/link-test.ts";
 import type { Database } from "../database/database.ts";
+import { Standby } from "../database/standby.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
 import { sharesOf } from "./shares.ts";
@@ -60,7 +63,8 @@ export async function startServer(shared: Process, background: Background, optio
     roomFor: (account) => background.handover.roomFor(account),
     heldBack: () => metrics.heldBack(),
   });
-  const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns }) : [];
+  const standby = isApi ? await openStandby(shared) : undefined;
+  const routes = isApi ? makeRoutes(forRequests, background, { ...access, limiter, turns, standby }) : [];
   const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkDirectory: background.linkDirectory, providers: PROVIDERS, hostFor }),
@@ -101,6 +105,29 @@ export async function startServer(shared: Process, background: Background, optio
   return { url, reloadTls };
 }
 
+/** Starts to watch the standby of the configuration. The primary serves its reads until then. */
+async function openStandby({ config, db, node, box, metrics, log, stops }: Process): Promise<Standby | undefined> {
+  const { readUrl, readMaxLagMs, isDatabasePlaintextAllowed } = config;
+  if (readUrl === undefined) return undefined;
+  const standby: Standby = new Standby({
+    primary: db,
+    address: { url: readUrl, isPlaintextAllowed: isDatabasePlaintextAllowed },
+    maxLagMs: readMaxLagMs,
+    nodeName: node,
+    // The reads that run at a time, and the look at its state.
+    poolSize: sharesOf(config.workers).heavy + 1,
+    served: watchStandby(metrics.registry, () => standby),
+    changed: (reason) => {
+      if (reason === undefined) log.info("lists, usage and exports are read from the standby");
+      else log.warn({ event: "storage.standby_unused", reason }, "lists, usage and exports are read from the primary");
+    },
+  });
+  await openRecipientHasher(db, box, standby.db);
+  stops.push(() => standby.stop());
+  standby.start();
+  return standby;
+}
+
 type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator };
 
 async function openAccess({ config, db, clock, box, log }: Process, strangersDb: Database): Promise<Access> {
@@ -128,7 +155,7 @@ function makeRoutes(
     linkReader,
     createdPlans,
   }: Background,
-  { authenticator, limiter, turns }: Access & { limiter: Limiter; turns: AccountTurns },
+  { authenticator, limiter, turns, standby }: Access & { limiter: Limiter; turns: AccountTurns; standby: Standby | undefined },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
   const accepting = { db, clock, composer, handover, wakeWebhooks, webhookHandover, watch: metrics, tracing };
@@ -146,7 +173,7 @@ function makeRoutes(
   gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
   const once = new Once(db, clock, box);
   const setup = { db, clock, box, gate, once, linkReader, linkDirectory, changed: createdPlans.changed };
-  return allRoutes({
+  const parts = {
     db,
     clock,
     acceptor,
@@ -163,6 +190,8 @@ function makeRoutes(
     consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),
     templates: reviews.changer,
     eraser: new RecipientEraser({ db, clock, hashRecipient, wakeWebhooks }),
-    exporter: new RecipientExporter({ db, clock, hashRecipient, limiter, readInTurn: turns.read }),
-  });
+    exporter: new RecipientExporter({ db, standby, clock, hashRecipient, limiter, readInTurn: turns.read }),
+  };
+  const routes = allRoutes(parts);
+  return standby === undefined ? routes : preferStandby(routes, allRoutes({ ...parts, db: standby.db }), standby);
 }

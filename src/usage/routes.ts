@@ -37,6 +37,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     method: "GET",
     path: "/v1/usage",
     weight: "heavy",
+    mayLag: true,
     summary: "Retrieve usage",
     description:
       "Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. " +

@@ -87,6 +87,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     method: "GET",
     path: "/v1/verifications",
     weight: "heavy",
+    mayLag: true,
     summary: "List verifications",
     description:
       "Returns the verifications of the environment, newest first. Filters can be combined. A filter that would have to read very many verifications may return a short page with `has_more: true`: continue with `next_cursor`. See [Verifications](/docs/verifications).",

@@ -166,7 +166,7 @@ describe("the written file", () => {
   });
 
   // These need another setting, or a real file.
-  const NOT_BY_ITSELF = /^#(hosts|tls_ca|tls_cert|tls_key|tls_key_env) = /m;
+  const NOT_BY_ITSELF = /^#(hosts|read_url|tls_ca|tls_cert|tls_key|tls_key_env) = /m;
 
   for (const carrier of STARTER_NAMES)
     test(`accepts every optional setting of ${carrier} when its # is removed`, () => {
